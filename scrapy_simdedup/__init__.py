@@ -1,0 +1,79 @@
+"""Recognise pages whose content a crawl already has, and drop them.
+
+Names are loaded when they are first used, so that ``scrapy`` commands that have nothing to do with this package do not
+pay for numpy and lxml.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.addon import Addon
+    from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware
+    from scrapy_simdedup.crawl.exceptions import NearDuplicateItem, NearDuplicatePage
+    from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline
+    from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.errors import FingerprintMismatch, SettingError, SimdedupError, StoreBusy, StoreError
+    from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint, fingerprint_page
+    from scrapy_simdedup.page.markdown import page_markdown
+    from scrapy_simdedup.settings import DedupSettings
+
+_HOME = {
+    "Addon": "addon",
+    "Comparison": "fingerprint.fingerprint",
+    "DedupSettings": "settings",
+    "DeliveryInnerMiddleware": "crawl.spider",
+    "DeliveryOuterMiddleware": "crawl.spider",
+    "FingerprintMismatch": "errors",
+    "NearDuplicateDetector": "detect.detector",
+    "NearDuplicateDownloaderMiddleware": "crawl.downloader",
+    "NearDuplicateItem": "crawl.exceptions",
+    "NearDuplicatePage": "crawl.exceptions",
+    "NearDuplicatePipeline": "crawl.pipeline",
+    "PageFingerprint": "fingerprint.fingerprint",
+    "SettingError": "errors",
+    "SimdedupError": "errors",
+    "StoreBusy": "errors",
+    "StoreError": "errors",
+    "Verdict": "detect.verdict",
+    "fingerprint_page": "fingerprint.fingerprint",
+    "page_markdown": "page.markdown",
+}
+
+__all__ = [
+    "Addon",
+    "Comparison",
+    "DedupSettings",
+    "DeliveryInnerMiddleware",
+    "DeliveryOuterMiddleware",
+    "FingerprintMismatch",
+    "NearDuplicateDetector",
+    "NearDuplicateDownloaderMiddleware",
+    "NearDuplicateItem",
+    "NearDuplicatePage",
+    "NearDuplicatePipeline",
+    "PageFingerprint",
+    "SettingError",
+    "SimdedupError",
+    "StoreBusy",
+    "StoreError",
+    "Verdict",
+    "fingerprint_page",
+    "page_markdown",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
