@@ -1,0 +1,173 @@
+"""Parsing that never raises, takes linear time, and says so when a part of the page is missing from the tree."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import cast
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser
+
+MAX_ATTRIBUTES = 500
+"""Attributes of one tag: libxml2 compares each with all before it, so 32,000 of them take a second."""
+MAX_ELEMENTS = 50_000
+MAX_UNDECODABLE = 0.1
+"""Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
+MAX_CONTROLS = 0.01
+"""Share of control characters above which the bytes are no text: an image or archive labelled as HTML."""
+
+NOT_TEXT = frozenset(
+    {
+        *("head", "script", "style", "template"),
+        *("audio", "canvas", "embed", "iframe", "map", "object", "svg", "video"),
+        *("button", "datalist", "option", "select", "textarea"),
+        *("noembed", "noframes", "noscript", "plaintext", "xmp"),
+    }
+)
+"""Elements whose text is not the page's own: code, choices, and what shows only where something else fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed page, or the reason why there is none."""
+
+    root: HtmlElement | None
+    """The ``<html>`` element, without comments and processing instructions; None exactly if ``unjudged`` is set."""
+    unjudged: str | None
+    """Why the tree must not stand for the page (``"cut"``, ``"too_big"``, ...); None for a page that is all there."""
+
+
+def parse(html: str, *, max_bytes: int = 5_000_000) -> Document:
+    """Parse a page of any kind; never raises.
+
+    Args:
+        html: The decoded page.
+        max_bytes: Characters above which the page is not parsed at all.
+    """
+    if len(html) > max_bytes:
+        return Document(None, "too_big")
+    html = _HTML_END.sub("", html.replace("\x00", ""))
+    if "data:" in html:
+        html = _DATA_URI.sub("data:,", html)
+    raw = f"{html}<{_MARK}>".encode("utf-8", "replace")
+    unjudged = _why_not_parse(html, raw)
+    if unjudged:
+        return Document(None, unjudged)
+    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = cast("HtmlElement | None", etree.fromstring(raw, parser))
+    except (etree.LxmlError, ValueError):
+        return Document(None, "unparsable")
+    if root is None or not _take_mark(root):
+        return Document(None, "cut")
+    unjudged = _why_not_trust(html, root)
+    return Document(None, unjudged) if unjudged else Document(root, None)
+
+
+def _why_not_parse(html: str, raw: bytes) -> str | None:
+    if not html or html.isspace():
+        return "empty"
+    if len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
+        return "binary"
+    if len(html) > _LONG and _has_too_many_attributes(html):
+        return "too_many_attributes"
+    return "cut" if _MARK in html else None
+
+
+def _why_not_trust(html: str, root: HtmlElement) -> str | None:
+    if cast("float", _count_elements(root)) > MAX_ELEMENTS:
+        return "too_many_elements"
+    if "\ufffd" in html:
+        text = "".join(root.itertext())
+        if text.count("\ufffd") > MAX_UNDECODABLE * len(text):
+            return "undecodable"
+    return None
+
+
+_MARK = "simdedup-end-of-page"
+"""An element put behind the page. Where it is not the last of the tree, or lies in something that is no text, the end of
+the page was swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
+
+_HTML_END.sub("", html.replace("\x00", ""))
+    if "data:" in html:
+        html = _DATA_URI.sub("data:,", html)
+    raw = f"{html}<{_MARK}>".encode("utf-8", "replace")
+    unjudged = _why_not_parse(html, raw)
+    if unjudged:
+        return Document(None, unjudged)
+    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = cast("HtmlElement | None", etree.fromstring(raw, parser))
+    except (etree.LxmlError, ValueError):
+        return Document(None, "unparsable")
+    if root is None or not _take_mark(root):
+        return Document(None, "cut")
+    unjudged = _why_not_trust(html, root)
+    return Document(None, unjudged) if unjudged else Document(root, None)
+
+
+def _why_not_parse(html: str, raw: bytes) -> str | None:
+    if not html or html.isspace():
+        return "empty"
+    if len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
+        return "binary"
+    if len(html) > _LONG and _has_too_many_attributes(html):
+        return "too_many_attributes"
+    return "cut" if _MARK in html else None
+
+
+def _why_not_trust(html: str, root: HtmlElement) -> str | None:
+    if cast("float", _count_elements(root)) > MAX_ELEMENTS:
+        return "too_many_elements"
+    if "\ufffd" in html:
+        text = "".join(root.itertext())
+        if text.count("\ufffd") > MAX_UNDECODABLE * len(text):
+            return "undecodable"
+    return None
+
+
+_MARK = "simdedup-end-of-page"
+"""An element put behind the page. If it is not the last of the tree, or lies in something that is no text, then what
+stood before it was swallowed too: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
+
+_HTML_END = re.compile(r"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
+"""libxml2 drops all that follows ``</html>``; browsers show it."""
+
+_DATA_URI = re.compile(r"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
+
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r")) + b"\x7f"
+
+_LONG = 50_000
+"""Below this length no number of attributes takes noticeable time."""
+
+_ATTRIBUTES = r"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*(?=[\s>])|(?=>))[^>=]*)*"""
+_TAG = re.compile(
+    rf"<(?:!--(?:.*?-->|.*)|(?=[a-z])(s(?:cript|tyle)\b)?({_ATTRIBUTES})(?(1)(?:.*?</s(?:cript|tyle)|.*)))",
+    re.IGNORECASE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
+
+
+def _has_too_many_attributes(html: str) -> bool:
+    """Whether a tag outside of comments and scripts has more than :data:`MAX_ATTRIBUTES`. Linear."""
+    return any(
+        len(attributes) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(attributes)) > MAX_ATTRIBUTES
+        for _, attributes in _TAG.findall(html)
+    )
+
+
+def _take_mark(root: HtmlElement) -> bool:
+    """Remove the mark from the tree and return whether it was where the end of a whole page is."""
+    last = root
+    while len(last):
+        last = last[-1]
+    if last.tag != _MARK or any(above.tag in NOT_TEXT for above in last.iterancestors()):
+        return False
+    parent = last.getparent()
+    if parent is not None:
+        parent.remove(last)
+    return True
+
+
+_count_elements = etree.XPath("count(//*)")
