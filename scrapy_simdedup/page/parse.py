@@ -86,50 +86,8 @@ def _why_not_trust(html: str, root: HtmlElement) -> str | None:
 
 
 _MARK = "simdedup-end-of-page"
-"""An element put behind the page. Where it is not the last of the tree, or lies in something that is no text, the end of
-the page was swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
-
-_HTML_END.sub("", html.replace("\x00", ""))
-    if "data:" in html:
-        html = _DATA_URI.sub("data:,", html)
-    raw = f"{html}<{_MARK}>".encode("utf-8", "replace")
-    unjudged = _why_not_parse(html, raw)
-    if unjudged:
-        return Document(None, unjudged)
-    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    try:
-        root = cast("HtmlElement | None", etree.fromstring(raw, parser))
-    except (etree.LxmlError, ValueError):
-        return Document(None, "unparsable")
-    if root is None or not _take_mark(root):
-        return Document(None, "cut")
-    unjudged = _why_not_trust(html, root)
-    return Document(None, unjudged) if unjudged else Document(root, None)
-
-
-def _why_not_parse(html: str, raw: bytes) -> str | None:
-    if not html or html.isspace():
-        return "empty"
-    if len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
-        return "binary"
-    if len(html) > _LONG and _has_too_many_attributes(html):
-        return "too_many_attributes"
-    return "cut" if _MARK in html else None
-
-
-def _why_not_trust(html: str, root: HtmlElement) -> str | None:
-    if cast("float", _count_elements(root)) > MAX_ELEMENTS:
-        return "too_many_elements"
-    if "\ufffd" in html:
-        text = "".join(root.itertext())
-        if text.count("\ufffd") > MAX_UNDECODABLE * len(text):
-            return "undecodable"
-    return None
-
-
-_MARK = "simdedup-end-of-page"
-"""An element put behind the page. If it is not the last of the tree, or lies in something that is no text, then what
-stood before it was swallowed too: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
+"""An element put behind the page. Where it is not the last of the tree, or lies in something that is no text, the end
+of the page was swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
 
 _HTML_END = re.compile(r"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
 """libxml2 drops all that follows ``</html>``; browsers show it."""
