@@ -1,0 +1,37 @@
+"""The downloader middleware: every response gets its verdict, and a tag that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.crawl.runtime import META_VERDICT, Runtime
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class NearDuplicateDownloaderMiddleware:
+    """Judges pages. Alone it also drops them; beside the spider middlewares it leaves that to those, which see more."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        runtime.parts.add("downloader")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> NearDuplicateDownloaderMiddleware:
+        """Share the crawler's runtime."""
+        return cls(Runtime.of(crawler))
+
+    def process_request(self, request: Request) -> None:
+        """Take off the verdict of another page, which comes along where a user copies ``response.meta``."""
+        request.meta.pop(META_VERDICT, None)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Judge the response and tag it.
+
+        Raises:
+            NearDuplicatePage: it is a repeat, and no spider middleware is there to drop it.
+        """
+        return await self.runtime.process(request, response)

@@ -1,0 +1,32 @@
+"""What Scrapy sees when something is dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import DropItem, IgnoreRequest
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from scrapy_simdedup.detect.verdict import Verdict
+
+
+class NearDuplicatePage(IgnoreRequest):
+    """The page repeats one that was delivered, so its callback is not called.
+
+    It reaches the request's errback, where there is one; ``failure.check(NearDuplicatePage)`` tells it apart.
+    """
+
+    def __init__(self, response: Response, verdict: Verdict) -> None:
+        self.response = response
+        """The page that was dropped."""
+        self.verdict = verdict
+        """Why: the original, the kind and the similarity."""
+        super().__init__(
+            f"{response.url} repeats {verdict.original} ({verdict.kind}, similarity {verdict.similarity:.3f})"
+        )
+
+
+class NearDuplicateItem(DropItem):
+    """The item repeats one that was delivered."""

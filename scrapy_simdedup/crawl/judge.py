@@ -1,0 +1,112 @@
+"""A response's way to its verdict, with the wait for an original that is still in work."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import secrets
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.ledger import Ledger
+    from scrapy_simdedup.crawl.stats import Tally
+    from scrapy_simdedup.crawl.waiting import Waiters
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.25
+"""How often a repeat looks whether its original, or the crawl, has come to an end without telling it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What is to be judged."""
+
+    fingerprint: PageFingerprint
+    url: str
+    key: bytes
+    site: str | None = None
+    """None takes the URL's."""
+
+
+class Judge:
+    """Gives verdicts; every error path keeps the page.
+
+    Args:
+        most_waiters: repeats that may wait at a time. Each holds one of the downloader's places, and some must stay
+            free for what the callbacks of their originals may need.
+        is_closing: whether the crawl is being shut down, so that nothing should wait any more.
+    """
+
+    def __init__(
+        self,
+        detector: NearDuplicateDetector,
+        ledger: Ledger,
+        tally: Tally,
+        waiters: Waiters,
+        settings: DedupSettings,
+        *,
+        most_waiters: int,
+        is_closing: Callable[[], bool],
+    ) -> None:
+        self.detector, self.ledger, self.tally, self.waiters = detector, ledger, tally, waiters
+        self.settings, self.most_waiters, self.is_closing = settings, most_waiters, is_closing
+
+    async def page(self, response: Response, key: bytes) -> Verdict | None:
+        """The page's verdict, or None if it could not be judged for an error, which is logged and counted."""
+        try:
+            start = time.perf_counter()
+            print_ = await self.detector.read(response.text, url=response.url)
+            self.tally.extracted(time.perf_counter() - start)
+            verdict = await self._verdict(Candidate(print_, response.url, key))
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not judge %s; it is kept", response.url)
+            self.tally.not_judged("error")
+            return None
+        self.tally.judged(verdict)
+        return verdict
+
+    async def item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict | None:
+        """An item's verdict among the items of ``site``; None if it could not be judged."""
+        try:
+            print_ = self.detector.read_text(texts)
+            # An item has no address of its own, so none is another visit of one before.
+            return await self._verdict(Candidate(print_, url, secrets.token_bytes(16), site))
+        except Exception:  # as above
+            logger.exception("Could not judge an item of %s; it is kept", url)
+            return None
+
+    async def _verdict(self, candidate: Candidate) -> Verdict:
+        verdict = await self._ask(candidate)
+        if verdict.pending is None:
+            return verdict
+        if self.settings.pending == "drop":
+            return dataclasses.replace(verdict, is_duplicate=True)
+        give_up = time.monotonic() + self.settings.pending_timeout
+        while verdict.pending is not None:
+            if (
+                self.settings.pending == "keep"
+                or len(self.waiters) >= self.most_waiters
+                or time.monotonic() >= give_up
+                or self.is_closing()
+            ):
+                return await self._ask(candidate, keep_pending=True)
+            await self.waiters.wait((verdict.pending.site, verdict.pending.id), POLL_SECONDS)
+            self.ledger.sweep()
+            verdict = await self._ask(candidate)
+        return verdict
+
+    async def _ask(self, candidate: Candidate, *, keep_pending: bool = False) -> Verdict:
+        return await self.detector.judge_fingerprint(
+            candidate.fingerprint, url=candidate.url, key=candidate.key, site=candidate.site, keep_pending=keep_pending
+        )

@@ -1,0 +1,50 @@
+"""The page's cleaned Markdown as a field of its items."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy.http import HtmlResponse
+
+from scrapy_simdedup.page.markdown import page_markdown
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+
+class MarkdownField:
+    """Puts the Markdown into items that have a place for it; it is made once per page, and only where an item wants it.
+
+    Args:
+        name: the field; None adds nothing.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self._made: weakref.WeakKeyDictionary[Response, str] = weakref.WeakKeyDictionary()
+        self._complained: set[type] = set()
+
+    def add(self, item: Any, response: Response) -> None:
+        """Fill the field of one item, unless its callback did."""
+        if self.name is None or not isinstance(response, HtmlResponse):
+            return
+        try:
+            adapter = ItemAdapter(item)
+            if adapter.get(self.name) is None:
+                adapter[self.name] = self._of(response)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            # An item class without this field, or a frozen one; the item itself is fine.
+            if type(item) not in self._complained:
+                self._complained.add(type(item))
+                logger.warning("%s has no field %r for the page's Markdown", type(item).__name__, self.name)
+
+    def _of(self, response: HtmlResponse) -> str:
+        text = self._made.get(response)
+        if text is None:
+            text = self._made[response] = page_markdown(response.text, url=response.url)
+        return text

@@ -1,0 +1,93 @@
+"""The item pipeline: drops items that repeat items."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+
+from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.runtime import Runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_simdedup.detect.verdict import PageRef
+
+IS_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//\S+\s*", re.IGNORECASE).fullmatch
+URL_FIELDS = ("url", "link", "href")
+"""Where an item is likely to say what page it is of; only used to name the original of a dropped item."""
+
+
+class NearDuplicatePipeline:
+    """Drops an item whose text repeats that of an item which came through before.
+
+    The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all text fields that hold no URL. Place the
+    pipeline behind those that clean items: an item counts as delivered when Scrapy reports it as scraped.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.fields = runtime.settings.item_fields
+        runtime.parts.add("pipeline")
+        # Item objects are held, so that no other object can get the id of one that is still on its way.
+        self._on_the_way: dict[int, tuple[Any, PageRef]] = {}
+        connect = runtime.crawler.signals.connect
+        connect(self._scraped, signals.item_scraped)
+        connect(self._failed, signals.item_dropped)
+        connect(self._failed, signals.item_error)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
+        """Share the crawler's runtime."""
+        return cls(Runtime.of(crawler))
+
+    async def process_item(self, item: Any) -> Any:
+        """Pass the item on, or drop it.
+
+        Raises:
+            NearDuplicateItem: its text repeats that of an item that was delivered.
+        """
+        adapter = ItemAdapter(item)
+        texts = tuple(self._texts(adapter))
+        if not texts or not self.runtime.ready:
+            return item
+        name = self.runtime.crawler.spidercls.name
+        url = next((str(adapter[field]) for field in URL_FIELDS if adapter.get(field)), "")
+        verdict = await self.runtime.judge.item(texts, url=url, site=f"items of {name}")
+        if verdict is None:
+            return item
+        if verdict.is_duplicate and self.runtime.settings.mode != "observe":
+            self.runtime.tally.item_dropped()
+            raise NearDuplicateItem(
+                f"Repeats the item of {verdict.original or 'another page'} (similarity {verdict.similarity:.3f})",
+                log_level="DEBUG",
+            )
+        if verdict.page is not None:
+            self._on_the_way[id(item)] = (item, verdict.page)
+        return item
+
+    def _texts(self, adapter: ItemAdapter) -> Iterator[str]:
+        for field in self.fields or adapter:
+            value = adapter.get(field)
+            if isinstance(value, str):
+                if self.fields or not IS_URL(value):
+                    yield value
+            elif self.fields and value is not None:
+                yield str(value)
+
+    def _scraped(self, item: Any) -> None:
+        self._settle(item, None)
+
+    def _failed(self, item: Any) -> None:
+        self._settle(item, "item_error")
+
+    def _settle(self, item: Any, failure: str | None) -> None:
+        # A later pipeline that returns another object leaves the item reserved: its repeats are then kept.
+        _, page = self._on_the_way.pop(id(item), (None, None))
+        if page is not None:
+            self.runtime.settlement.write(page, failure)

@@ -1,0 +1,20 @@
+"""The name of a run."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timezone
+from pathlib import Path
+
+
+def run_name(spider: str, jobdir: str | None) -> str:
+    """A new name for each crawl; a job that is paused and resumed keeps the one in its directory."""
+    name = f"{spider}-{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+    if not jobdir:
+        return name
+    note = Path(jobdir) / "simdedup.run"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    if note.exists():
+        return note.read_text(encoding="utf-8").strip() or name
+    note.write_text(name + "\n", encoding="utf-8")
+    return name

@@ -1,0 +1,248 @@
+"""Real crawls of a real site: what is dropped, what is kept, and what is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pytest_twisted import ensureDeferred
+from scrapy import Request
+from scrapy.exceptions import CloseSpider
+
+from crawling import ADDON, PathsSpider, crawl
+from pages import page, prose
+from scrapy_simdedup import NearDuplicatePage
+from scrapy_simdedup.crawl.signals import near_duplicate_dropped
+from site_server import Site
+
+
+def serve_articles(site: Site) -> list[str]:
+    """Two articles, the first under three URLs, each time in another frame."""
+    site["/one"] = page("one", 1)
+    site["/one?print=1"] = page("one", 2)
+    site["/one?utm_source=mail"] = page("one", 3)
+    site["/two"] = page("two", 4)
+    return site.urls("/one", "/one?print=1", "/two", "/one?utm_source=mail")
+
+
+@ensureDeferred
+async def test_repeats_are_dropped_and_counted(site: Site, caplog: Any) -> None:
+    urls = serve_articles(site)
+    done = await crawl(PathsSpider, urls=urls)
+    assert done.urls == [urls[0], urls[2]]
+    assert done.spider.called == done.urls
+    assert done.stat("pages/judged") == 4
+    assert done.stat("pages/new") == 2
+    assert done.stat("pages/identical") == 2
+    assert done.stat("pages/dropped") == 2
+    assert done.stat("confirmed") == 2
+    assert done.stat("released") == 0
+    assert done.stat("bytes_dropped") == sum(
+        len(site.answers[path]) for path in ("/one?print=1", "/one?utm_source=mail")
+    )
+    assert "4 pages judged: 2 new, 2 identical" in caplog.text
+    assert f"2 × {urls[0]}" in caplog.text
+
+
+@ensureDeferred
+async def test_a_dropped_page_is_received_and_its_log_line_says_why(site: Site, caplog: Any) -> None:
+    urls = serve_articles(site)
+    with caplog.at_level("DEBUG"):
+        done = await crawl(PathsSpider, urls=urls)
+    assert done.crawler.stats.get_value("response_received_count") == 4
+    assert f"(200) <GET {urls[1]}> (referer: None) ['simdedup-identical']" in caplog.text
+    assert f"repeats {urls[0]}" in caplog.text
+
+
+@ensureDeferred
+async def test_in_mode_items_links_are_followed_and_items_are_dropped(site: Site) -> None:
+    class Following(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield from super().parse(response)
+            for link in response.css("main a"):
+                yield response.follow(link)
+
+    site["/one"] = page("one", 1)
+    site["/again"] = page("one", 2, body=prose("one") + '<p><a href="/two">More</a></p>')
+    site["/two"] = page("two", 3)
+    urls = site.urls("/one", "/again")
+    done = await crawl(Following, ADDON | {"SIMDEDUP_MODE": "items"}, urls=urls)
+    assert done.spider.called == [*urls, site.url("/two")]
+    assert done.urls == [urls[0], site.url("/two")]
+    assert done.stat("items/dropped") == 1
+
+
+@ensureDeferred
+async def test_in_mode_observe_all_is_counted_and_nothing_dropped(site: Site, caplog: Any) -> None:
+    urls = serve_articles(site)
+    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_MODE": "observe"}, urls=urls)
+    assert done.urls == urls
+    assert done.stat("pages/identical") == 2
+    assert done.stat("pages/dropped") == 2
+    assert "2 pages would have been dropped" in caplog.text
+
+
+@ensureDeferred
+async def test_the_downloader_middleware_alone_drops_pages(site: Site, caplog: Any) -> None:
+    urls = serve_articles(site)
+    alone = {"DOWNLOADER_MIDDLEWARES": {"scrapy_simdedup.NearDuplicateDownloaderMiddleware": 540}}
+    done = await crawl(PathsSpider, alone, urls=urls)
+    assert done.urls == [urls[0], urls[2]]
+    assert "the delivery middlewares are not enabled" in caplog.text
+
+
+@ensureDeferred
+async def test_the_pipeline_alone_drops_items_that_repeat_items(site: Site) -> None:
+    class Texts(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url, "text": " ".join(response.css("main p::text").getall())}
+
+    urls = serve_articles(site)
+    alone = {"ITEM_PIPELINES": {"scrapy_simdedup.NearDuplicatePipeline": 300}}
+    done = await crawl(Texts, alone, urls=urls)
+    assert done.urls == [urls[0], urls[2]]
+    assert done.stat("items/dropped") == 2
+
+
+@ensureDeferred
+async def test_everything_can_be_switched_off(site: Site) -> None:
+    urls = serve_articles(site)
+    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_ENABLED": False}, urls=urls)
+    assert done.urls == urls
+    assert not [name for name in done.crawler.stats.get_stats() if name.startswith("simdedup/")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "answer"),
+    [
+        ("status", (404, {"Content-Type": "text/html"}, page("gone", count=120).encode())),
+        ("not_html", (200, {"Content-Type": "application/json"}, b'{"text": "' + b"word " * 200 + b'"}')),
+        (
+            "not_html",
+            (200, {"Content-Type": "application/rss+xml"}, b"<rss><channel>" + b"<item/>" * 50 + b"</channel></rss>"),
+        ),
+        ("not_html", (200, {"Content-Type": "application/pdf"}, b"%PDF-1.4\n" + bytes(range(256)) * 8)),
+        ("empty", (200, {"Content-Type": "text/html"}, b"")),
+        ("too_short", (200, {"Content-Type": "text/html"}, b"<p>Please log in</p>")),
+    ],
+)
+@ensureDeferred
+async def test_what_cannot_be_judged_is_kept_with_its_reason(site: Site, reason: str, answer: Any) -> None:
+    class AllStatus(PathsSpider):
+        handle_httpstatus_list = [404]
+
+    site["/a"] = site["/b"] = answer
+    urls = site.urls("/a", "/b")
+    done = await crawl(AllStatus, urls=urls)
+    assert done.urls == urls
+    assert done.stat(f"pages/unjudged_reason_count/{reason}") == 2
+    assert done.stat("pages/dropped") == 0
+
+
+@ensureDeferred
+async def test_a_request_can_opt_out(site: Site) -> None:
+    class OptedOut(PathsSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(meta={"simdedup": False})
+
+    urls = serve_articles(site)
+    done = await crawl(OptedOut, urls=urls)
+    assert done.urls == urls
+
+
+@ensureDeferred
+async def test_a_verdict_does_not_travel_along_with_copied_meta(site: Site) -> None:
+    seen = {}
+
+    class Copying(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            seen[response.url] = dict(response.meta["simdedup_verdict"])
+            if response.url.endswith("/one"):
+                request = Request(site.url("/img"), meta=response.meta, callback=self.other, dont_filter=True)
+                yield request
+            yield {"url": response.url}
+
+        def other(self, response: Any) -> None:
+            seen[response.url] = response.meta.get("simdedup_verdict")
+
+    site["/one"] = page("one")
+    site["/img"] = (200, {"Content-Type": "application/octet-stream"}, b"\x00\x01\x02" * 50)
+    await crawl(Copying, urls=site.urls("/one"))
+    assert seen[site.url("/one")]["kind"] == "new"
+    assert seen[site.url("/img")] is None
+
+
+@ensureDeferred
+async def test_an_errback_learns_why_its_page_was_dropped(site: Site) -> None:
+    class WithErrback(PathsSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(errback=self.failed)
+
+        def failed(self, failure: Any) -> None:
+            assert failure.check(NearDuplicatePage)
+            self.failures.append(failure.value)
+
+    urls = serve_articles(site)
+    done = await crawl(WithErrback, urls=urls)
+    assert done.urls == [urls[0], urls[2]]
+    assert [error.verdict.original for error in done.spider.failures] == [urls[0], urls[0]]
+    assert [error.response.url for error in done.spider.failures] == [urls[1], urls[3]]
+
+
+@ensureDeferred
+async def test_a_signal_tells_of_every_dropped_page(site: Site) -> None:
+    dropped = []
+
+    class Listening(PathsSpider):
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.heard, near_duplicate_dropped)
+            return spider
+
+        def heard(self, response: Any, verdict: Any) -> None:
+            dropped.append((response.url, verdict.original))
+
+    urls = serve_articles(site)
+    await crawl(Listening, urls=urls)
+    assert dropped == [(urls[1], urls[0]), (urls[3], urls[0])]
+
+
+@ensureDeferred
+async def test_an_error_of_our_own_keeps_the_page(site: Site, monkeypatch: Any, caplog: Any) -> None:
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+
+    async def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a bug of ours")
+
+    monkeypatch.setattr(NearDuplicateDetector, "judge_fingerprint", broken)
+    urls = serve_articles(site)
+    done = await crawl(PathsSpider, urls=urls)
+    assert done.urls == urls
+    assert done.stat("pages/unjudged_reason_count/error") == 4
+    assert "a bug of ours" in caplog.text
+
+
+@ensureDeferred
+async def test_the_cleaned_markdown_is_added_to_items_on_request(site: Site) -> None:
+    site["/one"] = page("one", body=prose("one") + "<h2>Parts</h2><ul><li>Bolt</li><li>Nut</li></ul>")
+    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_MARKDOWN_FIELD": "markdown"}, urls=site.urls("/one"))
+    markdown = done.items[0]["markdown"]
+    assert "## Parts" in markdown
+    assert "Bolt" in markdown
+    assert "Served at" not in markdown
+
+
+@ensureDeferred
+async def test_a_spider_that_closes_itself_gets_its_summary(site: Site, caplog: Any) -> None:
+    class Closing(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            raise CloseSpider("enough")
+
+    urls = serve_articles(site)
+    done = await crawl(Closing, urls=urls)
+    assert done.stat("confirmed") == 0
+    assert done.stat("released") >= 1
+    assert "Near-duplicates:" in caplog.text

@@ -1,0 +1,187 @@
+"""A page is dropped only in favour of one that was delivered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from pytest_twisted import ensureDeferred
+from scrapy import Request
+from scrapy.exceptions import DropItem
+
+from crawling import ADDON, PathsSpider, crawl
+from pages import page
+from site_server import Site
+
+
+def serve_twins(site: Site, count: int = 3) -> list[str]:
+    """One article under ``count`` URLs."""
+    paths = [f"/twin/{number}" for number in range(count)]
+    for number, path in enumerate(paths):
+        site[path] = page("twin", number)
+    return site.urls(*paths)
+
+
+class FailingOnce(PathsSpider):
+    """Its first callback raises after its first item."""
+
+    def parse(self, response: Any) -> Any:
+        self.called.append(response.url)
+        yield {"url": response.url, "part": 1}
+        if len(self.called) == 1:
+            raise ValueError("the page broke")
+        yield {"url": response.url, "part": 2}
+
+
+@ensureDeferred
+async def test_a_callback_that_raises_halfway_leaves_the_page_to_its_twin(site: Site) -> None:
+    urls = serve_twins(site)
+    done = await crawl(FailingOnce, urls=urls)
+    assert done.spider.called == urls[:2]
+    assert [item["part"] for item in done.items] == [1, 1, 2]
+    assert done.stat("released_reason_count/callback_error") == 1
+    assert done.stat("pages/dropped") == 1
+
+
+class FailingPipeline:
+    """Treats its first item badly."""
+
+    error: Exception = RuntimeError("database down")
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def process_item(self, item: Any) -> Any:
+        self.seen += 1
+        if self.seen == 1:
+            raise self.error
+        return item
+
+
+class DroppingPipeline(FailingPipeline):
+    error = DropItem("not today")
+
+
+@pytest.mark.parametrize(("pipeline", "reason"), [(FailingPipeline, "item_error"), (DroppingPipeline, "item_dropped")])
+@ensureDeferred
+async def test_an_item_that_is_lost_in_a_pipeline_comes_through_its_twin(
+    site: Site, pipeline: type, reason: str
+) -> None:
+    urls = serve_twins(site)
+    done = await crawl(PathsSpider, ADDON | {"ITEM_PIPELINES": {pipeline: 300}}, urls=urls)
+    assert done.urls == [urls[1]]
+    assert done.stat(f"released_reason_count/{reason}") == 1
+    assert done.stat("confirmed") == 1
+    assert done.stat("pages/dropped") == 1
+
+
+@ensureDeferred
+async def test_a_page_whose_callback_asks_for_it_again_is_not_delivered_by_the_first_try(site: Site) -> None:
+    class Retrying(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            self.called.append(response.url)
+            if len(self.called) == 1:
+                yield response.request.replace(dont_filter=True)
+            else:
+                yield {"url": response.url}
+
+    urls = serve_twins(site, 1)
+    done = await crawl(Retrying, urls=urls)
+    assert done.urls == urls
+    assert done.stat("released_reason_count/retried") == 1
+    assert done.stat("confirmed") == 1
+
+
+@ensureDeferred
+async def test_a_callback_can_say_that_it_did_not_deliver(site: Site) -> None:
+    class Picky(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            self.called.append(response.url)
+            if len(self.called) == 1:
+                response.meta["simdedup_deliver"] = False
+                return
+            yield {"url": response.url}
+
+    urls = serve_twins(site)
+    done = await crawl(Picky, urls=urls)
+    assert done.urls == [urls[1]]
+    assert done.stat("released_reason_count/not_delivered") == 1
+
+
+class Slow(PathsSpider):
+    """Twins arrive while the callback of the first is still at work."""
+
+    custom_settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+    fail_first = False
+
+    async def parse(self, response: Any) -> Any:
+        self.called.append(response.url)
+        first = len(self.called) == 1
+        await asyncio.sleep(0.3)
+        if first and self.fail_first:
+            raise ValueError("the page broke")
+        yield {"url": response.url}
+
+
+@ensureDeferred
+async def test_twins_in_flight_wait_for_the_first_and_are_dropped(site: Site) -> None:
+    done = await crawl(Slow, urls=serve_twins(site, 5))
+    assert len(done.items) == 1
+    assert done.stat("pages/dropped") == 4
+
+
+@ensureDeferred
+async def test_a_twin_in_flight_goes_on_by_itself_if_the_first_fails(site: Site) -> None:
+    done = await crawl(Slow, urls=serve_twins(site, 5), fail_first=True)
+    assert len(done.items) == 1
+    assert len(done.spider.called) == 2
+    assert done.stat("pages/dropped") == 3
+
+
+@ensureDeferred
+async def test_a_twin_waits_no_longer_than_it_was_told(site: Site) -> None:
+    done = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site, 2))
+    assert len(done.items) == 2
+    assert done.stat("pages/dropped") == 0
+
+
+@ensureDeferred
+async def test_twins_in_flight_can_be_kept_or_dropped_at_once(site: Site) -> None:
+    urls = serve_twins(site, 4)
+    kept = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING": "keep"}, urls=urls)
+    assert len(kept.items) == 4
+    dropped = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING": "drop"}, urls=urls)
+    assert len(dropped.items) == 1
+
+
+@ensureDeferred
+async def test_a_callback_that_awaits_its_own_twin_does_not_hang_the_crawl(site: Site) -> None:
+    class Awaiting(PathsSpider):
+        async def parse(self, response: Any) -> Any:
+            self.called.append(response.url)
+            other = await self.crawler.engine.download_async(Request(urls[1]))
+            yield {"url": response.url, "other": other.url}
+
+    urls = serve_twins(site, 2)
+    done = await crawl(Awaiting, ADDON | {"SIMDEDUP_PENDING_TIMEOUT": 0.5}, urls=urls[:1])
+    assert done.items == [{"url": urls[0], "other": urls[1]}]
+
+
+@ensureDeferred
+async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Any) -> None:
+    feed = tmp_path / "items.jsonl"
+    settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {str(feed): {"format": "jsonlines"}}}
+    done = await crawl(PathsSpider, settings | {"SIMDEDUP_PENDING": "drop"}, urls=serve_twins(site))
+    assert done.stat("confirmed") == 1
+    assert len(feed.read_text().splitlines()) == 1
+
+
+@ensureDeferred
+async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site, tmp_path: Any) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {"ftp://127.0.0.1:1/items.jsonl": {"format": "jsonlines"}}}
+    done = await crawl(PathsSpider, settings, urls=serve_twins(site, 1))
+    assert done.stat("confirmed") == 0
+    assert done.stat("released_reason_count/feed_failed") == 1

@@ -1,0 +1,46 @@
+"""Which responses are judged."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
+
+URL = "http://site.example/"
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (HtmlResponse(URL, body=b"<p>text"), None),
+        (HtmlResponse(URL, status=203, body=b"<p>text"), None),
+        (HtmlResponse(URL, body=b"<p>text", flags=["cached"]), None),
+        (HtmlResponse(URL, status=404, body=b"<p>text"), "status"),
+        (HtmlResponse(URL, status=304), "status"),
+        (HtmlResponse(URL, body=b"<p>te", flags=["partial"]), "cut"),
+        (HtmlResponse(URL, body=b"<p>te", flags=["dataloss"]), "cut"),
+        (TextResponse(URL, body=b'{"a": 1}'), "not_html"),
+        (XmlResponse(URL, body=b"<rss/>"), "not_html"),
+        (Response(URL, body=b"%PDF"), "not_html"),
+    ],
+)
+def test_only_whole_and_successful_html_is_judged(response: Response, reason: str | None) -> None:
+    assert why_not(Request(URL), response) == reason
+
+
+def test_a_request_can_opt_out() -> None:
+    assert why_not(Request(URL, meta={"simdedup": False}), HtmlResponse(URL, body=b"<p>text")) == "opted_out"
+
+
+def test_what_robots_txt_and_media_pipelines_fetch_is_no_page() -> None:
+    assert not is_page(Request(URL, callback=NO_CALLBACK))
+    assert not is_page(Request(URL, method="HEAD"))
+    assert is_page(Request(URL))
+
+
+def test_a_spiders_callback_is_no_inspection() -> None:
+    assert not is_inspection(Request(URL))
+    assert not is_inspection(Request(URL, callback=lambda response: None))

@@ -1,0 +1,66 @@
+"""Crawls in this process, on the reactor that pytest-twisted runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler, CrawlerRunner
+from scrapy.utils.defer import maybe_deferred_to_future
+
+QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTECONTROL_ENABLED": False, "RETRY_ENABLED": False}
+ADDON = {"ADDONS": {"scrapy_simdedup.Addon": 500}}
+
+
+class PathsSpider(Spider):
+    """Fetches the given URLs, each after the one before was answered, and yields an item per page."""
+
+    name = "paths"
+    custom_settings = {"CONCURRENT_REQUESTS": 1}
+
+    def __init__(self, urls: list[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.urls = urls
+        self.called: list[str] = []
+        self.failures: list[BaseException] = []
+
+    async def start(self) -> Any:
+        for number, url in enumerate(self.urls):
+            yield Request(url, dont_filter=True, priority=-number)
+
+    def parse(self, response: Any) -> Any:
+        self.called.append(response.url)
+        yield {"url": response.url}
+
+
+class Crawl:
+    """What came of a crawl."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.items: list[Any] = []
+        crawler.signals.connect(self._scraped, signals.item_scraped)
+
+    def _scraped(self, item: Any) -> None:
+        self.items.append(item)
+
+    @property
+    def urls(self) -> list[str]:
+        """The URLs of the items, in the order in which they came."""
+        return [item["url"] for item in self.items]
+
+    @property
+    def spider(self) -> Any:
+        return self.crawler.spider
+
+    def stat(self, name: str) -> Any:
+        """A stat of the plugin, 0 where it was never counted."""
+        return self.crawler.stats.get_value(f"simdedup/{name}", 0)
+
+
+async def crawl(spider: type[Spider], settings: dict[str, Any] | None = None, /, **arguments: Any) -> Crawl:
+    """Crawl with the add-on, or whatever ``settings`` enable."""
+    crawler = CrawlerRunner({**QUIET, **(ADDON if settings is None else settings)}).create_crawler(spider)
+    result = Crawl(crawler)
+    await maybe_deferred_to_future(crawler.crawl(**arguments))
+    return result

@@ -1,0 +1,73 @@
+"""A small web server for tests, on a free loopback port."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = str | bytes | tuple[int, dict[str, str], bytes]
+
+
+class Site:
+    """Serves what it is given: ``site["/a"] = "<html>..."``, bytes, ``(status, headers, body)``, or a callable."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer | Callable[[str], Answer]] = {}
+        self.requested: list[str] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                site.answer(self)
+
+            do_HEAD = do_GET
+            do_POST = do_GET
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.root = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self) -> Site:
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def __setitem__(self, path: str, answer: Answer | Callable[[str], Answer]) -> None:
+        self.answers[path] = answer
+
+    def url(self, path: str) -> str:
+        return self.root + path
+
+    def urls(self, *paths: str) -> list[str]:
+        return [self.root + path for path in paths]
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        length = int(handler.headers.get("Content-Length") or 0)
+        if length:
+            handler.rfile.read(length)
+        self.requested.append(handler.path)
+        found = self.answers.get(handler.path, (404, {"Content-Type": "text/html"}, b"<h1>Not found</h1>"))
+        if callable(found):
+            found = found(handler.path)
+        if isinstance(found, str):
+            found = found.encode()
+        if isinstance(found, bytes):
+            found = (200, {"Content-Type": "text/html; charset=utf-8"}, found)
+        status, headers, body = found
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(body)
