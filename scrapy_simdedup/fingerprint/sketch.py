@@ -1,0 +1,134 @@
+"""The sketch, which confirms: an estimate of the weighted resemblance of two pages from half a byte per bin.
+
+One-permutation MinHash (Li, Owen, Zhang 2012) with b-bit values (Li, König 2010), which here remember the kind of their
+feature too, so that it weighs by kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simdedup.page.kinds import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.fingerprint.features import Hashes, Kinds
+
+BINS = 928
+"""Bins of a sketch, two of them in a byte."""
+
+WEIGHTS = {Kind.FRAME: 8, Kind.LOOSE: 30, Kind.FIRM: 100}
+"""What a feature weighs, by its kind, in hundredths. A frame feature weighs 0.02, of which one in four is kept."""
+
+_KEPT_FRAMES = np.uint64((1 << 24) // 4)
+
+SCALE = ((0.0, 0.0), (0.70, 0.85), (0.86, 0.95), (1.0, 1.0))
+"""Resemblance → similarity, linear in between: 0.86 is the line of copies, 0.70 that of pages that are nearly alike."""
+
+SHORT = 128
+"""Content features below which a page with another headline is never a copy."""
+
+_VETO = 0.85
+"""The resemblance that is left to two short pages with different headlines: near at most."""
+
+_CHUNK = 2048
+"""Rows compared at a time: 8 MB of look-ups."""
+
+
+def sketch(hashes: Hashes, kinds: Kinds) -> bytes:
+    """``BINS // 2`` bytes; of each bin the smallest feature's kind and two bits, 0 where the bin is empty.
+
+    Args:
+        hashes: Ascending 64-bit numbers, shape (n,).
+        kinds: Their kinds, shape (n,).
+    """
+    thinned = (hashes * np.uint64(0xA24BAED4963EE407)) >> np.uint64(40) < _KEPT_FRAMES
+    keep = (kinds > Kind.FRAME) | thinned
+    hashes, kinds = hashes[keep], kinds[keep]
+    cells = np.zeros(BINS, np.uint8)
+    if len(hashes):
+        bins = ((hashes >> np.uint64(40)) * np.uint64(BINS)) >> np.uint64(24)
+        first = np.flatnonzero(np.concatenate(([True], bins[1:] != bins[:-1])))
+        cells[bins[first].astype(np.intp)] = kinds[first] << 2 | (hashes[first] & np.uint64(3)).astype(np.uint8)
+    return (cells[0::2] << 4 | cells[1::2]).tobytes()
+
+
+def resemblances(one: bytes, many: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Estimate how alike one page is to each of many: the weight of the features they share, of all they have.
+
+    A feature of both pages weighs by the higher of its kinds there, so that a block judged differently does not count
+    against them.
+
+    Args:
+        one: A sketch.
+        many: Sketches, shape (n, ``BINS // 2``).
+
+    Returns:
+        Resemblances from 0 to 1, shape (n,); the error is about 0.02.
+    """
+    row = np.frombuffer(one, np.uint8).astype(np.uint16) << 8
+    sums = np.empty(len(many), np.uint64)
+    for start in range(0, len(many), _CHUNK):
+        sums[start : start + _CHUNK] = _TERMS[row | many[start : start + _CHUNK]].sum(axis=1)
+    shared, unlike, alone = ((sums >> shift & _FIELD).astype(np.float64) for shift in _SHIFTS)
+    chance = np.minimum(unlike / 3, shared)  # a fourth of the unlike bins agrees in two bits by chance
+    shared, everything = shared - chance, shared + unlike + alone
+    made = np.zeros(len(many))
+    np.divide(shared, everything, out=made, where=everything > 0)
+    return made
+
+
+def veto_headlines(
+    resemblance: NDArray[np.float64],
+    titles: tuple[int, NDArray[np.uint16]],
+    h1s: tuple[int, NDArray[np.uint16]],
+    content: tuple[int, NDArray[np.uint16]],
+) -> NDArray[np.float64]:
+    """Lower what is too high for short pages with another title and another h1; all arrays have shape (n,).
+
+    Args:
+        resemblance: Of one page to each of many.
+        titles: 16 bits of the title of the one, and of each of the many; 0 is none.
+        h1s: The same of the first h1.
+        content: The same of the number of content features.
+    """
+    differ = np.ones(len(resemblance), np.bool_)
+    for one, many in (titles, h1s):
+        differ &= (many != one) & (many != 0) & (one != 0)
+    short = np.minimum(content[1], content[0]) < SHORT
+    return np.where(differ & short, np.minimum(resemblance, _VETO), resemblance)
+
+
+def similarity(resemblance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Resemblance on the scale of the settings, where 0.95 is a copy; see :data:`SCALE`."""
+    lines, values = zip(*SCALE, strict=True)
+    return np.interp(resemblance, lines, values)
+
+
+_SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
+"""Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 928 times the largest term."""
+
+_FIELD = np.uint64((1 << 21) - 1)
+
+
+def _terms() -> NDArray[np.uint64]:
+    """What two bytes of two sketches add to the sums (shared, unlike, alone), times 200; index ``one << 8 | other``."""
+    weights = np.array([0, *(WEIGHTS[kind] for kind in sorted(Kind))], np.uint64)
+    cell = np.arange(16)
+    weight = weights[cell >> 2]
+    both = (cell[:, None] > 3) & (cell > 3)
+    equal = both & ((cell[:, None] ^ cell) & 3 == 0)
+    total = weight[:, None] + weight
+    shared = np.where(equal, 2 * np.maximum(weight[:, None], weight), 0)
+    unlike = np.where(both & ~equal, total, 0)  # half of both: either may be the smallest of the two pages together
+    alone = np.where(both, 0, 2 * total)
+    pair = shared << _SHIFTS[0] | unlike << _SHIFTS[1] | alone << _SHIFTS[2]
+    high, low = np.arange(256) >> 4, np.arange(256) & 15
+    terms: NDArray[np.uint64] = (pair[high[:, None], high] + pair[low[:, None], low]).ravel()
+    return terms
+
+
+_TERMS = _terms()
