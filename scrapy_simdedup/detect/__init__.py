@@ -1,0 +1,1 @@
+"""What a site has already, and what that means for a page."""

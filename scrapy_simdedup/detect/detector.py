@@ -1,0 +1,250 @@
+"""The detector: a page's way from its HTML to its verdict, and the verdict's way into the store."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from w3lib.url import canonicalize_url
+
+from scrapy_simdedup.detect.policy import Visit, decide
+from scrapy_simdedup.detect.site import host_of, site_of
+from scrapy_simdedup.detect.site_indexes import SiteIndexes
+from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.errors import StoreBusy, StoreError
+from scrapy_simdedup.fingerprint.fingerprint import (
+    ALGORITHM,
+    PageFingerprint,
+    body_digest,
+    fingerprint,
+    fingerprint_read,
+)
+from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.page.page import Block, Page
+from scrapy_simdedup.settings import DedupSettings, without_password
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep, Tail
+from scrapy_simdedup.store.url import store_by_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ATTEMPTS = 100
+"""How often a page is judged again because others were faster, before the store counts as busy."""
+
+
+class NearDuplicateDetector:
+    """Judges pages against those of their site.
+
+    Once open it never raises because the store fails: the page is kept, ``store_errors`` counts and
+    ``on_store_error`` is told.
+
+    Args:
+        store: its URL, or a store; None takes the settings' own, or ``memory:``.
+        settings: all settings; or give single ones as keywords, such as ``identical=0.9``.
+        run: the run's name; None takes the settings' own, or makes a new one.
+        worker: the name of this process; None makes one.
+        now: the clock, in seconds since the epoch.
+        sleep: lets other work go on while a store waits; give your own where asyncio does not run.
+        on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
+
+    Raises:
+        SettingError: a setting cannot be used.
+    """
+
+    def __init__(
+        self,
+        store: str | FingerprintStore | None = None,
+        *,
+        settings: DedupSettings | None = None,
+        run: str | None = None,
+        worker: str | None = None,
+        now: Callable[[], float] = time.time,
+        sleep: Sleep = asyncio.sleep,
+        on_store_error: Callable[[StoreError], None] | None = None,
+        **keywords: Any,
+    ) -> None:
+        if settings is None:
+            settings = DedupSettings.from_keywords(**keywords)
+        elif keywords:
+            raise TypeError("give either settings, or single settings as keywords")
+        if store is None:
+            store = settings.store or "memory:"
+        self.settings = settings
+        self.store = store_by_url(store, sleep) if isinstance(store, str) else store
+        self.store_name = without_password(store) if isinstance(store, str) else type(store).__name__
+        """The store's URL without its password."""
+        self.run = (
+            run or settings.run or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now()))}-{secrets.token_hex(3)}"
+        )
+        self.worker = worker or secrets.token_hex(4)
+        self.secret = b""
+        """The key under the hashes, known once the detector is open."""
+        self.store_errors = 0
+        """How often the store failed."""
+        self._now, self._on_store_error = now, on_store_error
+        self._indexes = SiteIndexes(
+            settings.bits, self.run if settings.against == "run" else None, bounded=not self.store.in_memory
+        )
+
+    async def open(self) -> None:
+        """Open the store, and make sure that its fingerprints and ours are made the same way.
+
+        Raises:
+            StoreError: the store cannot be used, or holds fingerprints made in another way.
+        """
+        await self.store.open()
+        try:
+            await self._agree()
+        except StoreError:
+            await self.store.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the store."""
+        await self.store.close()
+
+    async def judge(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
+        """The verdict on a page; a page that is kept must be confirmed or released.
+
+        Args:
+            html: the page.
+            url: where it came from.
+            key: who the page is, such as its request's fingerprint; None derives one from the URL.
+        """
+        key = key or key_of(url)
+        return await self.judge_fingerprint(await self.read(html, url=url, key=key), url=url, key=key)
+
+    async def read(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
+        """The page's fingerprint; a body that the site is known to have is not parsed again."""
+        known = self._indexes.known(site_of(url, self.settings.site))
+        found = known.same_body(body_digest(html), key or key_of(url)) if known else None
+        settings = self.settings_for(url)
+        if found is not None and found.unjudged is None and found.extractor == settings.extractor:
+            return found
+        return fingerprint(html, settings, self.secret)
+
+    def read_texts(self, texts: Sequence[str]) -> PageFingerprint:
+        """The fingerprint of texts that are all content, however short, such as the fields of an item."""
+        page = Page(tuple(Block(text, Kind.FIRM, 0) for text in texts if text.strip()), "", "", None)
+        return fingerprint_read(page, body_digest("\0".join(texts)), replace(self.settings, min_words=1), self.secret)
+
+    async def judge_fingerprint(
+        self,
+        fp: PageFingerprint,
+        *,
+        url: str,
+        key: bytes | None = None,
+        site: str | None = None,
+        keep_pending: bool = False,
+    ) -> Verdict:
+        """The verdict on a page whose fingerprint is known.
+
+        Args:
+            fp: what :meth:`read` gave.
+            url: where the page came from.
+            key: who the page is, such as its request's fingerprint; None derives one from the URL.
+            site: whose pages it is compared with; None takes the URL's.
+            keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+        """
+        visit = Visit(
+            site=site or site_of(url, self.settings.site),
+            key=key or key_of(url),
+            url=url,
+            fingerprint=fp,
+            run=self.run,
+            worker=self.worker,
+            now=self._now(),
+            keep_pending=keep_pending,
+        )
+        try:
+            return await self._judge(visit, self.settings_for(url))
+        except StoreError as exc:
+            self._failed(exc)
+            return Verdict("unjudged", reason="store_error")
+
+    async def confirm(self, page: PageRef | None) -> bool:
+        """The page was delivered: from now on it can displace others. False if the store could not be told."""
+        return await self._settle(page, "confirmed")
+
+    async def release(self, page: PageRef | None) -> bool:
+        """The page was not delivered: it displaces nobody. False if the store could not be told."""
+        return await self._settle(page, "released")
+
+    async def add(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
+        """Judge a page, and confirm it if it is kept."""
+        verdict = await self.judge(html, url=url, key=key)
+        await self.confirm(verdict.page)
+        return verdict
+
+    def settings_for(self, url: str) -> DedupSettings:
+        """The settings with the overrides of the URL's site."""
+        return self.settings.for_site(host_of(url), site_of(url)) if self.settings.sites else self.settings
+
+    async def _judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
+        for _ in range(ATTEMPTS):
+            index = self._indexes.of(visit.site)
+            index.apply(await self.store.read(visit.site, index.cursor))
+            # No await from here to the append: what is decided holds for this cursor.
+            decision, expected = decide(visit, index, settings), index.cursor
+            if decision.record is None:
+                return decision.verdict
+            id_ = await self.store.append(visit.site, decision.record, expected)
+            if id_ is None:
+                continue
+            record = replace(decision.record, id=id_, position=id_)
+            before = index.past(visit.key, visit.run)
+            index.apply(Tail((record,), id_))
+            if record.state != "reserved":
+                return decision.verdict
+            if before is not None and before.state == "reserved":  # fetched again before it was delivered
+                await self._settle(PageRef(visit.site, before.id, before.key, before.url), "released")
+            return replace(decision.verdict, page=PageRef(visit.site, id_, visit.key, visit.url))
+        raise StoreBusy(self.store_name, f"{visit.site} changed {ATTEMPTS} times while one of its pages was judged")
+
+    async def _settle(self, page: PageRef | None, outcome: Outcome) -> bool:
+        if page is None:
+            return True
+        try:
+            await self.store.settle(page.site, page.id, outcome, self._now())
+        except StoreError as exc:
+            self._failed(exc)
+            return False
+        return True
+
+    def _failed(self, exc: StoreError) -> None:
+        self.store_errors += 1
+        if self._on_store_error is not None:
+            self._on_store_error(exc)
+
+    async def _agree(self) -> None:
+        ours = f"version {ALGORITHM}, {self.settings.bits} bits, shingles of {self.settings.shingle_size} words"
+        theirs = await self.store.remember("fingerprint", ours)
+        if theirs != ours:
+            problem = f"its fingerprints were made by {theirs!r}, and these settings make {ours!r}"
+            raise StoreError(self.store_name, problem, "set them back, or name another store")
+        given = self.settings.secret
+        ours = f"given:{_digest(given.encode())}" if given else f"own:{secrets.token_hex(16)}"
+        theirs = await self.store.remember("secret", ours)
+        if theirs.startswith("own:") and not given:
+            self.secret = bytes.fromhex(theirs.removeprefix("own:"))
+        elif given and theirs == ours:
+            self.secret = given.encode()
+        else:
+            problem = "its fingerprints were made under another SIMDEDUP_SECRET than these settings have"
+            raise StoreError(self.store_name, problem, "set it back, or name another store")
+
+
+def key_of(url: str) -> bytes:
+    """Who a page is if nobody says: its URL, canonicalised."""
+    with suppress(ValueError):  # what cannot be taken apart stays as it is
+        url = canonicalize_url(url)
+    return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _digest(secret: bytes) -> str:
+    return hashlib.blake2b(secret, digest_size=16, person=b"simdedup secret").hexdigest()

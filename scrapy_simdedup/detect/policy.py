@@ -1,0 +1,156 @@
+"""What a page is, given what its site has: the only place with the policy, and pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.store.base import Record, State
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.detect.site_index import Match, SiteIndex
+    from scrapy_simdedup.detect.verdict import Kind
+    from scrapy_simdedup.settings import DedupSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A page that was fetched."""
+
+    site: str
+    key: bytes
+    url: str
+    fingerprint: PageFingerprint
+    run: str
+    worker: str
+    now: float
+    """Seconds since the epoch."""
+    keep_pending: bool = False
+    """Keep the page where its original is still in work, instead of waiting for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, and what the store is to remember of it."""
+
+    verdict: Verdict
+    record: Record | None
+    """None: nothing, because the page is to be judged again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A page against the newest version of itself."""
+
+    record: Record
+    kind: Kind
+    similarity: float | None
+    distance: int | None
+
+
+def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
+    """The verdict on a page.
+
+    1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias.
+    2. Where that page is still in work, nothing is decided yet.
+    3. Else it is compared with its own past, and kept unless the settings drop what did not change.
+    4. Else it is new, or near another page, or could not be judged: kept in each case.
+
+    Args:
+        visit: the page.
+        index: its site, up to date.
+        settings: those of its site.
+    """
+    drop = settings.near if settings.drop == "near" else settings.identical
+    match = index.closest(visit.fingerprint, visit.key, drop=drop, near=settings.near)
+    past = _past(visit, index, settings)
+    if match is not None and match.similarity >= drop:
+        return _repeat(visit, match, past, settings)
+    if past is not None:
+        return _revisit(visit, past, settings)
+    if visit.fingerprint.unjudged:
+        return _keep(visit, None, Verdict("unjudged", reason=visit.fingerprint.unjudged))
+    return _keep(visit, None, Verdict("new") if match is None else _like(match, "near"))
+
+
+def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
+    record = index.past(visit.key, visit.run)
+    if record is None:
+        return None
+    before, now = PageFingerprint.from_bytes(record.fingerprint), visit.fingerprint
+    if before.body == now.body:
+        return Past(record, "unchanged", 1.0, 0)
+    if now.unjudged:
+        return Past(record, "unjudged", None, None)
+    if before.unjudged:
+        return Past(record, "changed", None, None)
+    found = now.compare(before, identical=settings.identical, near=settings.near)
+    return Past(record, "unchanged" if found.kind == "identical" else "changed", found.similarity, found.distance)
+
+
+def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:
+    verdict = _like(match, "identical" if match.similarity >= settings.identical else "near")
+    original = match.record
+    if original.state == "confirmed":
+        verdict = replace(verdict, is_duplicate=True)
+        return Decision(verdict, _record(visit, past, verdict, "alias", original.key))
+    if visit.keep_pending:
+        return _keep(visit, past, replace(verdict, reason="in_work"))
+    pending = PageRef(visit.site, original.id, original.key, original.url)
+    return Decision(replace(verdict, pending=pending), None)
+
+
+def _revisit(visit: Visit, past: Past, settings: DedupSettings) -> Decision:
+    if past.kind == "unjudged":
+        return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
+    verdict = Verdict(
+        past.kind,
+        original=past.record.url,
+        similarity=past.similarity,
+        distance=past.distance,
+        original_first_seen=past.record.first_seen,
+        original_run=past.record.run,
+    )
+    # What was reserved and is fetched again was not delivered, so it must not be dropped.
+    if past.kind == "unchanged" and settings.unchanged == "drop" and past.record.settled:
+        again = replace(past.record, last_seen=visit.now, visits=past.record.visits + 1)
+        return Decision(replace(verdict, is_duplicate=True), again)
+    return _keep(visit, past, verdict)
+
+
+def _like(match: Match, kind: Kind) -> Verdict:
+    return Verdict(
+        kind,
+        original=match.record.url,
+        similarity=match.similarity,
+        distance=match.distance,
+        original_first_seen=match.record.first_seen,
+        original_run=match.record.run,
+    )
+
+
+def _keep(visit: Visit, past: Past | None, verdict: Verdict) -> Decision:
+    return Decision(verdict, _record(visit, past, verdict, "reserved", None))
+
+
+def _record(visit: Visit, past: Past | None, verdict: Verdict, state: State, original: bytes | None) -> Record:
+    before = past.record if past else None
+    changed = past is not None and past.kind == "changed"
+    return Record(
+        url=visit.url,
+        key=visit.key,
+        fingerprint=bytes(visit.fingerprint),
+        run=visit.run,
+        worker=visit.worker,
+        state=state,
+        kind=verdict.kind,
+        similarity=verdict.similarity,
+        original=original,
+        first_seen=before.first_seen if before else visit.now,
+        last_seen=visit.now,
+        last_changed=visit.now if changed or not before else before.last_changed,
+        visits=1 + (before.visits if before else 0),
+        changes=changed + (before.changes if before else 0),
+    )

@@ -1,0 +1,50 @@
+"""Whose pages are compared: the site that a URL belongs to."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import tldextract
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.settings import SiteScope
+
+ALL = "*"
+"""The one site of the scope ``all``."""
+
+# The list that came with the package: nothing is fetched and nothing is written. Private suffixes count, so that the
+# users of a host such as github.io are sites of their own and cannot displace each other's pages.
+_extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+
+
+def site_of(url: str, scope: SiteScope = "domain") -> str:
+    """The site of a URL: its registrable domain, its host, or one for all.
+
+    >>> site_of("https://shop.example.co.uk/a"), site_of("https://alice.github.io/")
+    ('example.co.uk', 'alice.github.io')
+    >>> site_of("http://localhost:8000/"), site_of("http://127.0.0.1:8000/"), site_of("http://[::1]/")
+    ('localhost', '127.0.0.1', '::1')
+    >>> site_of("https://shop.example.co.uk/a", "host"), site_of("https://shop.example.co.uk/a", "all")
+    ('shop.example.co.uk', '*')
+    """
+    if scope == "all":
+        return ALL
+    host = host_of(url)
+    return _domain(host) if scope == "domain" else host
+
+
+def host_of(url: str) -> str:
+    """The URL's host in lower case, without port and final dot; empty where there is none."""
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+@lru_cache(maxsize=10_000)
+def _domain(host: str) -> str:
+    """The registrable domain; the host itself if it has none, as IP addresses and bare suffixes."""
+    parts = _extract(host)
+    return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else host

@@ -1,0 +1,63 @@
+"""What is known about a page once it was compared with its site."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "unjudged"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRef:
+    """A page in the store, to confirm or release it."""
+
+    site: str
+    id: int
+    """The id of its record, unique in its site."""
+    key: bytes
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Plain values only, so that it can be pickled with a request."""
+
+    kind: Kind
+    """``identical`` and ``near`` repeat another page, ``unchanged`` and ``changed`` are compared with what their own
+    URL gave before, ``new`` is neither, and ``unjudged`` could not be compared."""
+    is_duplicate: bool = False
+    """The settings drop it, and what it repeats was delivered."""
+    original: str | None = None
+    """The URL of the page that ``similarity`` is about: another's, or its own where it is compared with its past."""
+    similarity: float | None = None
+    """Share of common content, 0..1; None where nothing was compared."""
+    distance: int | None = None
+    """Differing bits of the two simhashes; None where nothing was compared, or only whole bodies."""
+    reason: str | None = None
+    """Why it is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was not
+    delivered yet; else None."""
+    page: PageRef | None = None
+    """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
+    pending: PageRef | None = None
+    """The original it would repeat, which is still in work: wait for it and judge again. Nothing was stored."""
+    original_first_seen: float | None = None
+    """When the original was first fetched, in seconds since the epoch."""
+    original_run: str | None = None
+    """The run that fetched the original."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as a dictionary of plain values."""
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        said: list[str] = [self.kind]
+        if self.is_duplicate:
+            said.append("duplicate")
+        if self.reason:
+            said.append(self.reason)
+        if self.similarity is not None:
+            said.append(f"{self.similarity:.3f} like {self.original}")
+        if self.pending:
+            said.append("which is still in work")
+        return f"<Verdict {', '.join(said)}>"

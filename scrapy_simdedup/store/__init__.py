@@ -1,0 +1,1 @@
+"""Where the pages of all sites are kept: one contract, one file per database."""

@@ -1,0 +1,118 @@
+"""What every store promises: an append-only log per site, with compare-and-append.
+
+A site's log has a counter. Each change (a page appended, a page confirmed or released) raises it by one and gives the
+record that changed the counter's new value as its position. Whoever has read up to the counter knows the site; whoever
+appends says up to where they had read, and is refused if that is no longer all. So looking for a similar page and
+adding one is atomic on any database, and none of them needs to search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+State = Literal["reserved", "confirmed", "released", "alias"]
+Outcome = Literal["confirmed", "released"]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+"""Lets other work go on for some seconds, on whatever loop runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One version of one page of a site."""
+
+    url: str
+    key: bytes
+    """Who the page is: the fingerprint of its request. Versions of one page share it."""
+    fingerprint: bytes
+    """Its :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint` as bytes."""
+    run: str
+    """The run that fetched it."""
+    worker: str
+    """The process that fetched it."""
+    state: State
+    """``reserved`` until it is delivered, then ``confirmed``, or ``released`` if its delivery failed; or an ``alias``:
+    dropped, because it repeats another page."""
+    kind: str
+    """The verdict it got, such as ``new``."""
+    similarity: float | None
+    """Similarity (0..1) to what that verdict compared it with; None if there was nothing to compare."""
+    original: bytes | None
+    """The key of the page that an alias repeats; None for all others. A key, because it stays true when that page
+    is fetched again."""
+    first_seen: float
+    """When this page, in whatever version, was first fetched; seconds since the epoch, as all times here."""
+    last_seen: float
+    """When it was last fetched, or settled."""
+    last_changed: float
+    """When its content last differed from that of the visit before; its first visit if it never did."""
+    visits: int
+    """How often it was fetched, this time included."""
+    changes: int
+    """How often its content differed from that of the visit before."""
+    id: int = 0
+    """The counter of the site's log when it was appended; unique in its site, and 0 until it is stored."""
+    position: int = 0
+    """The counter of the site's log at its last change; 0 until it is stored."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether it stands for good, and has taken the place of all older versions of its page."""
+        return self.state in {"confirmed", "alias"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What happened to a site since a cursor."""
+
+    records: tuple[Record, ...]
+    """Every record that changed, as it is now, oldest change first."""
+    cursor: int
+    """The site's counter: where to read on, and what to expect when appending."""
+
+
+class FingerprintStore(Protocol):
+    """A store. Every verb is atomic, and safe from many processes at a time.
+
+    A verb raises :class:`~scrapy_simdedup.errors.StoreError` if the database fails, and has then changed nothing.
+    """
+
+    in_memory: bool
+    """Whether all of it is in this process anyway, so that forgetting what was read from it would free nothing."""
+
+    async def open(self) -> None:
+        """Connect, check what is there, and create what is missing."""
+
+    async def close(self) -> None:
+        """Let go of the database; the store can be opened again."""
+
+    async def remember(self, name: str, value: str) -> str:
+        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
+
+    async def read(self, site: str, after: int = 0) -> Tail:
+        """What happened to the site since the counter was ``after``.
+
+        A version that a settled one took the place of is gone without a trace: whoever applies a settled record drops
+        the older versions with its key.
+        """
+
+    async def append(self, site: str, record: Record, expected: int) -> int | None:
+        """Add a record; its id, which is the new counter, or None if the counter is not ``expected`` any more.
+
+        A settled record takes the place of all older versions of its page.
+        """
+
+    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
+        """Confirm or release a reserved record.
+
+        Confirmed, it takes the place of all older versions of its page. Released, it stays as a tombstone, so that
+        others see it; one that turns out to be delivered after all can still be confirmed. A record that is settled
+        or gone is left as it is.
+        """
+
+    def sites(self) -> AsyncIterator[str]:
+        """The sites that have pages."""
+
+    def records(self) -> AsyncIterator[tuple[str, Record]]:
+        """All records with their sites, site by site, oldest change first."""

@@ -1,0 +1,139 @@
+"""A SQLite file that many processes share: checked when it is opened, patient while somebody else holds it."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scrapy_simdedup.store.base import Sleep
+
+Result = TypeVar("Result")
+
+LOCK_SECONDS = 0.1
+"""How long SQLite itself waits for a lock. Nothing else runs in this process meanwhile, so it is short."""
+PATIENCE_SECONDS = 5.0
+"""How long we try again, letting other work go on, before the file counts as busy."""
+
+APPLICATION = 0x53444544
+"""Marks our files ("SDED"), so that another program's are left alone."""
+
+BEGIN = "BEGIN IMMEDIATE"
+"""A deferred transaction that has read cannot write once somebody else has written, however long it waits."""
+
+REMEDIES = {
+    "not a database": "name another file; this one was left as it is",
+    "malformed": "move the damaged file away, or put back a copy; it was left as it is",
+    "readonly": "make the file and its directory writable",
+    "full": "free some disk space",
+    "unable to open": "check the path and its permissions",
+}
+"""What to do, by a part of SQLite's message."""
+
+
+class SqliteFile:
+    """One connection to one file in write-ahead mode.
+
+    Args:
+        url: ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``.
+        sleep: lets other work go on while somebody else holds the file.
+
+    Raises:
+        SettingError: the URL names no file.
+    """
+
+    def __init__(self, url: str, sleep: Sleep) -> None:
+        scheme, slashes, path = url.partition(":///")
+        if not (scheme == "sqlite" and slashes and path) or path == ":memory:":
+            remedy = "write 'sqlite:///pages.sqlite', 'sqlite:////full/path/pages.sqlite' or 'memory:'"
+            raise SettingError("SIMDEDUP_STORE", url, remedy)
+        self._url, self._path, self._sleep = url, Path(path), sleep
+        self._db: sqlite3.Connection | None = None
+
+    async def open(self, tables: Sequence[str], version: int) -> None:
+        """Connect; a new file gets its tables, an existing one is checked, and never replaced.
+
+        Args:
+            tables: the statements that make them.
+            version: their version, kept in the file.
+
+        Raises:
+            StoreError: the file is damaged, is not ours, or cannot be used.
+        """
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
+        except (OSError, sqlite3.Error) as exc:
+            raise self._error(exc) from exc
+        try:
+            await self.run(lambda db: self._prepare(db, tables, version))
+        except StoreError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Do the work, again and again while somebody else holds the file.
+
+        Raises:
+            StoreBusy: somebody holds it for longer than we wait.
+            StoreError: SQLite cannot do it.
+        """
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            if self._db is None:
+                raise StoreError(self._url, "is not open", "open it first")
+            try:
+                return work(self._db)
+            except sqlite3.Error as exc:
+                if not _is_busy(exc):
+                    raise self._error(exc) from exc
+                if time.monotonic() >= give_up:
+                    raise StoreBusy(self._url, f"was locked for {PATIENCE_SECONDS:g} seconds") from exc
+            # Jitter, so that those who wait for one lock do not come back together.
+            await self._sleep(random.uniform(0.005, 0.05))  # noqa: S311 - not a secret
+
+    def _prepare(self, db: sqlite3.Connection, tables: Sequence[str], version: int) -> None:
+        with db:
+            db.execute(BEGIN)
+            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                for statement in (
+                    *tables,
+                    f"PRAGMA application_id = {APPLICATION}",
+                    f"PRAGMA user_version = {version}",
+                ):
+                    db.execute(statement)
+        application, found = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+        if application != APPLICATION:
+            raise StoreError(self._url, "is another program's database", REMEDIES["not a database"])
+        if found != version:
+            problem = f"has tables of version {found}; this scrapy-simdedup works with version {version}"
+            raise StoreError(self._url, problem, "name another file, or use the scrapy-simdedup that made this one")
+        # Garbage in the middle lets look-ups and inserts succeed; only a check finds it.
+        verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(f"database disk image is malformed: {verdict}")
+        db.execute("PRAGMA journal_mode = WAL")
+        # Survives the death of the process. A power cut may cost the last commits: their pages are fetched again.
+        db.execute("PRAGMA synchronous = NORMAL")
+
+    def _error(self, exc: Exception) -> StoreError:
+        message = str(exc)
+        return StoreError(self._url, message, next((REMEDIES[part] for part in REMEDIES if part in message), ""))
+
+
+def _is_busy(exc: sqlite3.Error) -> bool:
+    # Python 3.10 has no error codes.
+    return isinstance(exc, sqlite3.OperationalError) and ("locked" in str(exc) or "busy" in str(exc))

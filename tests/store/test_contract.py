@@ -1,0 +1,296 @@
+"""What every store promises; a new store is done when its line in ``STORES`` passes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from on_asyncio import on_asyncio, wait_for
+from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.settings import STORE_FORMS
+from scrapy_simdedup.store.base import FingerprintStore, Record, Tail
+from scrapy_simdedup.store.url import STORES as SCHEMES
+from scrapy_simdedup.store.url import store_by_url
+
+STORES = [
+    pytest.param(lambda _path: "memory:", id="memory"),
+    pytest.param(lambda path: f"sqlite:///{(path / 'pages.sqlite').as_posix()}", id="sqlite"),
+]
+"""From a directory of the test's own, the URL of a store that is empty."""
+
+SITE = "shop.example"
+
+
+@pytest.fixture(params=STORES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return request.param(tmp_path)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[FingerprintStore]:
+    made = store_by_url(url)
+    wait_for(made.open())
+    yield made
+    wait_for(made.close())
+
+
+@pytest.fixture
+def other(url: str, store: FingerprintStore) -> Iterator[FingerprintStore]:
+    """A second connection to the same store; memory has but one."""
+    if store.in_memory:
+        yield store
+        return
+    made = store_by_url(url)
+    wait_for(made.open())
+    yield made
+    wait_for(made.close())
+
+
+def record(key: bytes = b"a", **changes: Any) -> Record:
+    made = Record(
+        url="https://shop.example/a",
+        key=key,
+        fingerprint=b"\x00\x01\xff" * 9,
+        run="monday",
+        worker="w1",
+        state="reserved",
+        kind="new",
+        similarity=None,
+        original=None,
+        first_seen=1000.5,
+        last_seen=1000.5,
+        last_changed=1000.5,
+        visits=1,
+        changes=0,
+    )
+    return replace(made, **changes)
+
+
+async def put(store: FingerprintStore, made: Record, site: str = SITE) -> int:
+    id_ = await store.append(site, made, (await store.read(site)).cursor)
+    assert id_ is not None
+    return id_
+
+
+async def everything(store: FingerprintStore) -> list[tuple[str, Record]]:
+    return [found async for found in store.records()]
+
+
+async def stored(store: FingerprintStore) -> list[int]:
+    """The ids of the site's records, oldest change first."""
+    return [found.id for found in (await store.read(SITE)).records]
+
+
+# ------------------------------------------------------------------ reading and appending
+
+
+@on_asyncio
+async def test_an_unknown_site_is_empty(store: FingerprintStore) -> None:
+    assert await store.read("nowhere.example") == Tail((), 0)
+    assert await everything(store) == []
+
+
+@on_asyncio
+async def test_a_record_comes_back_as_it_went_in(store: FingerprintStore) -> None:
+    """Every field survives, with the id and the position that the store gave it."""
+    made = record("ключ".encode(), url="https://shop.example/ü?q=\U0001f600", similarity=0.875, original=b"\x00b")
+    id_ = await put(store, made)
+    assert await store.read(SITE) == Tail((replace(made, id=id_, position=id_),), id_)
+
+
+@on_asyncio
+async def test_the_id_is_the_new_counter(store: FingerprintStore) -> None:
+    """Who appended knows the site up to its own record, without reading it back."""
+    for number in range(3):
+        id_ = await put(store, record(b"%d" % number))
+        assert await store.read(SITE, id_) == Tail((), id_)
+
+
+@on_asyncio
+async def test_reading_on_gives_only_what_is_new(store: FingerprintStore) -> None:
+    await put(store, record(b"a"))
+    cursor = (await store.read(SITE)).cursor
+    await put(store, record(b"b"))
+    await put(store, record(b"c"))
+    assert [found.key for found in (await store.read(SITE, cursor)).records] == [b"b", b"c"]
+
+
+@on_asyncio
+async def test_appending_fails_where_somebody_else_was_faster(store: FingerprintStore, other: FingerprintStore) -> None:
+    """Two that read the same cursor: exactly one of them gets in, and the other leaves no trace."""
+    cursor = (await store.read(SITE)).cursor
+    results = [await store.append(SITE, record(b"a"), cursor), await other.append(SITE, record(b"b"), cursor)]
+    assert results == [cursor + 1, None]
+    assert [found.key for found in (await other.read(SITE)).records] == [b"a"]
+
+
+@on_asyncio
+async def test_of_many_that_race_one_gets_in_each_round(store: FingerprintStore, other: FingerprintStore) -> None:
+    for round_ in range(20):
+        keys = [b"%d %d" % (round_, number) for number in range(4)]
+        cursor = (await store.read(SITE)).cursor
+        racers = zip((store, other, store, other), keys, strict=True)
+        got = await asyncio.gather(*(racer.append(SITE, record(key), cursor) for racer, key in racers))
+        assert sorted(got, key=str) == [cursor + 1, None, None, None]
+    assert len((await store.read(SITE)).records) == 20
+
+
+@on_asyncio
+async def test_a_state_change_too_makes_an_append_fail(store: FingerprintStore, other: FingerprintStore) -> None:
+    """What was decided before a page was confirmed may be wrong after it."""
+    id_ = await put(store, record())
+    await other.settle(SITE, id_, "confirmed", 2000.0)
+    assert await store.append(SITE, record(b"b"), id_) is None
+
+
+@on_asyncio
+async def test_sites_do_not_see_each_other(store: FingerprintStore) -> None:
+    await put(store, record(b"a"), "one.example")
+    assert await store.append("two.example", record(b"a"), 0) == 1
+    assert await store.read("three.example") == Tail((), 0)
+    assert sorted([site async for site in store.sites()]) == ["one.example", "two.example"]
+
+
+# ------------------------------------------------------------------ settling
+
+
+@on_asyncio
+@pytest.mark.parametrize("state", ["confirmed", "released"])
+async def test_what_is_settled_comes_again_for_those_who_read_on(
+    store: FingerprintStore, other: FingerprintStore, state: Any
+) -> None:
+    """A state change moves the record to the head of the log, with the time it happened."""
+    id_ = await put(store, record(b"a"))
+    await put(store, record(b"b"))
+    cursor = (await other.read(SITE)).cursor
+    await store.settle(SITE, id_, state, 2000.25)
+    tail = await other.read(SITE, cursor)
+    assert [(found.id, found.state, found.last_seen, found.position) for found in tail.records] == [
+        (id_, state, 2000.25, cursor + 1)
+    ]
+    assert tail.cursor == cursor + 1
+
+
+@on_asyncio
+async def test_confirming_takes_the_place_of_older_versions(store: FingerprintStore) -> None:
+    """Confirmed, reserved or released, whatever has the same key and is older goes; the rest stays."""
+    for state in ("confirmed", "released", None):
+        id_ = await put(store, record(b"a"))
+        if state:
+            await store.settle(SITE, id_, state, 2000.0)
+    bystander = await put(store, record(b"b"))
+    newest = await put(store, record(b"a", visits=4))
+    await store.settle(SITE, newest, "confirmed", 3000.0)
+    assert await stored(store) == [bystander, newest]
+
+
+@on_asyncio
+async def test_releasing_leaves_the_older_version(store: FingerprintStore) -> None:
+    older = await put(store, record(b"a"))
+    await store.settle(SITE, older, "confirmed", 2000.0)
+    newer = await put(store, record(b"a"))
+    await store.settle(SITE, newer, "released", 3000.0)
+    assert [(found.id, found.state) for found in (await store.read(SITE)).records] == [
+        (older, "confirmed"),
+        (newer, "released"),
+    ]
+
+
+@on_asyncio
+@pytest.mark.parametrize("state", ["alias", "confirmed"])
+async def test_an_appended_record_that_is_settled_takes_the_place_of_older_versions(
+    store: FingerprintStore, state: Any
+) -> None:
+    await put(store, record(b"a"))
+    bystander = await put(store, record(b"b"))
+    newest = await put(store, record(b"a", state=state, original=b"b"))
+    assert await stored(store) == [bystander, newest]
+
+
+@on_asyncio
+async def test_a_version_older_than_the_settled_one_does_not_come_back(store: FingerprintStore) -> None:
+    """A page that was fetched twice may be confirmed in either order; the newer version wins."""
+    older, newer = await put(store, record(b"a")), await put(store, record(b"a"))
+    await store.settle(SITE, newer, "confirmed", 2000.0)
+    before = await store.read(SITE)
+    await store.settle(SITE, older, "confirmed", 3000.0)
+    assert await store.read(SITE) == before
+
+
+@on_asyncio
+async def test_what_is_settled_stays_as_it_is(store: FingerprintStore) -> None:
+    """Settling twice, or what is not there, changes nothing and disturbs nobody's append."""
+    confirmed = await put(store, record(b"a"))
+    await store.settle(SITE, confirmed, "confirmed", 2000.0)
+    alias = await put(store, record(b"b", state="alias", original=b"a"))
+    before = await store.read(SITE)
+    for id_ in (confirmed, alias, 99):
+        for state in ("confirmed", "released"):
+            await store.settle(SITE, id_, state, 3000.0)
+    await store.settle("nowhere.example", 1, "confirmed", 3000.0)
+    assert await store.read(SITE) == before
+    assert await store.read("nowhere.example") == Tail((), 0)
+
+
+@on_asyncio
+async def test_a_released_page_can_still_be_delivered(store: FingerprintStore) -> None:
+    id_ = await put(store, record())
+    for state in ("released", "released", "confirmed"):
+        await store.settle(SITE, id_, state, 2000.0)
+    tail = await store.read(SITE)
+    assert [found.state for found in tail.records] == ["confirmed"]
+    assert tail.cursor == id_ + 2
+
+
+# ------------------------------------------------------------------ the whole store
+
+
+@on_asyncio
+async def test_all_records_can_be_walked(store: FingerprintStore) -> None:
+    """Site by site, more of them than fit one step, while the store changes."""
+    wanted = []
+    for site, count in (("one.example", 2500), ("two.example", 3)):
+        for number in range(count):
+            await store.append(site, record(b"%d" % number), number)
+            wanted.append((site, b"%d" % number))
+    seen = []
+    async for site, found in store.records():
+        if not seen:
+            await store.append("two.example", record(b"late"), 3)
+        seen.append((site, found.key))
+    assert sorted(set(seen) - {("two.example", b"late")}) == sorted(wanted)
+
+
+@on_asyncio
+async def test_the_first_to_remember_something_wins(store: FingerprintStore, other: FingerprintStore) -> None:
+    assert await store.remember("secret", "ours") == "ours"
+    assert await other.remember("secret", "theirs") == "ours"
+    assert await other.remember("version", "1") == "1"
+
+
+@on_asyncio
+async def test_a_store_can_be_closed_and_opened_again(store: FingerprintStore) -> None:
+    id_ = await put(store, record())
+    await store.close()
+    await store.close()
+    await store.open()
+    assert await stored(store) == [id_]
+
+
+# ------------------------------------------------------------------ URLs
+
+
+def test_the_settings_know_the_schemes_that_there_are() -> None:
+    assert set(SCHEMES) == set(STORE_FORMS)
+
+
+@pytest.mark.parametrize("url", ["mongodb://u:geheim@h/1", "memory", "", "sqlite:pages", "sqlite://", "sqlite:///"])
+def test_a_url_that_names_no_store_is_refused_with_an_example(url: str) -> None:
+    with pytest.raises(SettingError, match="SIMDEDUP_STORE = .* write .*sqlite:///") as caught:
+        store_by_url(url)
+    assert "geheim" not in str(caught.value)

@@ -1,0 +1,174 @@
+"""What only the SQLite store can get wrong: its file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from on_asyncio import on_asyncio
+from scrapy_simdedup.errors import StoreBusy, StoreError
+from scrapy_simdedup.store import sqlite_file
+from scrapy_simdedup.store.sqlite import SqliteStore
+from test_contract import SITE, put, record, stored
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "pages.sqlite"
+
+
+def at(path: Path) -> SqliteStore:
+    return SqliteStore(f"sqlite:///{path.as_posix()}")
+
+
+async def fill(path: Path, pages: int = 1) -> None:
+    store = at(path)
+    await store.open()
+    for number in range(pages):
+        await store.append(SITE, record(b"%d" % number, fingerprint=os.urandom(500)), number)
+    await store.close()
+
+
+@on_asyncio
+async def test_pages_survive_the_process(path: Path) -> None:
+    await fill(path, 3)
+    again = at(path)
+    await again.open()
+    assert await stored(again) == [1, 2, 3]
+    await again.close()
+
+
+@on_asyncio
+async def test_a_relative_path_starts_where_the_process_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Directories that are missing are made."""
+    monkeypatch.chdir(tmp_path)
+    store = SqliteStore("sqlite:///data/of/crawls/pages.sqlite")
+    await store.open()
+    await store.close()
+    assert (tmp_path / "data" / "of" / "crawls" / "pages.sqlite").exists()
+
+
+@on_asyncio
+async def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    path.touch()
+    await fill(path)
+    assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "remedy"),
+    [
+        (lambda raw: b"garbage" * 100, "name another file"),
+        (lambda raw: raw[:5000], "move the damaged file away"),
+        (lambda raw: raw[: len(raw) // 2] + b"\x99" * 8192 + raw[len(raw) // 2 + 8192 :], "move the damaged file away"),
+    ],
+    ids=["header", "truncated", "middle"],
+)
+@on_asyncio
+async def test_a_damaged_file_is_refused_and_left_as_it_is(path: Path, damage: object, remedy: str) -> None:
+    await fill(path, 200)
+    path.write_bytes(damage(path.read_bytes()))
+    damaged = path.read_bytes()
+    with pytest.raises(StoreError, match=remedy):
+        await at(path).open()
+    assert path.read_bytes() == damaged
+
+
+@on_asyncio
+async def test_the_database_of_another_program_is_refused_and_left_as_it_is(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE customers (name)")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program's database; name another file"):
+        await at(path).open()
+    assert path.read_bytes() == before
+
+
+@on_asyncio
+async def test_tables_of_another_version_are_refused(path: Path) -> None:
+    await fill(path)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError, match="tables of version 99.*name another file"):
+        await at(path).open()
+
+
+@on_asyncio
+async def test_a_path_that_cannot_be_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for wrong in (tmp_path, tmp_path / "file" / "pages.sqlite"):
+        with pytest.raises(StoreError):
+            await at(wrong).open()
+
+
+@on_asyncio
+async def test_a_verb_on_a_closed_store_says_so(path: Path) -> None:
+    with pytest.raises(StoreError, match="is not open; open it first"):
+        await at(path).read(SITE)
+
+
+@on_asyncio
+async def test_other_work_goes_on_while_somebody_else_holds_the_file(path: Path) -> None:
+    """The store waits for the lock, and appends once it is free."""
+    await fill(path)
+    store, holder = at(path), sqlite3.connect(path, isolation_level=None)
+    await store.open()
+    holder.execute("BEGIN IMMEDIATE")
+    appending = asyncio.ensure_future(put(store, record(b"late")))
+    await asyncio.sleep(0.3)
+    assert not appending.done()
+    assert await stored(store) == [1], "reading needs no lock"
+    holder.execute("COMMIT")
+    assert await appending == 2
+    holder.close()
+    await store.close()
+
+
+@on_asyncio
+async def test_a_file_that_stays_locked_is_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some seconds the caller hears of it, and can keep its page; nothing was changed."""
+    monkeypatch.setattr(sqlite_file, "PATIENCE_SECONDS", 0.3)
+    await fill(path)
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    store, holder = SqliteStore(f"sqlite:///{path.as_posix()}", sleep), sqlite3.connect(path, isolation_level=None)
+    await store.open()
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy, match="was locked for 0.3 seconds"):
+        await put(store, record(b"late"))
+    holder.close()
+    assert slept, "it waited in the way it was told to"
+    assert await put(store, record(b"late")) == 2
+    await store.close()
+
+
+@on_asyncio
+async def test_a_driver_error_comes_as_a_store_error_with_its_cause(path: Path) -> None:
+    """A table that somebody dropped while the store was open."""
+    store = at(path)
+    await store.open()
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE page")
+    db.close()
+    with pytest.raises(StoreError, match="no such table: page") as caught:
+        await store.read(SITE)
+    assert isinstance(caught.value.__cause__, sqlite3.Error)
+    await store.close()
+
+
+@pytest.mark.skipif(os.name == "nt" or (hasattr(os, "geteuid") and os.geteuid() == 0), reason="root may write anything")
+@on_asyncio
+async def test_a_file_that_cannot_be_written_is_refused(path: Path) -> None:
+    await fill(path)
+    path.chmod(0o400)
+    with pytest.raises(StoreError, match="writable"):
+        await at(path).open()
