@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lxml import etree
+
 from scrapy_simdedup.page.parse import NOT_TEXT
 from scrapy_simdedup.page.roles import ARIA_ROLES, SLUG_TAGS, TAG_ROLES, TEXT_ROLES, UNNAMED_TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from lxml.html import HtmlElement
 
@@ -40,6 +42,8 @@ class Outline:
     """Of each node, the node around it; -1 for the page."""
     roles: list[int]
     """Of each node, the roles that its own tag, ARIA role, class and id say."""
+    elements: list[HtmlElement]
+    """Of each node, its element."""
 
 
 def outline(root: HtmlElement, words: RoleWords) -> Outline:
@@ -49,10 +53,11 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:
         root: The ``<html>`` element.
         words: Roles of class and id names.
     """
-    page = Outline([], [], [], [-1], [0])
+    page = Outline([], [], [], [-1], [0], [root])
     line: list[str] = []
+    node = text_roles = 0
 
-    def end_line(node: int, text_roles: int) -> None:
+    def end_line() -> None:
         text = "".join(line).strip()
         line.clear()
         if text:
@@ -60,43 +65,38 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:
             page.text_roles.append(text_roles)
             page.nodes.append(node)
 
-    stack: list[tuple[HtmlElement, int, int, Iterator[HtmlElement]]] = [(root, 0, 0, iter(root))]
-    while stack:
-        element, node, text_roles, children = stack[-1]
-        for child in children:
-            tag = child.tag
-            if tag not in NOT_TEXT:
-                break
-            if child.tail:
-                line.append(child.tail)
-        else:
-            stack.pop()
-            if line and element.tag in BLOCK_TAGS:
-                end_line(node, text_roles)
+    around: list[tuple[int, int]] = []
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        tag = element.tag
+        if line and tag in BLOCK_TAGS:
+            end_line()
+        if event == "end":
+            node, text_roles = around.pop()
             if element.tail:
                 line.append(element.tail)
             continue
-        if line and tag in BLOCK_TAGS:
-            end_line(node, text_roles)
+        around.append((node, text_roles))
+        if tag in NOT_TEXT:
+            walk.skip_subtree()
+            continue
         roles = TAG_ROLES.get(tag, 0)
-        if child.attrib:
-            roles |= _attribute_roles(child, tag, words)
+        if element.attrib:
+            roles |= _attribute_roles(element.attrib, tag, words)
         if roles:
             text_roles |= roles & TEXT_ROLES
             roles &= ~TEXT_ROLES
             if roles:
                 page.parents.append(node)
                 page.roles.append(roles)
+                page.elements.append(element)
                 node = len(page.parents) - 1
-        if child.text:
-            line.append(child.text)
-        stack.append((child, node, text_roles, iter(child)))
-    end_line(0, 0)
+        if element.text:
+            line.append(element.text)
     return page
 
 
-def _attribute_roles(element: HtmlElement, tag: str, words: RoleWords) -> int:
-    attributes = element.attrib
+def _attribute_roles(attributes: Mapping[str, str], tag: str, words: RoleWords) -> int:
     roles = 0
     aria = attributes.get("role")
     if aria:

@@ -76,7 +76,7 @@ def _why_not_parse(html: str, raw: bytes) -> str | None:
 
 
 def _why_not_trust(html: str, root: HtmlElement) -> str | None:
-    if cast("float", _count_elements(root)) > MAX_ELEMENTS:
+    if html.count("<") > MAX_ELEMENTS and cast("float", _count_elements(root)) > MAX_ELEMENTS:
         return "too_many_elements"
     if "\ufffd" in html:
         text = "".join(root.itertext())
