@@ -33,18 +33,18 @@ def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Featur
 
     Args:
         blocks: Texts with their kinds.
-        words: Numbers of words.
+        words: Digests of words.
         size: Words per shingle.
     """
-    numbers: list[int] = []
+    digests: list[bytes] = []
     lengths: list[int] = []
     for block in blocks:
         found = split_words(block.text)
-        numbers += map(words.__getitem__, found)
+        digests += map(words.__getitem__, found)
         lengths.append(len(found))
-    if not numbers:
+    if not digests:
         return Features(np.zeros(0, np.uint64), np.zeros(0, np.uint8))
-    hashes = np.array(numbers, np.uint64)
+    hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
     count = np.array(lengths)
     ends = np.cumsum(count)
     left = np.repeat(ends, count) - np.arange(len(hashes))  # words from here to the end of the block

@@ -226,4 +226,4 @@ def body_digest(html: str) -> bytes:
 
 def _headline(text: str, words: WordHashes) -> int:
     found = split_words(text)
-    return words.number(" ".join(found)) & _UINT16 or 1 if found else 0
+    return int.from_bytes(words.digest(b" ".join(found))[:2], "little") or 1 if found else 0

@@ -1,4 +1,4 @@
-"""Text → words → 64-bit numbers, the same in every process."""
+"""Text → words → 64-bit numbers, the same in every process. Words travel as UTF-8, which is what is hashed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u
 
 _WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
 
+_ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128))
+_ASCII += bytes(128)
+"""What ``_WORD`` and ``lower()`` do, for a text of ASCII alone: anything but a word character becomes a space."""
+
 _MARKS = re.compile(r"([^\w\s]{32})[^\w\s]+")
 """The rest of a long run of signs. Normalising sorts combining marks in quadratic time; as signs are no words, nothing
 is lost without them."""
@@ -22,21 +26,23 @@ _MEMO = 200_000
 _MEMO_LENGTH = 64
 
 
-def split_words(text: str) -> list[str]:
+def split_words(text: str) -> list[bytes]:
     """The words of a text in lower case; a character is a word where scripts write no spaces.
 
-    >>> split_words("The 3rd tide, 東京")
+    >>> [word.decode() for word in split_words("The 3rd tide, 東京")]
     ['the', '3rd', 'tide', '東', '京']
     """
-    if not text.isascii():
+    if text.isascii():
+        return text.encode().translate(_ASCII).split()
+    if not unicodedata.is_normalized("NFKC", text):
         text = unicodedata.normalize("NFKC", _MARKS.sub(r"\1", text))
-    return _WORD.findall(text.lower())
+    return " ".join(_WORD.findall(text.lower())).encode("utf-8", "surrogatepass").split()
 
 
-class WordHashes(dict[str, int]):
-    """64-bit numbers of words, made on first use and kept while there is room.
+class WordHashes(dict[bytes, bytes]):
+    """Eight bytes for each word, made on first use and kept while there is room.
 
-    Without a secret a word's number is its MurmurHash3, which anyone can compute. With one it is a keyed BLAKE2b, since
+    Without a secret they are the word's MurmurHash3, which anyone can compute. With one they are a keyed BLAKE2b, since
     MurmurHash3 has collisions that hold for every seed.
     """
 
@@ -46,23 +52,20 @@ class WordHashes(dict[str, int]):
         self.secret_id = int.from_bytes(blake2b(self._key, digest_size=2).digest(), "little") or 1 if secret else 0
         """16 bits that tell secrets apart without telling them; 0 without a secret."""
 
-    def __missing__(self, word: str) -> int:
-        number = self.number(word)
+    def __missing__(self, word: bytes) -> bytes:
+        made = self.digest(word)
         if len(word) <= _MEMO_LENGTH:
             if len(self) >= _MEMO:
                 self.clear()
-            self[word] = number
-        return number
+            self[word] = made
+        return made
 
-    def number(self, text: str) -> int:
-        """64 bits of any text; not kept."""
-        raw = text.encode("utf-8", "surrogatepass")
-        if self._key:
-            return int.from_bytes(blake2b(raw, key=self._key, digest_size=8).digest(), "little")
-        return mmh3.hash64(raw, signed=False)[0]
+    def digest(self, text: bytes) -> bytes:
+        """Eight bytes for any text; not kept."""
+        return blake2b(text, key=self._key, digest_size=8).digest() if self._key else mmh3.hash_bytes(text)[:8]
 
 
 @lru_cache(maxsize=4)
 def word_hashes(secret: bytes = b"") -> WordHashes:
-    """The numbers under a secret; one memo for the process."""
+    """The digests under a secret; one memo for the process."""
     return WordHashes(secret)

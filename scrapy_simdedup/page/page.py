@@ -48,7 +48,7 @@ def read_page(html: str, *, max_bytes: int = 5_000_000, words: RoleWords = DEFAU
         max_bytes: Characters above which the page is not read.
         words: What the words of class and id names mean.
     """
-    document = parse(html, max_bytes=max_bytes)
+    document = parse(html, max_bytes=max_bytes, rich=False)
     if document.root is None:
         return Page((), "", "", document.unjudged)
     found = outline(document.root, words)
