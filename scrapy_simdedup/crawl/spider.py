@@ -46,7 +46,9 @@ class DeliveryOuterMiddleware:
         try:
             async for output in result:
                 if isinstance(output, Request):
-                    if delivery is not None and runtime.is_same_request(output, response.request):
+                    # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
+                    again = output.dont_filter and runtime.is_same_request(output, response.request)
+                    if delivery is not None and again:
                         delivery.fail("retried")
                 elif output is not None:
                     if drop_items:
