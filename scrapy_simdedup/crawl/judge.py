@@ -66,7 +66,7 @@ class Judge:
         """The page's verdict, or None if it could not be judged for an error, which is logged and counted."""
         try:
             start = time.perf_counter()
-            print_ = await self.detector.read(response.text, url=response.url)
+            print_ = await self.detector.read(response.text, url=response.url, key=key)
             self.tally.extracted(time.perf_counter() - start)
             verdict = await self._verdict(Candidate(print_, response.url, key))
         except Exception:  # whatever went wrong in us must not cost the user a page
@@ -79,7 +79,7 @@ class Judge:
     async def item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict | None:
         """An item's verdict among the items of ``site``; None if it could not be judged."""
         try:
-            print_ = self.detector.read_text(texts)
+            print_ = self.detector.read_texts(texts)
             # An item has no address of its own, so none is another visit of one before.
             return await self._verdict(Candidate(print_, url, secrets.token_bytes(16), site))
         except Exception:  # as above

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse
 
-from scrapy_simdedup.page.markdown import page_markdown
-
 if TYPE_CHECKING:
     from scrapy.http import Response
 
@@ -46,5 +44,7 @@ class MarkdownField:
     def _of(self, response: HtmlResponse) -> str:
         text = self._made.get(response)
         if text is None:
+            from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
+
             text = self._made[response] = page_markdown(response.text, url=response.url)
         return text

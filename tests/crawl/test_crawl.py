@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pytest_twisted import ensureDeferred
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
 from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
 from pages import page, prose
 from scrapy_simdedup import NearDuplicatePage
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped
@@ -25,7 +25,7 @@ def serve_articles(site: Site) -> list[str]:
     return site.urls("/one", "/one?print=1", "/two", "/one?utm_source=mail")
 
 
-@ensureDeferred
+@on_asyncio
 async def test_repeats_are_dropped_and_counted(site: Site, caplog: Any) -> None:
     urls = serve_articles(site)
     done = await crawl(PathsSpider, urls=urls)
@@ -44,7 +44,7 @@ async def test_repeats_are_dropped_and_counted(site: Site, caplog: Any) -> None:
     assert f"2 × {urls[0]}" in caplog.text
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_dropped_page_is_received_and_its_log_line_says_why(site: Site, caplog: Any) -> None:
     urls = serve_articles(site)
     with caplog.at_level("DEBUG"):
@@ -54,7 +54,7 @@ async def test_a_dropped_page_is_received_and_its_log_line_says_why(site: Site, 
     assert f"repeats {urls[0]}" in caplog.text
 
 
-@ensureDeferred
+@on_asyncio
 async def test_in_mode_items_links_are_followed_and_items_are_dropped(site: Site) -> None:
     class Following(PathsSpider):
         def parse(self, response: Any) -> Any:
@@ -72,7 +72,7 @@ async def test_in_mode_items_links_are_followed_and_items_are_dropped(site: Site
     assert done.stat("items/dropped") == 1
 
 
-@ensureDeferred
+@on_asyncio
 async def test_in_mode_observe_all_is_counted_and_nothing_dropped(site: Site, caplog: Any) -> None:
     urls = serve_articles(site)
     done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_MODE": "observe"}, urls=urls)
@@ -82,7 +82,7 @@ async def test_in_mode_observe_all_is_counted_and_nothing_dropped(site: Site, ca
     assert "2 pages would have been dropped" in caplog.text
 
 
-@ensureDeferred
+@on_asyncio
 async def test_the_downloader_middleware_alone_drops_pages(site: Site, caplog: Any) -> None:
     urls = serve_articles(site)
     alone = {"DOWNLOADER_MIDDLEWARES": {"scrapy_simdedup.NearDuplicateDownloaderMiddleware": 540}}
@@ -91,7 +91,7 @@ async def test_the_downloader_middleware_alone_drops_pages(site: Site, caplog: A
     assert "the delivery middlewares are not enabled" in caplog.text
 
 
-@ensureDeferred
+@on_asyncio
 async def test_the_pipeline_alone_drops_items_that_repeat_items(site: Site) -> None:
     class Texts(PathsSpider):
         def parse(self, response: Any) -> Any:
@@ -104,7 +104,7 @@ async def test_the_pipeline_alone_drops_items_that_repeat_items(site: Site) -> N
     assert done.stat("items/dropped") == 2
 
 
-@ensureDeferred
+@on_asyncio
 async def test_everything_can_be_switched_off(site: Site) -> None:
     urls = serve_articles(site)
     done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_ENABLED": False}, urls=urls)
@@ -126,7 +126,7 @@ async def test_everything_can_be_switched_off(site: Site) -> None:
         ("too_short", (200, {"Content-Type": "text/html"}, b"<p>Please log in</p>")),
     ],
 )
-@ensureDeferred
+@on_asyncio
 async def test_what_cannot_be_judged_is_kept_with_its_reason(site: Site, reason: str, answer: Any) -> None:
     class AllStatus(PathsSpider):
         handle_httpstatus_list = [404]
@@ -139,7 +139,7 @@ async def test_what_cannot_be_judged_is_kept_with_its_reason(site: Site, reason:
     assert done.stat("pages/dropped") == 0
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_request_can_opt_out(site: Site) -> None:
     class OptedOut(PathsSpider):
         async def start(self) -> Any:
@@ -151,7 +151,7 @@ async def test_a_request_can_opt_out(site: Site) -> None:
     assert done.urls == urls
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_verdict_does_not_travel_along_with_copied_meta(site: Site) -> None:
     seen = {}
 
@@ -173,7 +173,7 @@ async def test_a_verdict_does_not_travel_along_with_copied_meta(site: Site) -> N
     assert seen[site.url("/img")] is None
 
 
-@ensureDeferred
+@on_asyncio
 async def test_an_errback_learns_why_its_page_was_dropped(site: Site) -> None:
     class WithErrback(PathsSpider):
         async def start(self) -> Any:
@@ -191,7 +191,7 @@ async def test_an_errback_learns_why_its_page_was_dropped(site: Site) -> None:
     assert [error.response.url for error in done.spider.failures] == [urls[1], urls[3]]
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_signal_tells_of_every_dropped_page(site: Site) -> None:
     dropped = []
 
@@ -210,7 +210,7 @@ async def test_a_signal_tells_of_every_dropped_page(site: Site) -> None:
     assert dropped == [(urls[1], urls[0]), (urls[3], urls[0])]
 
 
-@ensureDeferred
+@on_asyncio
 async def test_an_error_of_our_own_keeps_the_page(site: Site, monkeypatch: Any, caplog: Any) -> None:
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
 
@@ -225,7 +225,7 @@ async def test_an_error_of_our_own_keeps_the_page(site: Site, monkeypatch: Any, 
     assert "a bug of ours" in caplog.text
 
 
-@ensureDeferred
+@on_asyncio
 async def test_the_cleaned_markdown_is_added_to_items_on_request(site: Site) -> None:
     site["/one"] = page("one", body=prose("one") + "<h2>Parts</h2><ul><li>Bolt</li><li>Nut</li></ul>")
     done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_MARKDOWN_FIELD": "markdown"}, urls=site.urls("/one"))
@@ -235,7 +235,7 @@ async def test_the_cleaned_markdown_is_added_to_items_on_request(site: Site) -> 
     assert "Served at" not in markdown
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_spider_that_closes_itself_gets_its_summary(site: Site, caplog: Any) -> None:
     class Closing(PathsSpider):
         def parse(self, response: Any) -> Any:

@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from pytest_twisted import ensureDeferred
 from scrapy import Request
 from scrapy.exceptions import DropItem
 
 from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
 from pages import page
 from site_server import Site
 
@@ -34,7 +34,7 @@ class FailingOnce(PathsSpider):
         yield {"url": response.url, "part": 2}
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_callback_that_raises_halfway_leaves_the_page_to_its_twin(site: Site) -> None:
     urls = serve_twins(site)
     done = await crawl(FailingOnce, urls=urls)
@@ -64,7 +64,7 @@ class DroppingPipeline(FailingPipeline):
 
 
 @pytest.mark.parametrize(("pipeline", "reason"), [(FailingPipeline, "item_error"), (DroppingPipeline, "item_dropped")])
-@ensureDeferred
+@on_asyncio
 async def test_an_item_that_is_lost_in_a_pipeline_comes_through_its_twin(
     site: Site, pipeline: type, reason: str
 ) -> None:
@@ -76,7 +76,7 @@ async def test_an_item_that_is_lost_in_a_pipeline_comes_through_its_twin(
     assert done.stat("pages/dropped") == 1
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_page_whose_callback_asks_for_it_again_is_not_delivered_by_the_first_try(site: Site) -> None:
     class Retrying(PathsSpider):
         def parse(self, response: Any) -> Any:
@@ -93,7 +93,7 @@ async def test_a_page_whose_callback_asks_for_it_again_is_not_delivered_by_the_f
     assert done.stat("confirmed") == 1
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_callback_can_say_that_it_did_not_deliver(site: Site) -> None:
     class Picky(PathsSpider):
         def parse(self, response: Any) -> Any:
@@ -124,14 +124,14 @@ class Slow(PathsSpider):
         yield {"url": response.url}
 
 
-@ensureDeferred
+@on_asyncio
 async def test_twins_in_flight_wait_for_the_first_and_are_dropped(site: Site) -> None:
     done = await crawl(Slow, urls=serve_twins(site, 5))
     assert len(done.items) == 1
     assert done.stat("pages/dropped") == 4
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_twin_in_flight_goes_on_by_itself_if_the_first_fails(site: Site) -> None:
     done = await crawl(Slow, urls=serve_twins(site, 5), fail_first=True)
     assert len(done.items) == 1
@@ -139,14 +139,14 @@ async def test_a_twin_in_flight_goes_on_by_itself_if_the_first_fails(site: Site)
     assert done.stat("pages/dropped") == 3
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_twin_waits_no_longer_than_it_was_told(site: Site) -> None:
     done = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site, 2))
     assert len(done.items) == 2
     assert done.stat("pages/dropped") == 0
 
 
-@ensureDeferred
+@on_asyncio
 async def test_twins_in_flight_can_be_kept_or_dropped_at_once(site: Site) -> None:
     urls = serve_twins(site, 4)
     kept = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING": "keep"}, urls=urls)
@@ -155,7 +155,7 @@ async def test_twins_in_flight_can_be_kept_or_dropped_at_once(site: Site) -> Non
     assert len(dropped.items) == 1
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_callback_that_awaits_its_own_twin_does_not_hang_the_crawl(site: Site) -> None:
     class Awaiting(PathsSpider):
         async def parse(self, response: Any) -> Any:
@@ -168,7 +168,7 @@ async def test_a_callback_that_awaits_its_own_twin_does_not_hang_the_crawl(site:
     assert done.items == [{"url": urls[0], "other": urls[1]}]
 
 
-@ensureDeferred
+@on_asyncio
 async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Any) -> None:
     feed = tmp_path / "items.jsonl"
     settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {str(feed): {"format": "jsonlines"}}}
@@ -177,7 +177,7 @@ async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Any) -> 
     assert len(feed.read_text().splitlines()) == 1
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site, tmp_path: Any) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")

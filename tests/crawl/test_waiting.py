@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_twisted import ensureDeferred
 from scrapy.utils.asyncio import call_later
 
+from on_asyncio import on_asyncio
 from scrapy_simdedup.crawl.waiting import Tasks, Waiters, sleep
 
 
-@ensureDeferred
+@on_asyncio
 async def test_all_who_wait_for_the_same_thing_go_on_together() -> None:
     waiters, woken = Waiters(), []
 
@@ -26,14 +26,14 @@ async def test_all_who_wait_for_the_same_thing_go_on_together() -> None:
     assert len(waiters) == 0
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_wait_ends_when_its_time_is_up() -> None:
     waiters = Waiters()
     assert await waiters.wait("page", 0.01) is False
     assert len(waiters) == 0
 
 
-@ensureDeferred
+@on_asyncio
 async def test_waking_what_nobody_waits_for_does_nothing() -> None:
     waiters = Waiters()
     waiters.wake("page")
@@ -41,7 +41,7 @@ async def test_waking_what_nobody_waits_for_does_nothing() -> None:
     assert len(waiters) == 0
 
 
-@ensureDeferred
+@on_asyncio
 async def test_background_work_that_fails_is_logged_and_does_not_stop_the_rest(caplog: Any) -> None:
     done: list[str] = []
 

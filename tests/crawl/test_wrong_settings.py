@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pytest_twisted import ensureDeferred
 
 from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
 from scrapy_simdedup import SettingError
 from site_server import Site
 
@@ -27,7 +27,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value", "remedy"), WRONG)
-@ensureDeferred
+@on_asyncio
 async def test_it_names_the_setting_the_value_and_the_remedy(site: Site, name: str, value: Any, remedy: str) -> None:
     with pytest.raises(SettingError) as caught:
         await crawl(PathsSpider, ADDON | {name: value}, urls=site.urls("/"))
@@ -38,7 +38,7 @@ async def test_it_names_the_setting_the_value_and_the_remedy(site: Site, name: s
     assert site.requested == []
 
 
-@ensureDeferred
+@on_asyncio
 async def test_a_password_in_a_wrong_store_url_is_not_shown(site: Site) -> None:
     with pytest.raises(SettingError) as caught:
         await crawl(PathsSpider, ADDON | {"SIMDEDUP_STORE": "mysql://user:hunter2@host/db"}, urls=site.urls("/"))
