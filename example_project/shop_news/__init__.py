@@ -1,0 +1,1 @@
+"""The Scrapy project: one spider, and settings that switch scrapy-simdedup on."""

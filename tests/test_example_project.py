@@ -1,0 +1,173 @@
+"""The example project keeps its promises, and keeps them again when it is run again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parent.parent / "example_project"
+LINE = re.compile(r"^ {2}(kept|BROKEN) +(.+?) +(\d+) of (\d+)", re.MULTILINE)
+
+
+Item = dict[str, Any]
+Change = Callable[[list[Item]], list[Item]]
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What ``python run.py`` left behind."""
+
+    exit_code: int
+    table: dict[str, tuple[str, int, int]]
+    """Word, kept and of, by promise."""
+    delivered: Counter[str]
+    """How often each id is in the items file."""
+    log: str
+
+
+def items_of(project: Path) -> list[Item]:
+    lines = (project / "data" / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def demonstrate(project: Path) -> Demonstration:
+    done = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=170,
+        check=False,
+    )
+    table = {name: (word, int(kept), int(of)) for word, name, kept, of in LINE.findall(done.stdout)}
+    return Demonstration(done.returncode, table, Counter(item["id"] for item in items_of(project)), done.stderr)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copy = tmp_path_factory.mktemp("demo") / "example_project"
+    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("data", ".scrapy", "__pycache__"))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def runs(project: Path) -> list[Demonstration]:
+    """Two demonstrations, one after the other, with the same store."""
+    return [demonstrate(project), demonstrate(project)]
+
+
+def ids(*kinds: str) -> set[str]:
+    """Ids by what lies in the content folder, without the project's own reader."""
+    content = EXAMPLE / "website" / "content"
+    files = [path for kind in kinds for path in content.glob(f"*/{kind}/*.txt")]
+    return {path.relative_to(content).with_suffix("").as_posix() for path in files}
+
+
+@pytest.mark.slow
+class TestTheDemonstration:
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_ends_well_with_every_promise_kept(self, runs: list[Demonstration], number: int) -> None:
+        """The exit code is 0 and no line of the table says otherwise, the first time and the second."""
+        run = runs[number]
+        assert {name: row for name, row in run.table.items() if row[0] != "kept"} == {}, run.log
+        assert len(run.table) == 9
+        assert run.exit_code == 0
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_delivers_every_article_and_product_once(self, runs: list[Demonstration], number: int) -> None:
+        """The items file itself has each of them exactly once, the twins and the translations among them."""
+        delivered = runs[number].delivered
+        assert {name: delivered[name] for name in ids("articles", "products") if delivered[name] != 1} == {}
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_recognises_most_pages_as_repeats(self, runs: list[Demonstration], number: int) -> None:
+        """At least 70 % of what was fetched never reached the spider."""
+        _, dropped, fetched = runs[number].table["pages recognised as repeats"]
+        assert fetched > 500
+        assert dropped >= 0.7 * fetched
+
+    def test_gives_the_same_result_twice(self, runs: list[Demonstration]) -> None:
+        """What the first run left in the store takes nothing from the second."""
+        first, second = runs
+        recognised = "pages recognised as repeats"  # a short listing may fall on either side of the line
+        assert {**first.table, recognised: None} == {**second.table, recognised: None}
+        assert first.delivered.keys() == second.delivered.keys()
+
+    def test_ends_with_the_summary_of_the_plugin(self, runs: list[Demonstration]) -> None:
+        """The log's last records are the plugin's figures and Scrapy's good-bye."""
+        assert "Near-duplicates:" in "\n".join(runs[0].log.splitlines()[-25:])
+
+    def test_logs_no_error(self, runs: list[Demonstration]) -> None:
+        """The endless page is cut off with a warning; nothing else goes wrong."""
+        log = runs[0].log.splitlines()
+        assert [line for line in log if " ERROR: " in line or "Traceback" in line] == []
+
+
+@pytest.mark.slow
+class TestTheTableOfPromises:
+    """It can say that something broke."""
+
+    @pytest.fixture
+    def broken_by(self, project: Path, runs: list[Demonstration], tmp_path: Path) -> Callable[[Change], list[str]]:
+        """The names of the promises that break when the delivered items are changed."""
+
+        def broken(change: Change) -> list[str]:
+            changed = tmp_path / "items.jsonl"
+            lines = [json.dumps(item) + "\n" for item in change(items_of(project))]
+            changed.write_text("".join(lines), encoding="utf-8")
+            code = (
+                "import pathlib, sys; from check import promises; from website.addresses import all_addresses\n"
+                "visited = list(all_addresses())\n"
+                "for promise in promises(pathlib.Path(sys.argv[1]), visited, len(visited)):\n"
+                "    if not promise.holds: print(promise.name)"
+            )
+            command = [sys.executable, "-c", code, str(changed)]
+            return subprocess.run(command, cwd=project, capture_output=True, text=True, check=True).stdout.splitlines()
+
+        return broken
+
+    def test_has_nothing_against_what_was_delivered(self, broken_by: Callable[[Change], list[str]]) -> None:
+        assert broken_by(lambda items: items) == []
+
+    def test_misses_a_twin(self, broken_by: Callable[[Change], list[str]]) -> None:
+        """A dropped twin breaks two promises: it is a product, and it is on the list."""
+        assert broken_by(without("en/products/brook-kettle-1-7")) == [
+            "articles and products delivered exactly once",
+            "not dropped: product twins, one number apart",
+        ]
+
+    def test_misses_a_listing(self, broken_by: Callable[[Change], list[str]]) -> None:
+        assert broken_by(without("zh/products")) == ["not dropped: listing pages"]
+
+    def test_notices_a_second_copy(self, broken_by: Callable[[Change], list[str]]) -> None:
+        """An article that was delivered twice was not delivered exactly once."""
+
+        def twice(items: list[Item]) -> list[Item]:
+            return [*items, *(item for item in items if item["id"] == "en/articles/map-and-compass")]
+
+        assert broken_by(twice) == ["articles and products delivered exactly once"]
+
+    def test_notices_a_missing_paragraph(self, broken_by: Callable[[Change], list[str]]) -> None:
+        """An article that lost a paragraph on its way was not delivered."""
+
+        def shortened(items: list[Item]) -> list[Item]:
+            (article,) = (item for item in items if item["id"] == "en/articles/pickling-cucumbers")
+            article["text"] = article["text"].rpartition("\n\n")[0]
+            return items
+
+        assert broken_by(shortened) == ["articles and products delivered exactly once"]
+
+
+def without(page_id: str) -> Change:
+    return lambda items: [item for item in items if item["id"] != page_id]
