@@ -93,18 +93,19 @@ class Judge:
         if self.settings.pending == "drop":
             return dataclasses.replace(verdict, is_duplicate=True)
         give_up = time.monotonic() + self.settings.pending_timeout
-        while verdict.pending is not None:
-            if (
-                self.settings.pending == "keep"
-                or len(self.waiters) >= self.most_waiters
-                or time.monotonic() >= give_up
-                or self.is_closing()
-            ):
-                return await self._ask(candidate, keep_pending=True)
-            await self.waiters.wait((verdict.pending.site, verdict.pending.id), POLL_SECONDS)
+        while (original := verdict.pending) is not None and self._may_wait(give_up):
+            await self.waiters.wait((original.site, original.id), POLL_SECONDS)
             self.ledger.sweep()
             verdict = await self._ask(candidate)
-        return verdict
+        return verdict if original is None else await self._ask(candidate, keep_pending=True)
+
+    def _may_wait(self, until: float) -> bool:
+        return (
+            self.settings.pending == "wait"
+            and len(self.waiters) < self.most_waiters
+            and time.monotonic() < until
+            and not self.is_closing()
+        )
 
     async def _ask(self, candidate: Candidate, *, keep_pending: bool = False) -> Verdict:
         return await self.detector.judge_fingerprint(

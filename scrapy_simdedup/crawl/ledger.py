@@ -25,9 +25,8 @@ class Delivery:
 
     def __init__(self, page: PageRef) -> None:
         self.page = page
-        self.started = time.monotonic()
-        self.reached = False
-        """The callback was called; output without this is an errback's."""
+        self.reached: float | None = None
+        """When the callback was called, by the monotonic clock; output without this is an errback's."""
         self.exhausted = False
         """All output of the callback was taken."""
         self.open_items = 0
@@ -95,7 +94,7 @@ class Ledger:
     def check(self, delivery: Delivery) -> None:
         """Settle the page if nothing of it is on its way any more."""
         if delivery.exhausted and not (delivery.open_items > 0 and self._items_count):
-            self._end(delivery, delivery.failure or (None if delivery.reached else "never_reached"))
+            self._end(delivery, delivery.failure or ("never_reached" if delivery.reached is None else None))
 
     def sweep(self) -> None:
         """Release the pages whose requests died."""
@@ -117,7 +116,7 @@ class Ledger:
         if not delivery.settled:
             delivery.settled = True
             self._pages.pop((delivery.page.site, delivery.page.id), None)
-            if failure is None:
+            if failure is None and delivery.reached is not None:
                 self._delivered += 1
-                self._seconds += time.monotonic() - delivery.started
+                self._seconds += time.monotonic() - delivery.reached
             self._settle(delivery.page, failure)

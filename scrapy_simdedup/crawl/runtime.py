@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
+    from scrapy_simdedup.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
 META_DELIVER = "simdedup_deliver"
+COMPLAIN_SECONDS = 60.0
+"""How often a store that keeps failing is mentioned in the log; the stats count every time."""
 
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
@@ -57,8 +61,10 @@ class Runtime:
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
+            on_store_error=self._store_failed,
         )
         self.tally = Tally(crawler.stats)
+        self._complained = -COMPLAIN_SECONDS
         self.waiters = Waiters()
         self.settlement = Settlement(crawler, self.detector, self.tally, self.waiters, self.settings.confirm)
         self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")
@@ -201,6 +207,12 @@ class Runtime:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             raise CloseSpider("simdedup_store_error") from error
         self.ready = True
+
+    def _store_failed(self, error: StoreError) -> None:
+        self.tally.store_error()
+        if time.monotonic() - self._complained >= COMPLAIN_SECONDS:
+            self._complained = time.monotonic()
+            logger.error("The store failed, so pages are kept: %s", error, extra={"spider": self.crawler.spider})
 
     async def _closed(self) -> None:
         if not self.ready:

@@ -6,9 +6,11 @@ to the callback and sees whether it was reached and whether it raised, before an
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.exceptions import CloseSpider
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
@@ -85,7 +87,7 @@ class DeliveryInnerMiddleware:
         """The callback is next."""
         delivery = self.runtime.ledger.of(response)
         if delivery is not None:
-            delivery.reached = True
+            delivery.reached = time.monotonic()
 
     def process_spider_exception(self, response: Response, exception: Exception) -> Iterable[Any] | None:
         """Swallow our own exception; note every other and leave it to those who handle it."""
@@ -94,4 +96,6 @@ class DeliveryInnerMiddleware:
         delivery = self.runtime.ledger.of(response)
         if delivery is not None:
             delivery.fail("callback_error")
+            if isinstance(exception, CloseSpider):  # the only one that Scrapy sends no spider_error for
+                self.runtime.ledger.exhaust(delivery)
         return None

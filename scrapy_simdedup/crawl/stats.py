@@ -70,7 +70,7 @@ class Tally:
     def extracted(self, seconds: float) -> None:
         """Reading and fingerprinting a page took ``seconds``."""
         self.extract_seconds += seconds
-        self.stats.inc_value(P + "extract_seconds", seconds)
+        self.stats.set_value(P + "extract_seconds", self.extract_seconds)
         self.stats.max_value(P + "extract_seconds_max", seconds)
 
     def settled(self, failure: str | None) -> None:

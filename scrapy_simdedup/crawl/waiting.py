@@ -12,8 +12,6 @@ from twisted.internet.defer import Deferred
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Hashable
 
-    from twisted.python.failure import Failure
-
 logger = logging.getLogger(__name__)
 
 
@@ -71,32 +69,25 @@ class Tasks:
     """Coroutines that signal handlers start and nobody awaits, so that closing can wait for them."""
 
     def __init__(self) -> None:
-        self._running: set[Deferred[Any]] = set()
+        self._running = 0
+        self._idle = Waiters()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run it in the background; a failure is logged."""
-        task: Deferred[Any] = deferred_from_coro(work)
-        self._running.add(task)
-
-        def done(result: Any) -> None:
-            self._running.discard(task)
-            if isinstance(result, Exception) or hasattr(result, "getTraceback"):
-                self._log(result)
-
-        task.addBoth(done)
+        self._running += 1
+        deferred_from_coro(self._run(work))
 
     async def drain(self) -> None:
         """Wait until all that was started has ended."""
         while self._running:
-            turn: Deferred[None] = Deferred()
-            task = next(iter(self._running))
-            task.addBoth(lambda _, turn=turn: turn.callback(None))
-            await maybe_deferred_to_future(turn)
+            await self._idle.wait("idle", 60)
 
-    @staticmethod
-    def _log(failure: Failure) -> None:
-        logger.error(
-            "Background work failed: %s",
-            failure.value,
-            exc_info=(failure.type, failure.value, failure.getTracebackObject()),
-        )
+    async def _run(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Exception:
+            logger.exception("Background work failed")
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.wake("idle")
