@@ -25,8 +25,8 @@ class Delivery:
 
     def __init__(self, page: PageRef) -> None:
         self.page = page
-        self.reached: float | None = None
-        """When the callback was called, by the monotonic clock; output without this is an errback's."""
+        self.reached = False
+        """The callback was called; output without this is an errback's."""
         self.exhausted = False
         """All output of the callback was taken."""
         self.open_items = 0
@@ -38,6 +38,27 @@ class Delivery:
     def fail(self, why: str) -> None:
         """Note a failure; the first one counts."""
         self.failure = self.failure or why
+
+
+class Busy:
+    """The time in which at least one thing was going on."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._going_on = 0
+        self._since = 0.0
+
+    def begin(self) -> None:
+        """One more thing goes on."""
+        if not self._going_on:
+            self._since = time.monotonic()
+        self._going_on += 1
+
+    def end(self) -> None:
+        """One of them ended."""
+        self._going_on -= 1
+        if not self._going_on:
+            self.seconds += time.monotonic() - self._since
 
 
 class Ledger:
@@ -59,7 +80,7 @@ class Ledger:
         # The garbage collector may run in any thread, so it only leaves a note here.
         self._orphans: deque[Delivery] = deque()
         self._delivered = 0
-        self._seconds = 0.0
+        self._work = Busy()
 
     def open(self, request: Request, page: PageRef) -> None:
         """A page was reserved."""
@@ -79,6 +100,12 @@ class Ledger:
         """Whether this process is delivering the page right now."""
         return (page.site, page.id) in self._pages
 
+    def reach(self, delivery: Delivery) -> None:
+        """The callback is called now."""
+        if not delivery.reached:
+            delivery.reached = True
+            self._work.begin()
+
     def item_through(self, delivery: Delivery, failure: str | None) -> None:
         """An item of the page left the pipelines, or failed there."""
         delivery.open_items -= 1
@@ -94,7 +121,7 @@ class Ledger:
     def check(self, delivery: Delivery) -> None:
         """Settle the page if nothing of it is on its way any more."""
         if delivery.exhausted and not (delivery.open_items > 0 and self._items_count):
-            self._end(delivery, delivery.failure or ("never_reached" if delivery.reached is None else None))
+            self._end(delivery, delivery.failure or (None if delivery.reached else "never_reached"))
 
     def sweep(self) -> None:
         """Release the pages whose requests died."""
@@ -103,8 +130,8 @@ class Ledger:
 
     @property
     def seconds_per_page(self) -> float:
-        """What callback and pipelines took for a delivered page on average, waiting included."""
-        return self._seconds / self._delivered if self._delivered else 0.0
+        """What callbacks and pipelines took per delivered page: the time in which any was at work, shared out."""
+        return self._work.seconds / self._delivered if self._delivered else 0.0
 
     def close(self) -> None:
         """The spider closed: what was not delivered by now will not be."""
@@ -116,7 +143,7 @@ class Ledger:
         if not delivery.settled:
             delivery.settled = True
             self._pages.pop((delivery.page.site, delivery.page.id), None)
-            if failure is None and delivery.reached is not None:
-                self._delivered += 1
-                self._seconds += time.monotonic() - delivery.reached
+            if delivery.reached:
+                self._work.end()
+            self._delivered += failure is None
             self._settle(delivery.page, failure)

@@ -6,7 +6,6 @@ to the callback and sees whether it was reached and whether it raised, before an
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -87,7 +86,7 @@ class DeliveryInnerMiddleware:
         """The callback is next."""
         delivery = self.runtime.ledger.of(response)
         if delivery is not None:
-            delivery.reached = time.monotonic()
+            self.runtime.ledger.reach(delivery)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> Iterable[Any] | None:
         """Swallow our own exception; note every other and leave it to those who handle it."""

@@ -27,7 +27,7 @@ class Book:
 
 def test_a_page_is_delivered_when_its_callback_ended_and_its_items_are_through() -> None:
     book = Book()
-    book.delivery.reached = 0.0
+    book.ledger.reach(book.delivery)
     book.delivery.open_items = 2
     book.ledger.exhaust(book.delivery)
     book.ledger.item_through(book.delivery, None)
@@ -39,7 +39,7 @@ def test_a_page_is_delivered_when_its_callback_ended_and_its_items_are_through()
 
 def test_an_item_that_fails_releases_the_page() -> None:
     book = Book()
-    book.delivery.reached = 0.0
+    book.ledger.reach(book.delivery)
     book.delivery.open_items = 1
     book.ledger.exhaust(book.delivery)
     book.ledger.item_through(book.delivery, "item_error")
@@ -48,7 +48,7 @@ def test_an_item_that_fails_releases_the_page() -> None:
 
 def test_items_do_not_matter_where_the_callback_alone_confirms() -> None:
     book = Book(items_count=False)
-    book.delivery.reached = 0.0
+    book.ledger.reach(book.delivery)
     book.delivery.open_items = 1
     book.ledger.exhaust(book.delivery)
     assert book.settled == [None]
@@ -84,7 +84,7 @@ def test_what_is_open_when_the_spider_closes_is_released() -> None:
 
 def test_a_page_is_settled_once() -> None:
     book = Book()
-    book.delivery.reached = 0.0
+    book.ledger.reach(book.delivery)
     book.ledger.exhaust(book.delivery)
     book.ledger.exhaust(book.delivery)
     book.ledger.close()
