@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ALGORITHM = 1
 """Version of the algorithm; goes up whenever the same page would give another fingerprint."""
 
-COMPARED_BY_BODY = frozenset({"cut", "too_big", "too_many_attributes", "too_many_elements"})
+COMPARED_BY_BODY = frozenset({"cut", "too_big", "too_many_attributes", "too_many_elements", "too_many_links"})
 """Reasons of pages that have content, but no text to trust: they are the same only if byte for byte."""
 
 Relation = Literal["identical", "near", "different"]

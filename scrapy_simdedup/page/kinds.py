@@ -6,23 +6,30 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.roles import (
+    BRANDING,
     COMMENT,
     FRAME_ROLES,
+    H1,
     HEADER,
     HEADING,
     MAIN,
     MAIN_TAG,
     PARAGRAPH,
     WEAK_ROLES,
+    WIDGET,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy_simdedup.page.blocks import Outline
 
 WRAPPER = 0.8
 """An element with a larger share of the page's text is no frame, whatever it is called."""
 WEAK_WRAPPER = 0.5
-"""As above for weak roles."""
+"""As above for weak roles; also of the paragraphs of the main part, and of the text of all main parts."""
+NEXT_TO_NOTHING = 0.05
+"""Share of the page's text that content must exceed; else what is framed by weak roles is content as well."""
 
 
 class Kind(IntEnum):
@@ -38,43 +45,82 @@ class Kind(IntEnum):
 
 def judge_blocks(page: Outline) -> tuple[list[Kind], list[int]]:
     """The kind of each block, and the frame roles that made it so (0 for content)."""
-    inherited = _inherit(page)
-    frames = [inherited[node] & FRAME_ROLES for node in page.nodes]
-    if _comments_are_the_page(page, frames):
-        frames = [0 if frame == COMMENT else frame for frame in frames]
+    roles = _inherit(page)
+    frames = [roles[node] & FRAME_ROLES for node in page.nodes]
+    void = _roles_of_content(page, frames)
+    if void:
+        frames = [frame if frame & ~void else 0 for frame in frames]
     kinds = [
-        Kind.FRAME if frame else Kind.FIRM if own & (HEADING | PARAGRAPH) or inherited[node] & MAIN else Kind.LOOSE
+        Kind.FRAME if frame else Kind.FIRM if own & (HEADING | PARAGRAPH) or roles[node] & MAIN else Kind.LOOSE
         for frame, own, node in zip(frames, page.text_roles, page.nodes, strict=True)
     ]
     return kinds, frames
 
 
 def _inherit(page: Outline) -> list[int]:
-    """Of each node, its roles and those of all nodes around it, as far as its share of the text allows them."""
-    sizes = [0] * len(page.parents)
-    for text, node in zip(page.texts, page.nodes, strict=True):
-        sizes[node] += len(text)
-    for node in range(len(sizes) - 1, 0, -1):
-        sizes[page.parents[node]] += sizes[node]
-    made = list(page.roles)
-    for node, parent in enumerate(page.parents):
-        if sizes[node] > WRAPPER * sizes[0]:
-            made[node] &= ~FRAME_ROLES
-        elif sizes[node] > WEAK_WRAPPER * sizes[0]:
-            made[node] &= ~WEAK_ROLES
-        if parent >= 0 and not made[node] & MAIN_TAG:
-            made[node] |= made[parent]
-        if made[node] & MAIN:
-            made[node] &= ~HEADER  # the header of an article holds its title
+    """Of each node, the roles that are believed of it and of all nodes around it."""
+    text = _sums(page, map(len, page.texts))
+    parts = _main_parts(page)
+    believed = _believe(page, text, parts)
+    articles = sum(text[node] for node, part in enumerate(parts) if part == node and parts[page.parents[node]] < 0)
+    made: list[int] = []
+    for node, roles in enumerate(believed):
+        around = made[page.parents[node]] if node else 0
+        if roles & MAIN_TAG:
+            around = 0
+        elif roles & MAIN and text[node] > WEAK_WRAPPER * articles:
+            around &= ~WEAK_ROLES
+        both = roles | around
+        made.append(both & ~HEADER if both & MAIN else both)  # the header of an article holds its title
     return made
 
 
-def _comments_are_the_page(page: Outline, frames: list[int]) -> bool:
-    """Whether more text is framed as comments alone than there is content: a forum."""
-    content = comments = 0
+def _believe(page: Outline, text: list[int], parts: list[int]) -> list[int]:
+    """Of each node, its own roles as far as what it holds allows them: what wraps the content is no frame."""
+    paragraphs = _sums(
+        page, (len(block) if own & PARAGRAPH else 0 for block, own in zip(page.texts, page.text_roles, strict=True))
+    )
+    headlines = _sums(page, (own & H1 for own in page.text_roles))
+    made = list(page.roles)
+    for node, part in enumerate(parts):
+        if text[node] > WRAPPER * text[0]:
+            made[node] &= ~FRAME_ROLES
+        elif text[node] > WEAK_WRAPPER * text[0] or (part >= 0 and paragraphs[node] > WEAK_WRAPPER * paragraphs[part]):
+            made[node] &= ~WEAK_ROLES
+        elif headlines[node]:
+            made[node] &= ~WEAK_ROLES | HEADER | BRANDING
+    return made
+
+
+def _sums(page: Outline, values: Iterable[int]) -> list[int]:
+    """Of each node, the sum of the values of all blocks inside."""
+    sums = [0] * len(page.parents)
+    for value, node in zip(values, page.nodes, strict=True):
+        sums[node] += value
+    for node in range(len(sums) - 1, 0, -1):
+        sums[page.parents[node]] += sums[node]
+    return sums
+
+
+def _main_parts(page: Outline) -> list[int]:
+    """Of each node, the innermost main part that it is or lies in; -1 outside."""
+    parts: list[int] = []
+    for node, (roles, parent) in enumerate(zip(page.roles, page.parents, strict=True)):
+        parts.append(node if roles & MAIN else parts[parent] if node else -1)
+    return parts
+
+
+def _roles_of_content(page: Outline, frames: list[int]) -> int:
+    """The roles that frame nothing on this page, because little or nothing would be left."""
+    content = comments = widgets = everything = 0
     for text, frame in zip(page.texts, frames, strict=True):
+        everything += len(text)
         if not frame:
             content += len(text)
         elif frame == COMMENT:
             comments += len(text)
-    return comments > content
+        elif frame == WIDGET:
+            widgets += len(text)
+    if content <= NEXT_TO_NOTHING * everything:
+        return WEAK_ROLES
+    return (COMMENT if comments > content else 0) | (WIDGET if widgets > content else 0)

@@ -12,6 +12,8 @@ from lxml.html import HtmlElement, HTMLParser
 MAX_ATTRIBUTES = 500
 """Attributes of one tag: libxml2 compares each with all before it, so 32,000 of them take a second."""
 MAX_ELEMENTS = 50_000
+MAX_LINKS = 5_000
+"""Links of one page: in an index of this size a page's own text is lost."""
 MAX_UNDECODABLE = 0.1
 """Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
 MAX_CONTROLS = 0.01
@@ -78,8 +80,11 @@ def _why_not_parse(html: str, raw: bytes) -> str | None:
 
 
 def _why_not_trust(html: str, root: HtmlElement) -> str | None:
-    if html.count("<") > MAX_ELEMENTS and cast("float", _count_elements(root)) > MAX_ELEMENTS:
+    tags = html.count("<")
+    if tags > MAX_ELEMENTS and cast("float", _count_elements(root)) > MAX_ELEMENTS:
         return "too_many_elements"
+    if tags > MAX_LINKS and cast("float", _count_links(root)) > MAX_LINKS:
+        return "too_many_links"
     if "\ufffd" in html:
         text = "".join(root.itertext())
         if text.count("\ufffd") > MAX_UNDECODABLE * len(text):
@@ -98,7 +103,7 @@ _DATA_URI = re.compile(r"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r")) + b"\x7f"
 
-_LONG = 50_000
+_LONG = 64_000
 """Below this length no number of attributes takes noticeable time."""
 
 _ATTRIBUTES = r"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*(?=[\s>])|(?=>))[^>=]*)*"""
@@ -131,3 +136,4 @@ def _take_mark(root: HtmlElement) -> bool:
 
 
 _count_elements = etree.XPath("count(//*)")
+_count_links = etree.XPath("count(//a)")

@@ -118,9 +118,11 @@ UNNAMED_TAGS = frozenset(
 SLUG_TAGS = frozenset({"section", "li", "p", "span"})
 """Elements whose id is often a slug of the heading inside, such as ``id="related-work"``."""
 
+_NO_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _MEMO = 50_000
 _MEMO_LENGTH = 300
+_READ = 2_000  # characters of a class that are looked at: what follows was put there to cost time
 
 
 class RoleWords(dict[str, int]):
@@ -137,9 +139,10 @@ class RoleWords(dict[str, int]):
 
     def __missing__(self, value: str) -> int:
         role = 0
-        for match in _NAME_WORD.finditer(value):
+        names = value[:_READ].replace(_NO_WIDGET, "")
+        for match in _NAME_WORD.finditer(names):
             word = match.group().lower()
-            if word in self._roles and not _is_part_of_a_hash(value, *match.span()):
+            if word in self._roles and not _is_part_of_a_hash(names, *match.span()):
                 role |= self._roles[word]
         if len(value) <= _MEMO_LENGTH:
             if len(self) >= _MEMO:
