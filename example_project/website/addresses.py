@@ -26,7 +26,7 @@ ALIASES = {
         "old address": "/http{path}",
     },
     "listing": {"share": "{path}?sid={token}", "by title": "{path}?sort=title"},
-    "notice": {"share": "{path}?sid={token}"},
+    "notice": {},
     "guestbook": {"share": "{path}?sid={token}"},
 }
 """The other addresses of a page of each kind, with the label of the link."""

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 CONTENT = Path(__file__).parent / "content"
-ENTRIES_PER_LISTING = 10
+ENTRIES_PER_LISTING = 13
 KINDS = {"articles": "article", "products": "product", "notices": "notice"}
 RELATIONS = ("twin of", "update of", "translation of")
 HEADINGS = {
