@@ -193,7 +193,7 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
         settings: ``bits``, ``shingle_size``, ``min_words``, ``extractor`` and ``max_page_bytes`` matter.
         secret: Key under the hashes; without it anyone can build a page that resembles another.
     """
-    page = read_page(html, max_bytes=settings.max_page_bytes)
+    page = read_page(html, max_bytes=settings.max_page_bytes, extractor=settings.extractor)
     return fingerprint_read(page, body_digest(html), settings, secret)
 
 

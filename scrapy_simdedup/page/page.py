@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from lxml import etree
 
 from scrapy_simdedup.page.blocks import outline
 from scrapy_simdedup.page.kinds import Kind, judge_blocks
@@ -13,7 +16,12 @@ from scrapy_simdedup.page.roles import DEFAULT_WORDS, H1
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+    from scrapy_simdedup.page.blocks import Outline
     from scrapy_simdedup.page.roles import RoleWords
+    from scrapy_simdedup.settings import Extractor
+
+
+logger = logging.getLogger(__name__)
 
 
 class Block(NamedTuple):
@@ -40,15 +48,18 @@ class Page:
     """Why the page must not be compared by its text; see :func:`scrapy_simdedup.page.parse.parse`."""
 
 
-def read_page(html: str, *, max_bytes: int = 5_000_000, words: RoleWords = DEFAULT_WORDS) -> Page:
+def read_page(
+    html: str, *, max_bytes: int = 5_000_000, words: RoleWords = DEFAULT_WORDS, extractor: Extractor = "roles"
+) -> Page:
     """Read a page of any kind; never raises.
 
     Args:
         html: The decoded page.
         max_bytes: Characters above which the page is not read.
         words: What the words of class and id names mean.
+        extractor: ``"roles"``, or ``"readability"``: then the Markdown of the main content is what is firm.
     """
-    document = parse(html, max_bytes=max_bytes, rich=False)
+    document = parse(html, max_bytes=max_bytes, rich=extractor == "readability")
     if document.root is None:
         return Page((), "", "", document.unjudged)
     found = outline(document.root, words)
@@ -56,13 +67,29 @@ def read_page(html: str, *, max_bytes: int = 5_000_000, words: RoleWords = DEFAU
     blocks = tuple(map(Block, found.texts, kinds, frames))
     if not blocks:
         return Page((), "", "", "empty")
-    h1 = (
-        block.text
-        for block, roles in zip(blocks, found.text_roles, strict=True)
-        if roles & H1 and block.kind is Kind.FIRM
+    title = (document.root.findtext("head/title") or document.root.findtext("body/title") or "").strip()
+    headlines = (
+        b.text for b, roles in zip(blocks, found.text_roles, strict=True) if roles & H1 and b.kind is Kind.FIRM
     )
-    return Page(blocks, _title(document.root), next(h1, ""), None)
+    h1 = next(headlines, "")
+    if extractor == "readability":
+        blocks = _prefer_main_content(document.root, found, blocks)
+    return Page(blocks, title, h1, None)
 
 
-def _title(root: HtmlElement) -> str:
-    return (root.findtext("head/title") or root.findtext("body/title") or "").strip()
+def _prefer_main_content(root: HtmlElement, page: Outline, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Make the lines of the Markdown firm and everything else loose, or frame if it was; the tree is used up."""
+    from scrapy_simdedup.page.clean import remove_boilerplate  # noqa: PLC0415 - with Readability and html2text, on demand
+    from scrapy_simdedup.page.extract import main_content  # noqa: PLC0415
+    from scrapy_simdedup.page.markdown import to_markdown  # noqa: PLC0415
+
+    try:
+        remove_boilerplate(root, page, [block.frame for block in blocks])
+        etree.strip_attributes(root, "href", "src", "alt", "title")  # addresses are no words of the text
+        lines = to_markdown(main_content(root)).splitlines()
+    except Exception:  # what no test has thought of must not cost the page: its roles still say enough
+        logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
+        return blocks
+    main = (Block(line.strip(), Kind.FIRM, 0) for line in lines if line.strip())
+    others = (block._replace(kind=min(block.kind, Kind.LOOSE)) for block in blocks)
+    return (*main, *others)

@@ -77,12 +77,12 @@ ROLE_WORDS: dict[int, str] = {
     NAV: """
         breadcrumb breadcrumbs crumbs mainmenu menu menus nav navbar navigation navigator pager paginate pagination
         paging sitemap submenu subnav toc toolbar topbar topnav
-        hauptmenü hauptmenue inhaltsverzeichnis filariane migas navegacion navegacao paginacion paginacao navigazione
+        hauptmenue inhaltsverzeichnis filariane migas navegacion navegacao paginacion paginacao navigazione
         paginazione daohang меню навигация 导航 菜单 面包屑 ナビ メニュー パンくず""",
     BRANDING: "branding masthead",
     FOOTER: """
         colophon copyright footer
-        fusszeile fußzeile piepagina rodape piedipagina podval подвал 页脚 フッター""",
+        fusszeile piepagina rodape piedipagina podval подвал 页脚 フッター""",
     ASIDE: "aside sidebar seitenleiste barralateral 侧栏 侧边栏 サイドバー",
     WIDGET: "gadget widget widgets",
     COOKIE: "cmp consent cookie cookiebar cookies didomi gdpr lightbox modal onetrust popup dsgvo rgpd lgpd",
