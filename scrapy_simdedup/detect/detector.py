@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from w3lib.url import canonicalize_url
 
+from scrapy_simdedup.detect.agreement import agree
 from scrapy_simdedup.detect.policy import Visit, decide
 from scrapy_simdedup.detect.site import host_of, site_of
 from scrapy_simdedup.detect.site_indexes import SiteIndexes
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
-from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.fingerprint.fingerprint import (
-    ALGORITHM,
-    PageFingerprint,
-    body_digest,
-    fingerprint,
-    fingerprint_read,
-)
+from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, Page
 from scrapy_simdedup.settings import DedupSettings, without_password
@@ -32,6 +27,8 @@ from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from scrapy_simdedup.detect.site_index import SiteIndex
 
 ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
@@ -78,18 +75,16 @@ class NearDuplicateDetector:
         self.store = store_by_url(store, sleep) if isinstance(store, str) else store
         self.store_name = without_password(store) if isinstance(store, str) else type(store).__name__
         """The store's URL without its password."""
-        self.run = (
-            run or settings.run or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now()))}-{secrets.token_hex(3)}"
-        )
+        self.run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)
         self.worker = worker or secrets.token_hex(4)
         self.secret = b""
         """The key under the hashes, known once the detector is open."""
         self.store_errors = 0
         """How often the store failed."""
-        self._now, self._on_store_error = now, on_store_error
-        self._indexes = SiteIndexes(
-            settings.bits, self.run if settings.against == "run" else None, bounded=not self.store.in_memory
-        )
+        self._now, self._sleep, self._on_store_error = now, sleep, on_store_error
+        self._sample: PageFingerprint | None = None
+        searched = self.run if settings.against == "run" else None
+        self._indexes = SiteIndexes(settings.bits, searched, bounded=not self.store.in_memory)
 
     async def open(self) -> None:
         """Open the store, and make sure that its fingerprints and ours are made the same way.
@@ -99,10 +94,11 @@ class NearDuplicateDetector:
         """
         await self.store.open()
         try:
-            await self._agree()
+            self.secret = await agree(self.store, self.store_name, self.settings)
         except StoreError:
             await self.store.close()
             raise
+        self._sample = fingerprint("", self.settings, self.secret)
 
     async def close(self) -> None:
         """Close the store."""
@@ -150,7 +146,15 @@ class NearDuplicateDetector:
             key: who the page is, such as its request's fingerprint; None derives one from the URL.
             site: whose pages it is compared with; None takes the URL's.
             keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+
+        Raises:
+            FingerprintMismatch: the fingerprint was not made as this detector makes them.
         """
+        if self._sample is None:
+            raise RuntimeError("open the detector before it judges pages")
+        settings = self.settings_for(url)
+        same_way = settings.extractor == self._sample.extractor
+        fp.check_comparable(self._sample if same_way else replace(self._sample, extractor=settings.extractor))
         visit = Visit(
             site=site or site_of(url, self.settings.site),
             key=key or key_of(url),
@@ -162,18 +166,20 @@ class NearDuplicateDetector:
             keep_pending=keep_pending,
         )
         try:
-            return await self._judge(visit, self.settings_for(url))
+            return await self._judge(visit, settings)
         except StoreError as exc:
             self._failed(exc)
-            return Verdict("unjudged", reason="store_error")
+        except FingerprintMismatch as exc:
+            self._failed(StoreError(self.store_name, f"holds what is no fingerprint of ours: {exc}"))
+        return Verdict("unjudged", reason="store_error")
 
     async def confirm(self, page: PageRef | None) -> bool:
         """The page was delivered: from now on it can displace others. False if the store could not be told."""
-        return await self._settle(page, "confirmed")
+        return page is None or await self._settle(page.site, page.id, "confirmed")
 
     async def release(self, page: PageRef | None) -> bool:
         """The page was not delivered: it displaces nobody. False if the store could not be told."""
-        return await self._settle(page, "released")
+        return page is None or await self._settle(page.site, page.id, "released")
 
     async def add(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
         """Judge a page, and confirm it if it is kept."""
@@ -187,8 +193,7 @@ class NearDuplicateDetector:
 
     async def _judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
         for _ in range(ATTEMPTS):
-            index = self._indexes.of(visit.site)
-            index.apply(await self.store.read(visit.site, index.cursor))
+            index = await self._up_to_date(visit.site)
             # No await from here to the append: what is decided holds for this cursor.
             decision, expected = decide(visit, index, settings), index.cursor
             if decision.record is None:
@@ -196,21 +201,26 @@ class NearDuplicateDetector:
             id_ = await self.store.append(visit.site, decision.record, expected)
             if id_ is None:
                 continue
-            record = replace(decision.record, id=id_, position=id_)
-            before = index.past(visit.key, visit.run)
-            index.apply(Tail((record,), id_))
-            if record.state != "reserved":
+            index.apply(Tail((replace(decision.record, id=id_, position=id_),), id_))
+            if decision.replaced is not None:
+                await self._settle(visit.site, decision.replaced.id, "released")
+            if decision.record.state != "reserved":
                 return decision.verdict
-            if before is not None and before.state == "reserved":  # fetched again before it was delivered
-                await self._settle(PageRef(visit.site, before.id, before.key, before.url), "released")
             return replace(decision.verdict, page=PageRef(visit.site, id_, visit.key, visit.url))
         raise StoreBusy(self.store_name, f"{visit.site} changed {ATTEMPTS} times while one of its pages was judged")
 
-    async def _settle(self, page: PageRef | None, outcome: Outcome) -> bool:
-        if page is None:
-            return True
+    async def _up_to_date(self, site: str) -> SiteIndex:
+        index = self._indexes.of(site)
+        while True:
+            tail = await self.store.read(site, index.cursor)
+            index.apply(tail)
+            if tail.complete:
+                return index
+            await self._sleep(0)
+
+    async def _settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         try:
-            await self.store.settle(page.site, page.id, outcome, self._now())
+            await self.store.settle(site, id_, outcome, self._now())
         except StoreError as exc:
             self._failed(exc)
             return False
@@ -221,30 +231,9 @@ class NearDuplicateDetector:
         if self._on_store_error is not None:
             self._on_store_error(exc)
 
-    async def _agree(self) -> None:
-        ours = f"version {ALGORITHM}, {self.settings.bits} bits, shingles of {self.settings.shingle_size} words"
-        theirs = await self.store.remember("fingerprint", ours)
-        if theirs != ours:
-            problem = f"its fingerprints were made by {theirs!r}, and these settings make {ours!r}"
-            raise StoreError(self.store_name, problem, "set them back, or name another store")
-        given = self.settings.secret
-        ours = f"given:{_digest(given.encode())}" if given else f"own:{secrets.token_hex(16)}"
-        theirs = await self.store.remember("secret", ours)
-        if theirs.startswith("own:") and not given:
-            self.secret = bytes.fromhex(theirs.removeprefix("own:"))
-        elif given and theirs == ours:
-            self.secret = given.encode()
-        else:
-            problem = "its fingerprints were made under another SIMDEDUP_SECRET than these settings have"
-            raise StoreError(self.store_name, problem, "set it back, or name another store")
-
 
 def key_of(url: str) -> bytes:
     """Who a page is if nobody says: its URL, canonicalised."""
     with suppress(ValueError):  # what cannot be taken apart stays as it is
         url = canonicalize_url(url)
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _digest(secret: bytes) -> str:
-    return hashlib.blake2b(secret, digest_size=16, person=b"simdedup secret").hexdigest()

@@ -38,6 +38,8 @@ class Decision:
     verdict: Verdict
     record: Record | None
     """None: nothing, because the page is to be judged again."""
+    replaced: Record | None = None
+    """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,10 @@ class Past:
     """A page against the newest version of itself."""
 
     record: Record
-    kind: Kind
-    similarity: float | None
-    distance: int | None
+    kind: Kind | None = None
+    """None where the two were not made in the same way."""
+    similarity: float | None = None
+    distance: int | None = None
 
 
 def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
@@ -68,11 +71,11 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     past = _past(visit, index, settings)
     if match is not None and match.similarity >= drop:
         return _repeat(visit, match, past, settings)
-    if past is not None:
-        return _revisit(visit, past, settings)
+    if past is not None and past.kind is not None:
+        return _revisit(visit, past, past.kind, settings)
     if visit.fingerprint.unjudged:
-        return _keep(visit, None, Verdict("unjudged", reason=visit.fingerprint.unjudged))
-    return _keep(visit, None, Verdict("new") if match is None else _like(match, "near"))
+        return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
+    return _keep(visit, past, Verdict("new") if match is None else _like(match, "near"))
 
 
 def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
@@ -82,10 +85,10 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
     before, now = PageFingerprint.from_bytes(record.fingerprint), visit.fingerprint
     if before.body == now.body:
         return Past(record, "unchanged", 1.0, 0)
-    if now.unjudged:
-        return Past(record, "unjudged", None, None)
+    if now.unjudged or before.extractor != now.extractor:
+        return Past(record)
     if before.unjudged:
-        return Past(record, "changed", None, None)
+        return Past(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near)
     return Past(record, "unchanged" if found.kind == "identical" else "changed", found.similarity, found.distance)
 
@@ -102,11 +105,9 @@ def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettin
     return Decision(replace(verdict, pending=pending), None)
 
 
-def _revisit(visit: Visit, past: Past, settings: DedupSettings) -> Decision:
-    if past.kind == "unjudged":
-        return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
+def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> Decision:
     verdict = Verdict(
-        past.kind,
+        kind,
         original=past.record.url,
         similarity=past.similarity,
         distance=past.distance,
@@ -114,7 +115,7 @@ def _revisit(visit: Visit, past: Past, settings: DedupSettings) -> Decision:
         original_run=past.record.run,
     )
     # What was reserved and is fetched again was not delivered, so it must not be dropped.
-    if past.kind == "unchanged" and settings.unchanged == "drop" and past.record.settled:
+    if kind == "unchanged" and settings.unchanged == "drop" and past.record.settled:
         again = replace(past.record, last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
     return _keep(visit, past, verdict)
@@ -132,7 +133,8 @@ def _like(match: Match, kind: Kind) -> Verdict:
 
 
 def _keep(visit: Visit, past: Past | None, verdict: Verdict) -> Decision:
-    return Decision(verdict, _record(visit, past, verdict, "reserved", None))
+    replaced = past.record if past and past.record.state == "reserved" else None
+    return Decision(verdict, _record(visit, past, verdict, "reserved", None), replaced)
 
 
 def _record(visit: Visit, past: Past | None, verdict: Verdict, state: State, original: bytes | None) -> Record:

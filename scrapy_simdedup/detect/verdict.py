@@ -33,7 +33,7 @@ class Verdict:
     similarity: float | None = None
     """Share of common content, 0..1; None where nothing was compared."""
     distance: int | None = None
-    """Differing bits of the two simhashes; None where nothing was compared, or only whole bodies."""
+    """Differing bits of the two simhashes; None where nothing was compared."""
     reason: str | None = None
     """Why it is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was not
     delivered yet; else None."""

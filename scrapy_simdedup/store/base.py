@@ -69,7 +69,9 @@ class Tail:
     records: tuple[Record, ...]
     """Every record that changed, as it is now, oldest change first."""
     cursor: int
-    """The site's counter: where to read on, and what to expect when appending."""
+    """Where to read on; the site's counter, and so what to expect when appending, if the tail is ``complete``."""
+    complete: bool = True
+    """Whether that is all. A store gives a long log in parts, so that other work can go on in between."""
 
 
 class FingerprintStore(Protocol):
@@ -91,7 +93,7 @@ class FingerprintStore(Protocol):
         """Keep ``value`` under ``name`` unless something is there already; what is there then."""
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``.
+        """What happened to the site since the counter was ``after``, or the first part of it.
 
         A version that a settled one took the place of is gone without a trace: whoever applies a settled record drops
         the older versions with its key.
