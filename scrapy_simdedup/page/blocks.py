@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 BLOCK_TAGS = frozenset(
     {
         *("html", "body", "main", "article", "section", "div", "header", "footer", "nav", "aside", "center"),
-        *("p", "pre", "blockquote", "address", "figure", "figcaption", "details", "summary", "br", "hr"),
-        *("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "form", "fieldset"),
-        *("table", "caption", "thead", "tbody", "tr", "td", "th"),
+        *("p", "pre", "blockquote", "address", "figure", "figcaption", "details", "summary", "dialog", "br", "hr"),
+        *("h1", "h2", "h3", "h4", "h5", "h6", "hgroup", "ul", "ol", "menu", "li", "dl", "dt", "dd"),
+        *("form", "fieldset", "legend", "table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"),
     }
 )
 """Elements that begin and end a block of text; all others, unknown ones too, stand inside a line."""

@@ -21,7 +21,7 @@ MAX_CONTROLS = 0.01
 
 NOT_TEXT = frozenset(
     {
-        *("head", "script", "style", "template"),
+        *("title", "script", "style", "template"),
         *("audio", "canvas", "embed", "iframe", "map", "object", "svg", "video"),
         *("button", "datalist", "option", "select", "textarea"),
         *("noembed", "noframes", "noscript", "plaintext", "xmp"),

@@ -1,0 +1,79 @@
+"""Text is parted into blocks where a browser begins a new line."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simdedup.page.blocks import Outline, outline
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import COMMENT, DEFAULT_WORDS, FOOTER, H1, HEADING, MAIN, NAV, PARAGRAPH
+
+
+def outline_of(html: str) -> Outline:
+    root = parse(html).root
+    assert root is not None
+    return outline(root, DEFAULT_WORDS)
+
+
+@pytest.mark.parametrize(
+    ("html", "texts"),
+    [
+        ("<p>One</p><p>two</p>", ["One", "two"]),
+        ("<p>One <b>bold</b> and <i>slanted</i> word</p>", ["One bold and slanted word"]),
+        ("<div>before<p>inside</p>after</div>", ["before", "inside", "after"]),
+        ("one<br>two<hr>three", ["one", "two", "three"]),
+        ("<table><tr><td>a<td>b</table>", ["a", "b"]),
+        ("<ul><li>a<ul><li>b</ul></ul>", ["a", "b"]),
+        ("<p>un<wbr>broken and <x-custom>unknown</x-custom> tags</p>", ["unbroken and unknown tags"]),
+        ("<p> \n </p><div>&nbsp;</div><p>text</p>", ["text"]),
+        ("<p>a</p></body>tail", ["a", "tail"]),
+        ("<title>head</title><p>body</p>", ["body"]),
+        ("<title>no body tag</title><main>a <x-app>b</x-app><p>c</p></main>", ["a b", "c"]),
+        ("<p>a<script>code</script>b<svg><text>drawn</text></svg>c</p>", ["abc"]),
+        ("<noscript>enable it</noscript><select><option>x</select><button>press</button>", []),
+    ],
+)
+def test_blocks_are_the_lines_that_a_reader_sees(html: str, texts: list[str]) -> None:
+    """Inline elements join, block elements part, and code and choices are not read."""
+    assert outline_of(html).texts == texts
+
+
+def test_a_block_knows_what_its_text_is() -> None:
+    """Inline elements inside a heading or paragraph belong to it."""
+    found = outline_of("<h1>a <em>b</em></h1><h2>c</h2><p>d <a href=/>e</a></p><div>f</div>")
+    assert found.text_roles == [HEADING | H1, HEADING, PARAGRAPH, 0]
+
+
+def test_nodes_are_the_elements_with_roles() -> None:
+    """Tag, ARIA role, class and id are joined; parents come before their children."""
+    found = outline_of('<nav class="footer"><div><p>a</p></div></nav><div role="main"><p id="comments">b</p></div>c')
+    assert [element.tag for element in found.elements] == ["html", "nav", "div"]
+    assert found.parents == [-1, 0, 0]
+    assert found.roles[1] == NAV | FOOTER
+    assert found.roles[2] & MAIN
+    assert found.nodes == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("html", "has_role"),
+    [
+        ('<div class="comments">a</div>', True),
+        ('<div id="comments">a</div>', True),
+        ('<section class="comments">a</section>', True),
+        ('<h2 id="comments">a</h2>', False),
+        ('<section id="comments">a</section>', False),
+        ('<li id="comments">a</li>', False),
+        ('<div id="comments" class="doc-section">a</div>', False),
+        ('<article class="comments">a</article>', False),
+        ('<a class="comments">a</a>', False),
+        ('<pre class="comments">a</pre>', False),
+    ],
+)
+def test_names_are_read_only_where_they_name_a_part_of_the_page(html: str, has_role: bool) -> None:
+    """Ids of sections and classes of links and headings are made from their text."""
+    assert any(role & COMMENT for role in outline_of(html).roles) == has_role
+
+
+def test_deep_nesting_needs_no_recursion() -> None:
+    """Two thousand levels are read like two."""
+    assert outline_of("<div>" * 2_000 + "deep").texts == ["deep"]
