@@ -50,7 +50,9 @@ def parse(html: str, *, max_bytes: int = 5_000_000, rich: bool = True) -> Docume
     """
     if len(html) > max_bytes:
         return Document(None, "too_big")
-    html = _HTML_END.sub("", html.replace("\x00", ""))
+    html = _HTML_END.sub("", html.replace("\x00", "").replace("\ufffe", " ").replace("\uffff", " "))
+    if "&#" in html:
+        html = _CONTROL_REFERENCE.sub(" ", html)
     if "data:" in html:
         html = _DATA_URI.sub("data:,", html)
     raw = f"{html}<{_MARK}>".encode("utf-8", "replace")
@@ -60,7 +62,7 @@ def parse(html: str, *, max_bytes: int = 5_000_000, rich: bool = True) -> Docume
     make_parser = HTMLParser if rich else etree.HTMLParser
     parser = make_parser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        root = cast("HtmlElement | None", etree.fromstring(raw, parser))
+        root = cast("HtmlElement | None", etree.fromstring(raw.translate(_CONTROLS_AS_SPACES), parser))
     except (etree.LxmlError, ValueError):
         return Document(None, "unparsable")
     if root is None or not _take_mark(root):
@@ -102,6 +104,14 @@ _HTML_END = re.compile(r"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r")) + b"\x7f"
+
+_CONTROLS_AS_SPACES = bytes.maketrans(_CONTROLS + b"\f", b" " * (len(_CONTROLS) + 1))
+"""libxml2 lets control characters through, but lxml does not let a text that has any be moved in the tree."""
+
+_CONTROL_REFERENCE = re.compile(
+    r"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
+    re.IGNORECASE,
+)
 
 _LONG = 64_000
 """Below this length no number of attributes takes noticeable time."""
