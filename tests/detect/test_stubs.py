@@ -1,0 +1,88 @@
+"""One content under many unrelated URLs is a stub; an article under many URLs is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scrapy_simdedup.detect.stubs import CONTENTS, MEMBERS, StubWatch
+
+HOST = "http://site.example"
+STUB, NEXT = 1, 1000
+
+
+def watch_with_pages(url: Callable[[int], str] = f"{HOST}/news/article-{{}}".format) -> StubWatch:
+    """A watch that has seen 30 pages of their own."""
+    watch = StubWatch("site.example")
+    for number in range(30):
+        watch.see(url(NEXT + number), NEXT + number)
+    return watch
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        lambda n: f"{HOST}/news/other-{n}",
+        lambda n: f"{HOST}/user/{n}/profile",
+        lambda n: f"{HOST}/index.php?id={n}",
+    ],
+)
+def test_a_captcha_where_other_pages_should_be_is_a_stub(url: Callable[[int], str]) -> None:
+    watch = watch_with_pages(url)
+    assert [watch.see(url(number), STUB) for number in range(MEMBERS)] == [False] * (MEMBERS - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        lambda n: f"{HOST}/news/rain?sid={n}",
+        lambda n: f"{HOST}/s/{n}/news/rain",
+        lambda n: f"{HOST}/view?id=77&sid={n}",
+        lambda n: f"{HOST}/tag-{n}/rain.html",
+    ],
+)
+def test_an_article_under_many_urls_has_a_bond(url: Callable[[int], str]) -> None:
+    watch = watch_with_pages()
+    assert not any(watch.see(url(number), STUB) for number in range(5 * MEMBERS))
+
+
+def test_an_article_under_many_urls_is_no_stub_when_nothing_else_was_seen_yet() -> None:
+    watch = StubWatch("site.example")
+    assert not any(watch.see(f"{HOST}/news/rain?sid={number}", STUB) for number in range(5 * MEMBERS))
+
+
+def test_a_wall_from_the_first_page_on_is_told_once_within_a_hundred_pages() -> None:
+    watch, walls = StubWatch("site.example"), []
+    for number in range(300):
+        watch.see(f"{HOST}/news/article-{number}", STUB)
+        walls.append(watch.wall())
+    told = [number for number, wall in enumerate(walls) if wall]
+    assert len(told) == 1
+    assert told[0] < 100
+    wall = walls[told[0]]
+    assert wall is not None
+    assert wall.site == "site.example"
+    assert wall.samples[0] == f"{HOST}/news/article-0"
+    assert wall.share == 1.0
+
+
+def test_a_site_of_distinct_pages_has_no_wall() -> None:
+    watch = watch_with_pages()
+    for number in range(200):
+        watch.see(f"{HOST}/more/{number}", 5000 + number)
+        assert watch.wall() is None
+
+
+def test_memory_is_bounded() -> None:
+    watch = StubWatch("site.example")
+    for number in range(3 * CONTENTS):
+        watch.see(f"{HOST}/{number}", number)
+    assert len(watch._contents) <= CONTENTS + 1
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://[broken", "http://site.example/?" + "&".join(f"a{n}=1" for n in range(999))]
+)
+def test_strange_urls_do_no_harm(url: str) -> None:
+    assert StubWatch("site.example").see(url, STUB) is False
