@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 BLOCK_TAGS = frozenset(
     {
         *("html", "body", "main", "article", "section", "div", "header", "footer", "nav", "aside", "center"),
-        *("p", "pre", "blockquote", "address", "figure", "figcaption", "details", "summary", "dialog", "br", "hr"),
+        *(
+            "p",
+            "pre",
+            "xmp",
+            "blockquote",
+            "address",
+            "figure",
+            "figcaption",
+            "details",
+            "summary",
+            "dialog",
+            "br",
+            "hr",
+        ),
         *("h1", "h2", "h3", "h4", "h5", "h6", "hgroup", "ul", "ol", "menu", "li", "dl", "dt", "dd"),
         *("form", "fieldset", "legend", "table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"),
     }
@@ -77,7 +90,7 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:
                 line.append(element.tail)
             continue
         around.append((node, text_roles))
-        if tag in NOT_TEXT:
+        if tag in NOT_TEXT and element.get("shadowrootmode") is None:
             walk.skip_subtree()
             continue
         roles = TAG_ROLES.get(tag, 0)

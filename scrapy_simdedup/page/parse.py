@@ -24,7 +24,7 @@ NOT_TEXT = frozenset(
         *("title", "script", "style", "template"),
         *("audio", "canvas", "embed", "iframe", "map", "object", "svg", "video"),
         *("button", "datalist", "option", "select", "textarea"),
-        *("noembed", "noframes", "noscript", "plaintext", "xmp"),
+        *("noembed", "noframes", "noscript"),
     }
 )
 """Elements whose text is not the page's own: code, choices, and what shows only where something else fails."""

@@ -30,6 +30,8 @@ def outline_of(html: str) -> Outline:
         ("<title>head</title><p>body</p>", ["body"]),
         ("<title>no body tag</title><main>a <x-app>b</x-app><p>c</p></main>", ["a b", "c"]),
         ("<p>a<script>code</script>b<svg><text>drawn</text></svg>c</p>", ["abc"]),
+        ("<x-card><template shadowrootmode=open><p>shown</p></template></x-card><template>not</template>", ["shown"]),
+        ("<xmp><p>shown as it is</p></xmp>", ["<p>shown as it is</p>"]),
         ("<noscript>enable it</noscript><select><option>x</select><button>press</button>", []),
     ],
 )
