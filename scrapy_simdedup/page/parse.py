@@ -76,6 +76,8 @@ def _why_not_parse(html: str, raw: bytes) -> str | None:
         return "empty"
     if len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
         return "binary"
+    if html.count("<") > 2 * MAX_ELEMENTS:
+        return "too_many_elements"
     if len(html) > _LONG and _has_too_many_attributes(html):
         return "too_many_attributes"
     return "cut" if _MARK in html else None
