@@ -25,12 +25,14 @@ async def agree(store: FingerprintStore, name: str, settings: DedupSettings) -> 
     Args:
         store: an open store.
         name: how errors call it.
-        settings: ``bits``, ``shingle_size`` and ``secret`` matter.
+        settings: ``bits``, ``shingle_size``, ``extractor`` and ``secret`` matter.
 
     Raises:
         StoreError: they do not agree.
     """
-    ours = f"algorithm {ALGORITHM}, {settings.bits} bits, {settings.shingle_size} words per shingle"
+    ours = (
+        f"algorithm {ALGORITHM}, {settings.bits} bits, {settings.shingle_size} words per shingle, {settings.extractor}"
+    )
     theirs = await store.remember("fingerprint", ours)
     if theirs != ours:
         raise StoreError(name, f"its fingerprints are of {theirs}, and these settings make {ours}", REMEDY)

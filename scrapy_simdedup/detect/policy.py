@@ -56,6 +56,7 @@ class Past:
 def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     """The verdict on a page.
 
+    0. A page that repeats a stub is a stub, and nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias.
     2. Where that page is still in work, nothing is decided yet.
     3. Else it is compared with its own past, and kept unless the settings drop what did not change.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
-from scrapy_simdedup.fingerprint.simhash import RADIUS
 from scrapy_simdedup.fingerprint.sketch import BINS, resemblances, similarity, veto_headlines
 
 if TYPE_CHECKING:
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = "NDArray[np.intp]"
 
+RADIUS = 18
+"""Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
+where 12 bits, which are enough for copies, find 80 %; and it lets through 1 % of a site's other pages."""
+CANDIDATES = 512
+"""Pages within the radius that are looked at more closely, the nearest: what bounds the time a page can take."""
 CHUNK = 32_768
 """Simhashes per step of the scan: what stays in the cache."""
 SKETCH = BINS // 2
@@ -40,8 +44,8 @@ class Match:
 class SiteIndex:
     """What a site's log comes to, up to a cursor.
 
-    The search is linear: every simhash is looked at, so nothing within the radius is missed, whatever the radius and
-    the width. Bands are faster only above a million pages.
+    The search is linear: it looks at every simhash, for any radius and width. Bands are faster only above a million
+    pages.
 
     Args:
         bits: width of the simhashes.
@@ -57,6 +61,7 @@ class SiteIndex:
         # Row i of each array is about original i. Arrays grow by doubling; a row that goes is filled with the last one.
         self._originals: list[Record] = []
         self._rows: dict[int, int] = {}
+        self._ids = np.zeros(8, np.int64)
         self._simhash = np.zeros((bits // 64, 8), np.uint64)
         self._exact = np.zeros(8, np.uint64)
         self._body = np.zeros(8, np.uint64)
@@ -96,6 +101,7 @@ class SiteIndex:
         self._originals.append(record)
         if row == len(self._exact):
             self._grow()
+        self._ids[row] = record.id
         self._simhash[:, row] = _words(fp.simhash, len(self._simhash))
         self._exact[row], self._body[row] = _number(fp.exact), _number(fp.body)
         self._headline[:, row] = fp.title, fp.h1, fp.content
@@ -113,10 +119,10 @@ class SiteIndex:
                 column[..., row] = column[..., len(self._originals)]
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        return self._simhash, self._exact, self._body, self._headline, self._method, self._confirmed
+        return self._ids, self._simhash, self._exact, self._body, self._headline, self._method, self._confirmed
 
     def _grow(self) -> None:
-        self._simhash, self._exact, self._body, self._headline, self._method, self._confirmed = (
+        self._ids, self._simhash, self._exact, self._body, self._headline, self._method, self._confirmed = (
             np.concatenate((column, np.zeros_like(column)), axis=-1) for column in self._columns()
         )
 
@@ -138,13 +144,13 @@ class SiteIndex:
         """The original of another key that decides about a page.
 
         That is the most similar one: of the delivered ones from ``drop`` on, else of those still in work from ``drop``
-        on, else of all from ``near`` on.
+        on, else of all from ``near`` on. Of equals it is the oldest.
         """
         rows = self._candidates(fp, key)
         alike = self._similarity(fp, rows)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + self._confirmed[rows])
-        for at in np.lexsort((-alike, -rank)):
+        for at in np.lexsort((self._ids[rows], -alike, -rank)):
             record = self._originals[rows[at]]
             if record.key != key:
                 distance = fp.simhash ^ PageFingerprint.from_bytes(record.fingerprint).simhash
@@ -160,16 +166,22 @@ class SiteIndex:
         exact = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact)))
         if any(self._confirmed[row] and self._originals[row].key != key for row in exact):
             return exact  # nothing can be more similar, so nothing else need be looked at
-        return self._comparable(fp, self._within_radius(fp.simhash))
+        return self._comparable(fp, self._nearest(fp.simhash))
 
-    def _within_radius(self, simhash: int) -> Rows:
+    def _nearest(self, simhash: int) -> Rows:
         words, used = _words(simhash, len(self._simhash)), len(self._originals)
-        hits = []
+        hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
         for start in range(0, used, CHUNK):
             chunk = self._simhash[:, start : min(start + CHUNK, used)]
-            distance = sum(np.bitwise_count(column ^ word) for column, word in zip(chunk, words, strict=True))
-            hits.append(np.flatnonzero(distance <= self._radius) + start)
-        return np.concatenate(hits) if hits else np.zeros(0, np.intp)
+            distance = np.bitwise_count(chunk ^ words[:, None]).sum(axis=0, dtype=np.uint8)
+            near = np.flatnonzero(distance <= self._radius)
+            hits.append(near + start)
+            distances.append(distance[near])
+        rows = np.concatenate(hits)
+        if len(rows) <= CANDIDATES:
+            return rows
+        nearest = np.argpartition(np.concatenate(distances), CANDIDATES)[:CANDIDATES]
+        return rows[nearest]
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
         same: Rows = rows[self._method[rows] == _method(fp)]
@@ -202,5 +214,5 @@ def _number(digest: bytes) -> int:
     return int.from_bytes(digest, "little")
 
 
-def _words(simhash: int, count: int) -> list[np.uint64]:
-    return [np.uint64(simhash >> 64 * word & 0xFFFF_FFFF_FFFF_FFFF) for word in range(count)]
+def _words(simhash: int, count: int) -> NDArray[np.uint64]:
+    return np.array([simhash >> 64 * word & 0xFFFF_FFFF_FFFF_FFFF for word in range(count)], np.uint64)

@@ -8,12 +8,21 @@ adding one is atomic on any database, and none of them needs to search.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-State = Literal["reserved", "confirmed", "released", "alias"]
-Outcome = Literal["confirmed", "released"]
+State = Literal["reserved", "confirmed", "released", "alias", "stub"]
+Outcome = Literal["confirmed", "released", "stub"]
+STEPS: dict[Outcome, frozenset[State]] = {
+    "confirmed": frozenset({"reserved", "released"}),
+    "released": frozenset({"reserved"}),
+    "stub": frozenset({"reserved", "released", "confirmed"}),
+}
+"""From which states a record can be settled to each outcome."""
+TOMBSTONE_SECONDS = 86_400.0
+"""How long the tombstone of a released or forgotten record stays; every worker reads on much sooner."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """Lets other work go on for some seconds, on whatever loop runs."""
 
@@ -33,7 +42,8 @@ class Record:
     """The process that fetched it."""
     state: State
     """``reserved`` until it is delivered, then ``confirmed``, or ``released`` if its delivery failed; or an ``alias``:
-    dropped, because it repeats another page."""
+    dropped, because it repeats another page; or a ``stub``: delivered once, and then met under so many unrelated URLs
+    that it is no content and displaces nobody."""
     kind: str
     """The verdict it got, such as ``new``."""
     similarity: float | None
@@ -59,7 +69,20 @@ class Record:
     @property
     def settled(self) -> bool:
         """Whether it stands for good, and has taken the place of all older versions of its page."""
-        return self.state in {"confirmed", "alias"}
+        return self.state in {"confirmed", "alias", "stub"}
+
+    @property
+    def changes_per_day(self) -> float | None:
+        """How often the page changes, estimated from its visits; None before the second.
+
+        The estimator of Cho and Garcia-Molina, Estimating frequency of change (2003), which allows for changes that
+        happened between two visits and were not seen one by one.
+        """
+        accesses = self.visits - 1
+        days = (self.last_seen - self.first_seen) / 86_400
+        if accesses < 1 or days <= 0:
+            return None
+        return -math.log((accesses - min(self.changes, accesses) + 0.5) / (accesses + 0.5)) * accesses / days
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +129,21 @@ class FingerprintStore(Protocol):
         """
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        """Confirm or release a reserved record.
+        """Confirm or release a reserved record, or make a delivered one a stub.
 
         Confirmed, it takes the place of all older versions of its page. Released, it stays as a tombstone, so that
-        others see it; one that turns out to be delivered after all can still be confirmed. A record that is settled
-        or gone is left as it is.
+        others see it; one that turns out to be delivered after all can still be confirmed. A record for which ``state``
+        is no step from where it is (see :data:`STEPS`), or that is gone, is left as it is.
         """
+
+    async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
+        """Take records out, in whatever state; tombstones tell others, and go when the store is opened another day."""
+
+    async def beat(self, worker: str, now: float) -> None:
+        """The worker is alive."""
+
+    async def beats(self) -> dict[str, float]:
+        """When each worker was last heard of, in seconds since the epoch."""
 
     def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""

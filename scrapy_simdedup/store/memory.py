@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.store.base import Outcome, Record, Tail
+from scrapy_simdedup.store.base import STEPS, Outcome, Record, Tail
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
 
 @dataclass(slots=True)
@@ -43,6 +43,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._memos: dict[str, str] = {}
         self._logs: dict[str, _Log] = {}
+        self._beats: dict[str, float] = {}
 
     async def open(self) -> None:
         """Nothing to do."""
@@ -78,8 +79,24 @@ class MemoryStore:
         """Confirm or release a reserved record."""
         log = self._logs.get(site)
         record = log.records.get(id) if log else None
-        if log and record and not record.settled and record.state != state:
+        if log and record and record.state in STEPS[state]:
             log.put(replace(record, state=state, last_seen=now, position=log.counter + 1))
+
+    async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
+        """Take records out. Tombstones are for other processes, and there are none; one stays for this one's index."""
+        log = self._logs.get(site)
+        for id_ in ids:
+            record = log.records.get(id_) if log else None
+            if log and record:
+                log.put(replace(record, state="released", last_seen=now, fingerprint=b"", position=log.counter + 1))
+
+    async def beat(self, worker: str, now: float) -> None:
+        """The worker is alive."""
+        self._beats[worker] = now
+
+    async def beats(self) -> dict[str, float]:
+        """When each worker was last heard of."""
+        return dict(self._beats)
 
     async def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""

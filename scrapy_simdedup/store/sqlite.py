@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from dataclasses import fields, replace
 from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.store.base import Outcome, Record, Sleep, Tail
+from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Sleep, Tail
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
 COLUMNS = attrgetter(*(field.name for field in fields(Record)))
 PART = 2000
@@ -23,6 +25,7 @@ VERSION = 1
 """Version of the tables; the columns of ``page`` are the fields of ``Record``, in their order."""
 TABLES = (
     "CREATE TABLE memo (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE worker (name TEXT PRIMARY KEY, beat REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE site (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, counter INTEGER NOT NULL)",
     """
     CREATE TABLE page (
@@ -55,8 +58,17 @@ ADVANCE = "UPDATE site SET counter = counter + 1 WHERE name = :site"
 SETTLE = """
 UPDATE page SET state = :state, last_seen = :now, position = (SELECT counter FROM site WHERE name = :site)
 WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id
-    AND state IN ('reserved', 'released') AND state <> :state
+    AND state IN (SELECT value FROM json_each(:steps))
 """
+FORGET = """
+UPDATE page SET state = 'released', fingerprint = x'', last_seen = :now,
+    position = (SELECT counter FROM site WHERE name = :site)
+WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id
+"""
+BURY = "DELETE FROM page WHERE state = 'released' AND last_seen < ?"
+BEAT = "INSERT INTO worker VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET beat = excluded.beat"
+BEATS = "SELECT name, beat FROM worker"
+SILENT = "DELETE FROM worker WHERE beat < ?"
 SUPERSEDE = """
 DELETE FROM page WHERE site = (SELECT number FROM site WHERE name = :site) AND id < :id
     AND key = (SELECT key FROM page WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id)
@@ -83,6 +95,13 @@ class SqliteStore:
     async def open(self) -> None:
         """Open the file, or make it; a damaged one, or another program's, is an error and is left as it is."""
         await self._file.open(TABLES, VERSION)
+
+        def tidy(db: sqlite3.Connection) -> None:
+            old = time.time() - TOMBSTONE_SECONDS
+            db.execute(BURY, (old,))
+            db.execute(SILENT, (old,))
+
+        await self._file.run(tidy)
 
     async def close(self) -> None:
         """Close the file."""
@@ -127,7 +146,7 @@ class SqliteStore:
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record."""
-        values = {"site": site, "id": id, "state": state, "now": now}
+        values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(STEPS[state]))}
 
         def settle(db: sqlite3.Connection) -> None:
             with db:
@@ -135,10 +154,31 @@ class SqliteStore:
                 db.execute(ADVANCE, values)
                 if not db.execute(SETTLE, values).rowcount:
                     db.rollback()
-                elif state == "confirmed":
+                elif state != "released":
                     db.execute(SUPERSEDE, values)
 
         await self._file.run(settle)
+
+    async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
+        """Take records out; their tombstones go when the file is opened another day."""
+
+        def forget(db: sqlite3.Connection) -> None:
+            with db:
+                db.execute(BEGIN)
+                for id_ in ids:
+                    values = {"site": site, "id": id_, "now": now}
+                    db.execute(ADVANCE, values)
+                    db.execute(FORGET, values)
+
+        await self._file.run(forget)
+
+    async def beat(self, worker: str, now: float) -> None:
+        """The worker is alive."""
+        await self._file.run(lambda db: db.execute(BEAT, (worker, now)))
+
+    async def beats(self) -> dict[str, float]:
+        """When each worker was last heard of."""
+        return dict(await self._file.run(lambda db: db.execute(BEATS).fetchall()))
 
     async def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""

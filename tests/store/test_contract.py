@@ -291,6 +291,6 @@ def test_the_settings_know_the_schemes_that_there_are() -> None:
 
 @pytest.mark.parametrize("url", ["mongodb://u:geheim@h/1", "memory", "", "sqlite:pages", "sqlite://", "sqlite:///"])
 def test_a_url_that_names_no_store_is_refused_with_an_example(url: str) -> None:
-    with pytest.raises(SettingError, match="SIMDEDUP_STORE = .* write .*sqlite:///") as caught:
+    with pytest.raises(SettingError, match=r"SIMDEDUP_STORE = .* write .*sqlite:///") as caught:
         store_by_url(url)
     assert "geheim" not in str(caught.value)

@@ -1,5 +1,7 @@
 """What only the SQLite store can get wrong: its file."""
 
+# ruff: noqa: ASYNC240 - the files are small, and nothing else runs meanwhile
+
 from __future__ import annotations
 
 import asyncio
@@ -8,12 +10,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from test_contract import SITE, put, record, stored
 
 from on_asyncio import on_asyncio
 from scrapy_simdedup.errors import StoreBusy, StoreError
 from scrapy_simdedup.store import sqlite_file
 from scrapy_simdedup.store.sqlite import SqliteStore
-from test_contract import SITE, put, record, stored
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ async def test_tables_of_another_version_are_refused(path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="tables of version 99.*name another file"):
+    with pytest.raises(StoreError, match=r"tables of version 99.*name another file"):
         await at(path).open()
 
 
@@ -143,7 +145,7 @@ async def test_a_file_that_stays_locked_is_busy(path: Path, monkeypatch: pytest.
     store, holder = SqliteStore(f"sqlite:///{path.as_posix()}", sleep), sqlite3.connect(path, isolation_level=None)
     await store.open()
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreBusy, match="was locked for 0.3 seconds"):
+    with pytest.raises(StoreBusy, match=r"was locked for 0\.3 seconds"):
         await put(store, record(b"late"))
     holder.close()
     assert slept, "it waited in the way it was told to"

@@ -1,0 +1,492 @@
+"""What the detector makes of a page, on every kind of store."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prints import Clock, edited, print_of
+
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.detect import detector as detector_module
+from scrapy_simdedup.detect import site_indexes
+from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import FingerprintStore, Record
+from scrapy_simdedup.store.memory import MemoryStore
+from scrapy_simdedup.store.sqlite import SqliteStore
+
+A, B, C = (f"https://shop.example/{name}" for name in "abc")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> FingerprintStore:
+    return MemoryStore() if request.param == "memory" else SqliteStore(f"sqlite:///{(tmp_path / 's').as_posix()}")
+
+
+@asynccontextmanager
+async def run(
+    store: FingerprintStore | str, name: str = "monday", **settings: Any
+) -> AsyncIterator[NearDuplicateDetector]:
+    """A detector of one run of a crawl; its secret is always the same, so that its similarities are too."""
+    settings = {"secret": "of the tests", **settings}
+    detector = NearDuplicateDetector(store, run=name, **settings)
+    await detector.open()
+    yield detector
+    await detector.close()
+
+
+async def records(store: FingerprintStore) -> dict[str, Record]:
+    """What the store has, the newest version of each page by its URL."""
+    await store.open()
+    try:
+        found = sorted([record async for _, record in store.records()], key=lambda record: record.id)
+        return {record.url: record for record in found}
+    finally:
+        await store.close()
+
+
+# ------------------------------------------------------------------ repeats
+
+
+@on_asyncio
+async def test_a_repeat_of_a_delivered_page_is_a_duplicate(store: FingerprintStore) -> None:
+    """Whatever wraps it; and the verdict tells all that explains the drop."""
+    async with run(store, now=Clock(5000.0)) as detector:
+        first = await detector.judge(page("kettle", 1), url=A)
+        assert (first.kind, first.is_duplicate, first.original) == ("new", False, None)
+        await detector.confirm(first.page)
+        again = await detector.judge(page("kettle", 2), url=B)
+        assert (again.kind, again.is_duplicate, again.original, again.page) == ("identical", True, A, None)
+        assert again.similarity > 0.95
+        assert again.distance <= 12
+        assert (again.original_run, again.original_first_seen) == ("monday", 5000.0)
+        assert (await detector.judge(page("teapot", 2), url=C)).kind == "new"
+
+
+@on_asyncio
+async def test_a_duplicate_is_remembered_with_what_it_repeats(store: FingerprintStore) -> None:
+    """So that the drop can be explained when the crawl is over."""
+    async with run(store) as detector:
+        first = await detector.add(page("kettle", 1), url=A)
+        again = await detector.add(page("kettle", 2), url=B)
+    found = await records(store)
+    assert (found[A].state, found[A].kind, found[A].id) == ("confirmed", "new", first.page.id)
+    assert (found[B].state, found[B].kind, found[B].similarity) == ("alias", "identical", again.similarity)
+    assert found[B].original == found[A].key
+
+
+@on_asyncio
+async def test_the_repeat_of_a_page_in_work_is_undecided(store: FingerprintStore) -> None:
+    """It waits for the delivery of the other; asking again changes nothing."""
+    async with run(store) as detector:
+        first = await detector.judge(page("kettle", 1), url=A)
+        for _ in range(3):
+            twin = await detector.judge(page("kettle", 2), url=B)
+            assert (twin.kind, twin.is_duplicate, twin.page) == ("identical", False, None)
+            assert twin.pending == first.page
+    assert set(await records(store)) == {A}
+
+
+@on_asyncio
+async def test_a_page_whose_original_was_not_delivered_is_new(store: FingerprintStore) -> None:
+    async with run(store) as detector:
+        await detector.release((await detector.judge(page("kettle", 1), url=A)).page)
+        twin = await detector.judge(page("kettle", 2), url=B)
+        assert (twin.kind, twin.pending) == ("new", None)
+        await detector.confirm(twin.page)
+        assert (await detector.judge(page("kettle", 3), url=C)).original == B
+
+
+@on_asyncio
+async def test_a_page_that_does_not_wait_is_kept_and_remembered(store: FingerprintStore) -> None:
+    async with run(store) as detector:
+        await detector.judge(page("kettle", 1), url=A)
+        twin = await detector.read(page("kettle", 2), url=B)
+        verdict = await detector.judge_fingerprint(twin, url=B, keep_pending=True)
+        assert (verdict.kind, verdict.is_duplicate, verdict.reason) == ("identical", False, "in_work")
+        await detector.confirm(verdict.page)
+        assert (await detector.judge(page("kettle", 3), url=C)).original == B, "the delivered one of the two"
+
+
+@on_asyncio
+async def test_near_pages_are_kept_unless_the_settings_drop_them(store: FingerprintStore) -> None:
+    async with run(store) as detector:
+        await detector.add(page("kettle", 1), url=A)
+        near = await detector.add(edited("kettle", 2), url=B)
+        assert (near.kind, near.is_duplicate, near.original) == ("near", False, A)
+        assert 0.85 <= near.similarity < 0.95
+        assert near.page is not None
+    async with run(MemoryStore(), drop="near") as detector:
+        await detector.add(page("kettle", 1), url=A)
+        near = await detector.add(edited("kettle", 2), url=B)
+        assert (near.kind, near.is_duplicate, near.original, near.page) == ("near", True, A, None)
+
+
+@on_asyncio
+async def test_a_site_can_have_settings_of_its_own() -> None:
+    sites = {"shop.example": {"drop": "near"}, "news.co.uk": {"identical": 0.9, "near": 0.5}}
+    async with run("memory:", sites=sites) as detector:
+        for host, kind, dropped in (
+            ("shop.example", "near", True),
+            ("www.news.co.uk", "identical", True),
+            ("other.example", "near", False),
+        ):
+            await detector.add(page("kettle", 1), url=f"https://{host}/a")
+            verdict = await detector.add(edited("kettle", 2, 0.1), url=f"https://{host}/b")
+            assert (verdict.kind, verdict.is_duplicate) == (kind, dropped), host
+
+
+@on_asyncio
+async def test_another_site_displaces_nobody() -> None:
+    """Anyone can copy a text; so pages are compared inside their site, unless the settings say otherwise."""
+    urls = ["https://shop.co.uk/a", "https://www.shop.co.uk/a", "https://copy.co.uk/a"]
+    for scope, kinds in {
+        "domain": ["new", "identical", "new"],
+        "host": ["new", "new", "new"],
+        "all": ["new", "identical", "identical"],
+    }.items():
+        async with run("memory:", site=scope) as detector:
+            assert [(await detector.add(page("kettle", url), url=url)).kind for url in urls] == kinds
+
+
+@on_asyncio
+async def test_a_url_is_one_page_however_it_is_written() -> None:
+    """Without a key of its own a page is who its canonical URL is; with one it is who that says."""
+    async with run("memory:") as detector:
+        await detector.add(page("kettle", 1), url="https://shop.example/?a=1&b=2")
+        assert (await detector.add(page("kettle", 2), url="https://shop.example/?b=2&a=1#top")).kind == "unchanged"
+        posted = await detector.add(page("kettle", 3), url="https://shop.example/?a=1&b=2", key=b"post")
+        assert posted.kind == "identical"
+        assert (await detector.add(page("teapot", 3), url="http://[broken/")).kind == "new"
+
+
+# ------------------------------------------------------------------ a page and its past
+
+
+@on_asyncio
+async def test_a_page_is_compared_with_what_it_was_in_the_run_before(store: FingerprintStore) -> None:
+    """Unchanged or changed, never a duplicate of itself or of its own repeats; how often is counted."""
+    clock = Clock(1000.0)
+    async with run(store, "monday", now=clock) as detector:
+        await detector.add(page("kettle", 1), url=A)
+        await detector.add(page("teapot", 1), url=B)
+        await detector.add(page("kettle", 2), url=C)
+    clock.seconds = 2000.0
+    async with run(store, "tuesday", now=clock) as detector:
+        same = await detector.add(page("kettle", 3), url=A)
+        assert (same.kind, same.is_duplicate, same.original) == ("unchanged", False, A)
+        assert (same.original_run, same.original_first_seen) == ("monday", 1000.0)
+        other = await detector.add(edited("teapot", 3, 0.3), url=B)
+        assert (other.kind, other.is_duplicate, other.original) == ("changed", False, B)
+        assert 0 < other.similarity < 0.95
+        assert (await detector.add(page("kettle", 4), url=C)).original == A
+    found = await records(store)
+    counts = {url: (made.visits, made.changes, made.first_seen, made.last_changed) for url, made in found.items()}
+    assert counts == {A: (2, 0, 1000.0, 1000.0), B: (2, 1, 1000.0, 2000.0), C: (2, 0, 1000.0, 1000.0)}
+    assert {found[url].run for url in found} == {"tuesday"}
+
+
+@on_asyncio
+async def test_every_run_is_complete(store: FingerprintStore) -> None:
+    """Pages of earlier runs displace nothing: whichever of two copies comes first is kept, in every run."""
+    async with run(store, "monday") as detector:
+        assert [(await detector.add(page("kettle", 1), url=url)).is_duplicate for url in (A, B)] == [False, True]
+    async with run(store, "tuesday") as detector:
+        assert [(await detector.add(page("kettle", 2), url=url)).is_duplicate for url in (B, A)] == [False, True]
+    async with run(store, "wednesday") as detector:
+        assert (await detector.add(page("kettle", 3), url=C)).kind == "new"
+
+
+@on_asyncio
+async def test_an_incremental_crawl_drops_what_any_run_delivered(store: FingerprintStore) -> None:
+    async with run(store, "monday") as detector:
+        await detector.add(page("kettle", 1), url=A)
+    async with run(store, "tuesday", against="history") as detector:
+        copy = await detector.add(page("kettle", 2), url=B)
+        assert (copy.kind, copy.is_duplicate, copy.original, copy.original_run) == ("identical", True, A, "monday")
+        assert (await detector.add(page("kettle", 3), url=A)).kind == "unchanged"
+
+
+@on_asyncio
+async def test_a_past_that_was_read_in_another_way_says_nothing() -> None:
+    """The text of the page may differ only because other parts of it are looked at; the visit counts all the same."""
+    store = MemoryStore()
+    async with run(store, "monday") as detector:
+        await detector.add(page("kettle", 1), url=A)
+    async with run(store, "tuesday", sites={"shop.example": {"extractor": "readability"}}) as detector:
+        assert (await detector.add(page("kettle", 2), url=A)).kind == "new"
+    assert (await records(store))[A].visits == 2
+
+
+@on_asyncio
+async def test_what_did_not_change_can_be_dropped(store: FingerprintStore) -> None:
+    """A page that repeats what its own URL delivered; dropping it leaves what was delivered in its place."""
+    async with run(store, "monday") as detector:
+        await detector.add(page("kettle", 1), url=A)
+        await detector.add(page("kettle", 2), url=B)
+    for day in ("tuesday", "wednesday"):
+        async with run(store, day, unchanged="drop") as detector:
+            for url in (A, B):
+                verdict = await detector.judge(page("kettle", day), url=url)
+                assert (verdict.kind, verdict.is_duplicate, verdict.original) == ("unchanged", True, url)
+                assert verdict.page is None
+    found = await records(store)
+    assert [(found[url].state, found[url].run, found[url].visits) for url in (A, B)] == [
+        ("confirmed", "monday", 3),
+        ("alias", "monday", 3),
+    ]
+
+
+@on_asyncio
+async def test_a_page_in_work_that_is_fetched_again_is_not_dropped(store: FingerprintStore) -> None:
+    """It was not delivered yet, so its repeat must not be lost; the later one takes its place."""
+    async with run(store, unchanged="drop") as detector:
+        first = await detector.judge(page("kettle", 1), url=A)
+        second = await detector.judge(page("kettle", 2), url=A)
+        assert (second.kind, second.is_duplicate) == ("unchanged", False)
+        assert (await detector.judge(page("kettle", 3), url=B)).pending == second.page
+        await detector.confirm(first.page)
+        assert (await detector.judge(page("kettle", 3), url=B)).original == A
+        await detector.release(second.page)
+        assert (await detector.judge(page("kettle", 4), url=A)).is_duplicate
+
+
+@on_asyncio
+async def test_a_changed_page_counts_for_its_new_content_once_it_is_delivered(store: FingerprintStore) -> None:
+    """If that delivery fails, the older version stays what it was."""
+    for delivered in (False, True):
+        async with run(store, against="history") as detector:
+            await detector.add(page("kettle", 1), url=A)
+            changed = await detector.judge(page("teapot", 1), url=A)
+            assert changed.kind == "changed"
+            assert (await detector.judge(page("teapot", 2), url=B)).pending == changed.page
+            assert (await detector.judge(page("kettle", 2), url=C)).is_duplicate, "until then the old one is delivered"
+            await (detector.confirm if delivered else detector.release)(changed.page)
+            repeat = await detector.judge(page("teapot" if delivered else "kettle", 3), url=B)
+            assert (repeat.is_duplicate, repeat.original) == (True, A)
+
+
+# ------------------------------------------------------------------ what cannot be judged
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"),
+    [("", "empty"), ("<p>Please enable JavaScript", "too_short"), (page("kettle") + "<div>" * 9000, "cut")],
+)
+@on_asyncio
+async def test_a_page_that_cannot_be_judged_is_kept(store: FingerprintStore, html: str, reason: str) -> None:
+    """The same bytes under its own URL are unchanged."""
+    async with run(store) as detector:
+        first = await detector.add(html, url=A)
+        assert (first.kind, first.reason, first.is_duplicate) == ("unjudged", reason, False)
+        assert (await detector.add(html + "<!-- x -->", url=B)).kind == "unjudged"
+        assert (await detector.add(html, url=A)).kind == "unchanged"
+
+
+@on_asyncio
+async def test_stubs_under_different_urls_are_not_repeats() -> None:
+    """A shell or an error page stands for no content; two of them are two pages that are still to be fetched."""
+    async with run("memory:", unchanged="drop", drop="near") as detector:
+        verdicts = [await detector.add("<p>Please enable JavaScript", url=url) for url in (A, B, C)]
+    assert [verdict.kind for verdict in verdicts] == ["unjudged"] * 3
+
+
+@on_asyncio
+async def test_of_pages_that_are_too_big_only_equal_bodies_are_repeats(store: FingerprintStore) -> None:
+    async with run(store, max_page_bytes=1000) as detector:
+        assert (await detector.add(page("kettle", 1), url=A)).reason == "too_big"
+        same = await detector.add(page("kettle", 1), url=B)
+        assert (same.kind, same.is_duplicate, same.original, same.similarity) == ("identical", True, A, 1.0)
+        assert (await detector.add(page("kettle", 2), url=C)).reason == "too_big"
+
+
+@on_asyncio
+async def test_a_page_that_was_a_stub_before_has_changed(store: FingerprintStore) -> None:
+    async with run(store) as detector:
+        await detector.add("<p>Please wait", url=A)
+        verdict = await detector.add(page("kettle"), url=A)
+        assert (verdict.kind, verdict.similarity) == ("changed", None)
+        await detector.add("<p>Please wait", url=A)
+    assert (await records(store))[A].visits == 3
+
+
+@on_asyncio
+async def test_a_body_that_is_known_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with run("memory:") as detector:
+        await detector.add(page("kettle", 1), url=A)
+        monkeypatch.setattr(detector_module, "fingerprint", lambda *_: pytest.fail("parsed again"))
+        assert (await detector.add(page("kettle", 1), url=B)).is_duplicate
+        assert (await detector.add(page("kettle", 1), url=A)).kind == "unchanged"
+
+
+# ------------------------------------------------------------------ a store that fails
+
+
+class Failing(MemoryStore):
+    """A store whose database goes away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broken: set[str] = set()
+
+    def check(self, verb: str) -> None:
+        if verb in self.broken:
+            raise StoreError("failing:", "the database went away")
+
+    async def read(self, *args: Any) -> Any:
+        self.check("read")
+        return await super().read(*args)
+
+    async def append(self, *args: Any) -> Any:
+        self.check("append")
+        return await super().append(*args)
+
+    async def settle(self, *args: Any) -> None:
+        self.check("settle")
+        await super().settle(*args)
+
+
+@on_asyncio
+async def test_while_the_store_fails_every_page_is_kept() -> None:
+    """Nothing is raised, and somebody is told; when it works again, so does the detector."""
+    store, told = Failing(), []
+    async with run(store, on_store_error=told.append) as detector:
+        first = await detector.add(page("kettle", 1), url=A)
+        for verb in ("read", "append"):
+            store.broken = {verb}
+            verdict = await detector.add(page("kettle", 2), url=B)
+            assert (verdict.kind, verdict.reason, verdict.is_duplicate) == ("unjudged", "store_error", False)
+            assert verdict.page is None
+        store.broken = {"settle"}
+        assert not await detector.confirm(first.page)
+        assert detector.store_errors == len(told) == 3
+        store.broken = set()
+        assert (await detector.add(page("kettle", 2), url=B)).is_duplicate
+
+
+@on_asyncio
+async def test_a_record_that_is_no_fingerprint_costs_no_page() -> None:
+    store = MemoryStore()
+    async with run(store) as detector:
+        await detector.add(page("kettle"), url=A)
+        (kept,) = [record async for _, record in store.records()]
+        object.__setattr__(kept, "fingerprint", b"garbage")
+    async with run(store) as detector:
+        assert (await detector.judge(page("kettle"), url=B)).reason == "store_error"
+
+
+@on_asyncio
+async def test_a_site_that_others_change_all_the_time_is_a_busy_store() -> None:
+    """After so many attempts the page is kept, rather than waiting for ever."""
+
+    class Hectic(MemoryStore):
+        async def append(self, *_: Any) -> int | None:
+            return None
+
+    async with run(Hectic()) as detector:
+        assert (await detector.judge(page("kettle"), url=A)).reason == "store_error"
+
+
+# ------------------------------------------------------------------ what a detector and its store agree on
+
+
+@on_asyncio
+async def test_detectors_of_one_store_share_its_secret(store: FingerprintStore) -> None:
+    """A store to which none was given has one of its own."""
+    async with run(store, secret=None) as one:
+        secret = one.secret
+    async with run(store, secret=None) as other:
+        assert other.secret == secret
+        assert len(secret) == 16
+    async with run(MemoryStore(), secret=None) as stranger:
+        assert stranger.secret != secret
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "problem"),
+    [
+        ({}, {"bits": 128}, "of algorithm .*, 64 bits, .* and these settings make .*, 128 bits"),
+        ({}, {"shingle_size": 4}, "3 words per shingle, .* make .*, 4 words"),
+        ({}, {"extractor": "readability"}, "roles, and .*, readability"),
+        ({"secret": None}, {"secret": "geheim"}, "another SIMDEDUP_SECRET"),
+        ({"secret": "geheim"}, {"secret": None}, "another SIMDEDUP_SECRET"),
+        ({"secret": "geheim"}, {"secret": "other"}, "another SIMDEDUP_SECRET"),
+    ],
+)
+@on_asyncio
+async def test_fingerprints_made_in_different_ways_never_meet(
+    store: FingerprintStore, first: dict[str, Any], then: dict[str, Any], problem: str
+) -> None:
+    async with run(store, **first):
+        pass
+    with pytest.raises(StoreError, match=problem + ".*; set it back, or name another store") as caught:
+        async with run(store, **then):
+            pass
+    assert "geheim" not in str(caught.value)
+
+
+@on_asyncio
+async def test_a_secret_that_was_given_can_be_given_again(store: FingerprintStore) -> None:
+    for url, kind in ((A, "new"), (B, "identical")):
+        async with run(store, secret="geheim") as detector:
+            assert (await detector.add(page("kettle", url), url=url)).kind == kind
+
+
+@on_asyncio
+async def test_a_fingerprint_of_another_make_is_refused() -> None:
+    async with run("memory:") as detector:
+        with pytest.raises(FingerprintMismatch):
+            await detector.judge_fingerprint(print_of(1, bits=128), url=A)
+
+
+@on_asyncio
+async def test_a_detector_must_be_open() -> None:
+    with pytest.raises(RuntimeError, match="open the detector"):
+        await NearDuplicateDetector().judge(page("kettle"), url=A)
+
+
+def test_settings_come_whole_or_one_by_one() -> None:
+    assert NearDuplicateDetector(identical=0.9).settings.identical == 0.9
+    assert NearDuplicateDetector(settings=DedupSettings(run="monday")).run == "monday"
+    with pytest.raises(TypeError, match="either settings, or"):
+        NearDuplicateDetector(settings=DedupSettings(), identical=0.9)
+    with pytest.raises(SettingError, match="did you mean SIMDEDUP_IDENTICAL"):
+        NearDuplicateDetector(identcal=0.9)
+
+
+def test_the_stores_name_hides_its_password() -> None:
+    assert NearDuplicateDetector("sqlite:///a.sqlite").store_name == "sqlite:///a.sqlite"
+    assert NearDuplicateDetector(MemoryStore()).store_name == "MemoryStore"
+
+
+# ------------------------------------------------------------------ memory
+
+
+@on_asyncio
+async def test_a_site_that_was_forgotten_is_read_again(
+    store: FingerprintStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded: the site not asked for longest goes. The verdicts stay the same."""
+    monkeypatch.setattr(site_indexes, "MAX_PAGES", 12)
+    async with run(store) as detector:
+        for round_ in (1, 2, 3):
+            for number in range(5):
+                verdict = await detector.add(page(number, round_), url=f"https://shop{number}.example/{round_}")
+                assert verdict.is_duplicate == (round_ > 1)
+        known = [number for number in range(5) if detector._indexes.known(f"shop{number}.example")]
+    assert known == ([0, 1, 2, 3, 4] if store.in_memory else [2, 3, 4])
+
+
+@on_asyncio
+async def test_verdicts_can_be_pickled(store: FingerprintStore) -> None:
+    async with run(store) as detector:
+        for url in (A, B):
+            verdict = await detector.judge(page("kettle", url), url=url)
+            assert pickle.loads(pickle.dumps(verdict)) == verdict

@@ -1,0 +1,214 @@
+"""The search finds what looking at every page one by one would find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prints import print_of, unjudged_print
+
+from scrapy_simdedup.detect import site_index
+from scrapy_simdedup.detect.site_index import RADIUS, SiteIndex
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.store.base import Record, Tail
+from scrapy_simdedup.store.memory import MemoryStore
+
+SITE = "shop.example"
+
+
+def record(fp: PageFingerprint, key: bytes, state: Any = "confirmed", run: str = "monday", **changes: Any) -> Record:
+    made = Record(
+        url=f"https://shop.example/{key.decode()}",
+        key=key,
+        fingerprint=bytes(fp),
+        run=run,
+        worker="w1",
+        state=state,
+        kind="new",
+        similarity=None,
+        original=None,
+        first_seen=1.0,
+        last_seen=1.0,
+        last_changed=1.0,
+        visits=1,
+        changes=0,
+    )
+    return replace(made, **changes)
+
+
+def log(*records: Record) -> Tail:
+    """A log to which these were appended one after the other."""
+    numbered = tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1))
+    return Tail(numbered, len(numbered))
+
+
+def index_of(*records: Record, bits: int = 64, run: str | None = None) -> SiteIndex:
+    made = SiteIndex(bits, run)
+    made.apply(log(*records))
+    return made
+
+
+def found(index: SiteIndex, fp: PageFingerprint, key: bytes = b"asking", drop: float = 0.95, near: float = 0.85) -> Any:
+    match = index.closest(fp, key, drop=drop, near=near)
+    return match and (match.record.key, match.similarity, match.distance)
+
+
+KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"f"])
+
+
+@st.composite
+def prints(draw: st.DrawFn, bits: int = 64) -> PageFingerprint:
+    seed, edits, headline = draw(st.tuples(st.integers(0, 3), st.integers(0, 24), st.sampled_from([0, 0, 1, 2])))
+    made = print_of(seed, edits, headline=headline, bits=bits)
+    if draw(st.integers(0, 9)) == 0:
+        made = replace(made, sketch=bytes(len(made.sketch)))  # of a page that is all frame
+    return made
+
+
+@given(st.data(), st.sampled_from([64, 128]), st.sampled_from([(0.95, 0.85), (0.85, 0.85), (0.99, 0.3), (1.0, 0.9)]))
+def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, lines: tuple[float, float]) -> None:
+    """The same original, similarity and distance, for both widths and any thresholds."""
+    drop, near = lines
+    states = st.sampled_from(["reserved", "confirmed"])
+    drawn = data.draw(st.lists(st.tuples(prints(bits), KEYS, states), max_size=30))
+    records = [record(fp, b"%s%d" % (key, at), state) for at, (fp, key, state) in enumerate(drawn)]
+    index, asked = index_of(*records, bits=bits), data.draw(prints(bits))
+    key = data.draw(st.sampled_from([b"asking", *(made.key for made in records)]))
+
+    def look() -> Any:
+        best: tuple[Any, ...] = ()
+        for at, made in enumerate(records):
+            other = PageFingerprint.from_bytes(made.fingerprint)
+            result = asked.compare(other)
+            within = result.distance <= RADIUS * bits // 64 or asked.exact == other.exact
+            if made.key == key or not within or result.similarity < near:
+                continue
+            rank = (result.similarity >= drop) * (1 + (made.state == "confirmed"))
+            best = max(best, ((rank, result.similarity, -at), made.key, result.similarity, result.distance))
+        return best[1:] or None
+
+    assert found(index, asked, key, drop, near) == look()
+
+
+def test_nothing_is_missed_at_the_border_of_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_index, "CHUNK", 3)
+    index = index_of(*(record(print_of(seed), b"%d" % seed) for seed in range(11)))
+    assert [found(index, print_of(seed, 1))[0] for seed in range(11)] == [b"%d" % seed for seed in range(11)]
+
+
+def test_the_nearest_are_looked_at_where_too_many_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many pages crowd around one, the time it takes is bounded; its copy is among the nearest."""
+    monkeypatch.setattr(site_index, "CANDIDATES", 5)
+    crowd = [record(replace(print_of(2), simhash=print_of(1).simhash ^ (1 << 60)), b"%d" % at) for at in range(50)]
+    index = index_of(*crowd, record(replace(print_of(1), exact=b"8 bytes."), b"copy"), *crowd)
+    assert found(index, print_of(1))[0] == b"copy"
+
+
+@given(st.data())
+def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.DataObject) -> None:
+    """Whatever was appended, confirmed, released, superseded, and read in overlapping parts."""
+    store, log_, follower = MemoryStore(), 0, SiteIndex(64, "monday")
+    asked = [print_of(seed, edits) for seed in range(4) for edits in (0, 3, 9)]
+    for _ in range(data.draw(st.integers(1, 25))):
+        action = data.draw(st.sampled_from(["append", "append", "settle", "settle", "read", "read again"]))
+        if action == "append":
+            made = record(
+                data.draw(prints()),
+                data.draw(KEYS),
+                data.draw(st.sampled_from(["reserved", "reserved", "reserved", "alias", "confirmed"])),
+                data.draw(st.sampled_from(["monday", "monday", "tuesday"])),
+            )
+            log_ = now(store.append(SITE, made, now(store.read(SITE)).cursor))
+        elif action == "settle":
+            id_, outcome = data.draw(st.integers(1, log_ + 1)), data.draw(st.sampled_from(["confirmed", "released"]))
+            now(store.settle(SITE, id_, outcome, 2.0))
+        else:
+            after = data.draw(st.integers(0, follower.cursor)) if action == "read again" else follower.cursor
+            follower.apply(now(store.read(SITE, after)))
+    follower.apply(now(store.read(SITE, follower.cursor)))
+    fresh = SiteIndex(64, "monday")
+    fresh.apply(now(store.read(SITE)))
+    for fp in asked:
+        assert found(follower, fp) == found(fresh, fp)
+    for key in (b"a", b"b", b"c", b"d", b"e", b"f"):
+        assert follower.past(key, "monday") == fresh.past(key, "monday")
+    assert (follower.cursor, len(follower)) == (fresh.cursor, len(fresh))
+
+
+def now(verb: Any) -> Any:
+    """What a verb of the memory store gives, which never waits."""
+    with pytest.raises(StopIteration) as done:
+        verb.send(None)
+    return done.value.value
+
+
+# ------------------------------------------------------------------ what is searched
+
+
+def test_of_those_alike_enough_a_delivered_one_comes_first() -> None:
+    """Even if one in work is more similar: what was delivered can be relied on."""
+    index = index_of(record(print_of(1), b"in work", "reserved"), record(print_of(1, 5), b"delivered"))
+    assert found(index, print_of(1, 1))[0] == b"delivered"
+    assert found(index, print_of(1, 1), drop=0.98)[0] == b"in work", "the delivered one is not alike enough"
+
+
+def test_an_equal_page_is_found_before_all_that_are_like_it() -> None:
+    index = index_of(record(print_of(1, 1), b"like"), record(print_of(1), b"equal"))
+    assert found(index, print_of(1)) == (b"equal", 1.0, 0)
+
+
+def test_equal_pages_are_equal_even_where_the_sketch_is_empty() -> None:
+    """Of pages that are all frame it keeps so little that nothing may be left."""
+    bare = replace(print_of(1), sketch=bytes(len(print_of(1).sketch)))
+    index = index_of(record(bare, b"in work", "reserved"), record(replace(bare, exact=b"8 bytes."), b"other"))
+    assert found(index, bare) == (b"in work", 1.0, 0)
+
+
+@pytest.mark.parametrize("state", ["alias", "released"])
+def test_only_originals_are_searched(state: Any) -> None:
+    assert found(index_of(record(print_of(1), b"a", state)), print_of(1)) is None
+
+
+def test_a_page_does_not_find_itself() -> None:
+    index = index_of(record(print_of(1), b"a"))
+    assert found(index, print_of(1), key=b"a") is None
+    assert found(index, print_of(1), key=b"b") == (b"a", 1.0, 0)
+
+
+def test_only_the_named_run_is_searched() -> None:
+    """A page's past is known from every run all the same."""
+    old, new = record(print_of(1), b"a", run="sunday"), record(print_of(2), b"b", run="monday")
+    for run, hits in (("monday", [False, True]), (None, [True, True])):
+        index = index_of(old, new, run=run)
+        assert [found(index, print_of(seed)) is not None for seed in (1, 2)] == hits
+        assert index.past(b"a", "monday") is not None
+
+
+def test_what_another_run_has_in_work_is_no_past() -> None:
+    index = index_of(record(print_of(1), b"a", run="sunday"), record(print_of(2), b"a", "reserved", run="sunday"))
+    assert index.past(b"a", "monday").id == 1
+    assert index.past(b"a", "sunday").id == 2
+
+
+@pytest.mark.parametrize(("reason", "hit"), [("too_short", False), ("empty", False), ("cut", True), ("too_big", True)])
+def test_what_was_not_judged_is_equal_only_byte_for_byte_and_only_if_it_has_content(reason: str, hit: bool) -> None:
+    index = index_of(record(unjudged_print(1, reason), b"a"), record(print_of(3), b"b"))
+    assert (found(index, unjudged_print(1, reason)) is not None) == hit
+    assert found(index, unjudged_print(2, reason)) is None
+    assert found(index, print_of(1)) is None
+
+
+def test_texts_that_were_found_in_different_ways_are_not_compared() -> None:
+    index = index_of(record(print_of(1), b"a"))
+    assert found(index, replace(print_of(1), extractor="readability")) is None
+
+
+def test_a_body_seen_before_gives_its_fingerprint() -> None:
+    """That of the page itself, dropped or not, or that of an original."""
+    index = index_of(record(print_of(1), b"a", "alias"), record(print_of(2), b"b"))
+    assert index.same_body(print_of(1).body, b"a") == print_of(1)
+    assert index.same_body(print_of(2).body, b"c") == print_of(2)
+    assert index.same_body(print_of(1).body, b"c") is None
