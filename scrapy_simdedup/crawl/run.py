@@ -1,4 +1,4 @@
-"""The name of a run."""
+"""The name of a run, and the store of a job."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def run_name(spider: str, jobdir: str | None) -> str:
         return note.read_text(encoding="utf-8").strip() or name
     note.write_text(name + "\n", encoding="utf-8")
     return name
+
+
+def job_store(jobdir: str) -> str:
+    """The URL of the store of a crawl that has a JOBDIR and names no other."""
+    return f"sqlite:///{(Path(jobdir).absolute() / 'simdedup.sqlite').as_posix()}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -16,7 +15,7 @@ from scrapy_simdedup.crawl.exceptions import NearDuplicateItem, NearDuplicatePag
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.markdown_field import MarkdownField
-from scrapy_simdedup.crawl.run import run_name
+from scrapy_simdedup.crawl.run import job_store, run_name
 from scrapy_simdedup.crawl.settlement import Settlement
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped
 from scrapy_simdedup.crawl.stats import Tally
@@ -55,9 +54,8 @@ class Runtime:
         self.parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
-        in_job = Path(jobdir).absolute() / "simdedup.sqlite" if jobdir else None
         self.detector = NearDuplicateDetector(
-            self.settings.store or (f"sqlite:///{in_job.as_posix()}" if in_job else "memory:"),
+            self.settings.store or (job_store(jobdir) if jobdir else "memory:"),
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,

@@ -1,0 +1,64 @@
+"""``scrapy simdedup ...``: what a store knows, and what two pages have in common.
+
+Scrapy loads this module whenever it is called, so everything else is imported when this command is the one that runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+BELOW_THE_COMMAND_LINE = 39
+"""A priority that overrides a project's settings."""
+
+
+class SimdedupCommand(ScrapyCommand):
+    """Hands over to one of :data:`scrapy_simdedup.commands.actions.ACTIONS`."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """What follows the command's name."""
+        return "<action> [options]"
+
+    def short_desc(self) -> str:
+        """One line for ``scrapy`` and ``scrapy -h``."""
+        return "Look into near-duplicate pages: compare, explain, report ..."
+
+    def long_desc(self) -> str:
+        """What ``scrapy simdedup -h`` begins with."""
+        return (
+            "Look into what scrapy-simdedup found. The exit code is 0 if the answer is yes (done, found, the same), "
+            "1 if it is no, and 2 if it could not be done."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """The actions with their options."""
+        from scrapy_simdedup.commands.actions import add_actions  # noqa: PLC0415 - see the top
+
+        super().add_options(parser)
+        add_actions(parser)
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Take settings on either side of the action's name; refuse what nobody understands."""
+        if args:
+            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        opts.set = [*opts.set, *opts.set_too]
+        super().process_options(args, opts)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 - none are left
+        """Do what was asked for."""
+        from scrapy.utils.log import configure_logging  # noqa: PLC0415 - see the top
+
+        from scrapy_simdedup.commands.actions import perform  # noqa: PLC0415
+
+        assert self.settings is not None
+        # Errors are said in one sentence; a log is for those who ask for one.
+        self.settings.set("LOG_ENABLED", False, priority=BELOW_THE_COMMAND_LINE)
+        configure_logging(self.settings)
+        self.exitcode = perform(opts, self.settings)

@@ -1,0 +1,63 @@
+"""``clusters``: the pages with the most repeats."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.commands.call import NO, YES
+from scrapy_simdedup.commands.console import count, table
+from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.report.clusters import Collecting, Counting
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Iterator
+
+    from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.report.clusters import Cluster
+
+SUMMARY = "list the pages with the most repeats, and what differs in them"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Which, and how many."""
+    parser.add_argument("--site", help="of this site alone")
+    parser.add_argument("--members", type=count, default=5, metavar="N", help="repeats shown of each; default: 5")
+    parser.add_argument("-n", "--limit", type=count, default=20, metavar="N", help="default: 20")
+
+
+def run(call: Call) -> int:
+    """List them; no if nothing is repeated."""
+    counting, clusters = asyncio.run(_clusters(call))
+    data = {"clusters": [cluster.as_dict() for cluster in clusters], "total": counting.total}
+    call.console.answer(data, "\n".join(_text(clusters, counting.total, call.console.width)))
+    return YES if clusters else NO
+
+
+async def _clusters(call: Call) -> tuple[Counting, list[Cluster]]:
+    options, progress = call.options, call.console.progress
+    counting = Counting(options.limit)
+    async with opened(store_url(call)) as store:
+        with progress("pages counted") as show:
+            done = 0
+            async for site, record in records_of(store, options.site):
+                counting.add(site, record)
+                done += 1
+                show(done)
+        collecting = Collecting(counting.biggest, options.members)
+        for site in collecting.sites:
+            async for _, record in records_of(store, site):
+                collecting.add(site, record)
+    return counting, collecting.clusters
+
+
+def _text(clusters: list[Cluster], total: int, width: int) -> Iterator[str]:
+    yield f"{total:,} pages are repeated; those with the most repeats:" if clusters else "No page is repeated."
+    for cluster in clusters:
+        yield ""
+        yield f"{cluster.repeats:,} × {cluster.original or 'a page that is not in the store any more'}"
+        rows = [(member.similarity, ", ".join(member.differs), member.url) for member in cluster.members]
+        yield "  " + table(("#similarity", "differs in", "URL"), rows, width - 2).replace("\n", "\n  ")
+        if cluster.repeats > len(rows):
+            yield f"  and {cluster.repeats - len(rows):,} more"

@@ -1,0 +1,64 @@
+"""``compare A B``: how alike two pages are, what each consists of, and what differs."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.commands.call import NO, YES
+from scrapy_simdedup.commands.console import table
+from scrapy_simdedup.commands.pages import read_pages
+from scrapy_simdedup.report.comparison import compare_under
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Iterator
+
+    from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.report.comparison import PageComparison
+
+SUMMARY = "tell how alike two pages are, and what differs"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Two pages."""
+    for name in ("one", "other"):
+        parser.add_argument(name, metavar="FILE|URL", help="a file, a URL, or - for what is piped in")
+
+
+def run(call: Call) -> int:
+    """Compare them; yes if they are identical."""
+    one, other = read_pages([call.options.one, call.options.other], call.scrapy)
+    settings = call.settings
+    found = compare_under(settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url))
+    drop = settings.near if settings.drop == "near" else settings.identical
+    call.console.answer(found.as_dict(), "\n".join(_text(found, drop)))
+    return YES if found.kind == "identical" else NO
+
+
+def _text(found: PageComparison, drop: float) -> Iterator[str]:
+    one, other = found.one, found.other
+    would = "would" if found.kind != "different" and found.similarity >= drop else "would not"
+    yield f"{found.kind}: similarity {found.similarity:.3f}, {found.distance} differing bits; a crawl {would} drop one"
+    yield "- " + one.name
+    yield "+ " + other.name
+    yield ""
+    facts = [
+        ("title", one.title, other.title),
+        ("h1", one.h1, other.h1),
+        ("unjudged", one.unjudged, other.unjudged),
+        ("shingles of content", one.shingles, other.shingles),
+    ]
+    roles = sorted({*one.words_by_role, *other.words_by_role}, key=lambda role: -one.words_by_role.get(role, 0))
+    facts += [(f"words of {role}", one.words_by_role.get(role, 0), other.words_by_role.get(role, 0)) for role in roles]
+    yield table(("", "-", "+"), [(name, left or None, right or None) for name, left, right in facts])
+    yield ""
+    yield f"What differs ({len(found.differences)} blocks of text):"
+    for difference in found.differences:
+        yield f"  [{difference.role}]"
+        yield from (f"  {mark} {text}" for mark, text in zip("-+", difference[1:], strict=True) if text is not None)
+    yield ""
+    yield "Both as Markdown:"
+    left, right = one.markdown.splitlines(), other.markdown.splitlines()
+    differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
+    yield from differ or [f" {line}" for line in left]

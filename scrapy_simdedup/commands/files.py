@@ -1,0 +1,39 @@
+"""Files that actions read and write; a name that ends with .gz is compressed."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def writing(name: str | None) -> Iterator[IO[bytes]]:
+    """A file to write to, or stdout for None; it takes its place only when it is complete."""
+    if name is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(name)
+    part = path.with_name(path.name + ".part")
+    try:
+        with gzip.open(part, "wb") if path.suffix == ".gz" else part.open("wb") as file:
+            yield cast("IO[bytes]", file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[IO[bytes]]:
+    """A file to read from, or stdin for ``-``."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    with gzip.open(name, "rb") if name.endswith(".gz") else Path(name).open("rb") as file:
+        yield cast("IO[bytes]", file)

@@ -1,0 +1,90 @@
+"""``similar URL|FILE``: the pages of the store that are most like one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.commands.call import NO, YES
+from scrapy_simdedup.commands.console import count, table
+from scrapy_simdedup.commands.explain import find
+from scrapy_simdedup.commands.pages import is_url, read_pages
+from scrapy_simdedup.commands.stores import in_batches, opened, opened_detector, store_url
+from scrapy_simdedup.detect.site import site_of
+from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
+from scrapy_simdedup.report.nearest import Nearest
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from scrapy_simdedup.commands.call import Call
+
+SUMMARY = "list the pages of the store that are most like one"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """A page, and how many are wanted."""
+    parser.add_argument(
+        "page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read"
+    )
+    parser.add_argument("--site", help="compare with the pages of this site; default: the URL's, or all for a file")
+    parser.add_argument("-n", "--limit", type=count, default=10, metavar="N", help="default: 10")
+
+
+def run(call: Call) -> int:
+    """List them; yes if one is a near-duplicate at least."""
+    name, url = call.options.page, store_url(call)
+    site = call.options.site or (site_of(name, call.settings.site) if is_url(name) else None)
+    stored = asyncio.run(_stored(url, name, site))
+    nearest = Nearest(*(stored or _fingerprint(call, url, name)), call.options.limit)
+    asyncio.run(_search(call, url, site, nearest))
+    settings = call.settings
+    answer = [
+        {
+            "similarity": found.similarity,
+            "distance": found.distance,
+            "state": found.record.state,
+            "url": found.record.url,
+        }
+        for found in nearest.found
+        if found.similarity > 0
+    ]
+    call.console.answer(
+        answer,
+        table(
+            ("#similarity", "#bits", "state", f"of {nearest.compared:,} pages"),
+            [tuple(row.values()) for row in answer],
+            call.console.width,
+        ),
+    )
+    return YES if any(found.similarity >= settings.near for found in nearest.found) else NO
+
+
+async def _stored(url: str, name: str, site: str | None) -> tuple[PageFingerprint, bytes] | None:
+    if not is_url(name):
+        return None
+    async with opened(url) as store:
+        found = await find(store, name, site)
+    return (PageFingerprint.from_bytes(found[-1][1].fingerprint), found[-1][1].key) if found else None
+
+
+def _fingerprint(call: Call, url: str, name: str) -> tuple[PageFingerprint, bytes]:
+    (page,) = read_pages([name], call.scrapy)
+
+    async def read() -> PageFingerprint:
+        async with opened_detector(call, url) as detector:
+            return await detector.read(page.html, url=page.url)
+
+    fp = asyncio.run(read())
+    if fp.unjudged and fp.unjudged not in COMPARED_BY_BODY:
+        raise SimdedupError(f"{name} is like no other page: it is unjudged ({fp.unjudged})")
+    return fp, b""
+
+
+async def _search(call: Call, url: str, site: str | None, nearest: Nearest) -> None:
+    async with opened(url) as store:
+        with call.console.progress("pages compared") as show:
+            async for records in in_batches(store, site):
+                nearest.add(records)
+                show(nearest.compared)

@@ -1,0 +1,97 @@
+"""The store that a call is about, opened."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.crawl.run import job_store
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.errors import SettingError, StoreError
+from scrapy_simdedup.store.url import store_by_url
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.store.base import FingerprintStore, Record
+
+BATCH = 5_000
+
+
+def named_url(call: Call) -> str:
+    """The URL of a store that lasts, new or old.
+
+    Raises:
+        SettingError: none is named.
+    """
+    url = call.settings.store or (job_store(jobdir) if (jobdir := call.scrapy.get("JOBDIR")) else None)
+    if url is None or url.startswith("memory:"):
+        raise SettingError("SIMDEDUP_STORE", url, "name a store that lasts, such as --store sqlite:///pages.sqlite")
+    return url
+
+
+def store_url(call: Call) -> str:
+    """The URL of a store that a crawl has written.
+
+    Raises:
+        SettingError: none is named.
+        StoreError: there is nothing at that URL.
+    """
+    url = named_url(call)
+    scheme, _, path = url.partition(":///")
+    if scheme == "sqlite" and not Path(path).is_file():
+        raise StoreError(url, "there is no such file", "name a store that a crawl has written")
+    return url
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[FingerprintStore]:
+    """The store at a URL; closed in the end."""
+    store = store_by_url(url)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def opened_detector(call: Call, url: str) -> AsyncIterator[NearDuplicateDetector]:
+    """A detector that makes fingerprints under the secret of the store at a URL.
+
+    Raises:
+        StoreError: the store's fingerprints are made in another way than the settings say.
+    """
+    detector = NearDuplicateDetector(url, settings=call.settings)
+    await detector.open()
+    try:
+        yield detector
+    finally:
+        await detector.close()
+
+
+async def records_of(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
+    """Records with their sites: of one site, or of all."""
+    if site is None:
+        async for found in store.records():
+            yield found
+        return
+    cursor, complete = 0, False
+    while not complete:
+        tail = await store.read(site, cursor)
+        cursor, complete = tail.cursor, tail.complete
+        for record in tail.records:
+            yield site, record
+
+
+async def in_batches(store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
+    """The same records, :data:`BATCH` at a time."""
+    batch: list[Record] = []
+    async for _, record in records_of(store, site):
+        batch.append(record)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    yield batch

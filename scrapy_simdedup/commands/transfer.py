@@ -1,0 +1,64 @@
+"""A record as a line of JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from dataclasses import asdict
+from typing import Any
+
+from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.store.base import Record
+
+VERSION = 1
+"""Version of the lines."""
+MEMOS = ("fingerprint", "secret")
+"""What stores must agree on to share records."""
+IN_BASE64 = ("key", "fingerprint", "original")
+OF_THE_LOG = ("id", "position")
+"""What the log that a record is appended to gives it anew."""
+
+
+def to_line(site: str, record: Record) -> bytes:
+    """A record with its site, with a line break."""
+    values = asdict(record)
+    for name in OF_THE_LOG:
+        del values[name]
+    for name in IN_BASE64:
+        values[name] = None if values[name] is None else b64encode(values[name]).decode()
+    return json.dumps({"site": site, **values}, separators=(",", ":")).encode() + b"\n"
+
+
+def read_head(line: bytes) -> dict[str, str]:
+    """What the first line says that stores must agree on.
+
+    Raises:
+        SimdedupError: this is no export.
+    """
+    try:
+        head = json.loads(line)
+        if head["simdedup"] == VERSION:
+            return {name: str(head[name]) for name in MEMOS}
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise SimdedupError(f"the first line is not that of an export of version {VERSION}: {_shown(line)}")
+
+
+def from_line(line: bytes) -> tuple[str, Record]:
+    """A site and its record, which has no place in a log yet.
+
+    Raises:
+        SimdedupError: this is no line of an export.
+    """
+    try:
+        values: dict[str, Any] = json.loads(line)
+        site = values.pop("site")
+        for name in IN_BASE64:
+            values[name] = None if values[name] is None else b64decode(values[name], validate=True)
+        return site, Record(**values)
+    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        raise SimdedupError(f"this line is no record: {_shown(line)}") from exc
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:60].decode("utf-8", "replace"))

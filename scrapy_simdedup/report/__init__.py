@@ -1,0 +1,1 @@
+"""What a store, a crawl and two pages look like to people: comparisons, the report and its data."""

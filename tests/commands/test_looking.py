@@ -1,0 +1,153 @@
+"""What ``compare``, ``explain``, ``similar``, ``clusters`` and ``check`` say about a real crawl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands.conftest import REPEATS, Crawled, perform_here, simdedup
+from pages import page
+
+
+class TestCompare:
+    def test_tells_how_alike_two_files_are_and_what_differs(self, tmp_path: Path) -> None:
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(page("a", 2).replace("<h1>", "<h1>Newly "))
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        first, *lines = answer.out.splitlines()
+        assert answer.code == 0
+        assert first.startswith("identical: similarity 0.9")
+        assert "  [footer]" in lines, "what differs is said with the part of the page that it is in"
+        assert any(line.startswith("+# Newly ") for line in lines), "both are shown as Markdown"
+
+    def test_says_no_where_pages_are_not_identical(self, tmp_path: Path) -> None:
+        (tmp_path / "a.html").write_text(page("a"))
+        (tmp_path / "b.html").write_text(page("b"))
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json")
+        assert answer.code == 1
+        assert answer.json["kind"] == "different"
+        assert answer.json["one"]["markdown"].startswith("# ")
+        assert answer.json["one"]["words_by_role"]["content"] > 200
+
+    def test_reads_what_is_piped_in_and_fetches_urls(self, crawled: Crawled) -> None:
+        answer = simdedup(
+            *("compare", "-", crawled.url("a", 3), "--json"), cwd=crawled.directory, piped=page("a", 9).encode()
+        )
+        assert (answer.code, answer.json["kind"]) == (0, "identical"), answer.err
+
+    def test_says_why_a_url_cannot_be_fetched(self, crawled: Crawled) -> None:
+        answer = simdedup("compare", crawled.url("a"), crawled.site.url("/gone"), cwd=crawled.directory)
+        assert answer.code == 2
+        assert answer.err.endswith("/gone could not be fetched: answered with status 404\n")
+
+    def test_leaves_the_project_s_store_alone(self, crawled: Crawled) -> None:
+        settings = f"SIMDEDUP_STORE={crawled.store}", 'ADDONS={"scrapy_simdedup.Addon": 500}'
+        before = crawled.call("check", "--json").json
+        pages = crawled.url("a"), crawled.url("b")
+        simdedup("compare", *pages, *(word for setting in settings for word in ("-s", setting)), cwd=crawled.directory)
+        assert crawled.call("check", "--json").json == before
+
+
+class TestExplain:
+    def test_names_the_original_of_every_repeat(self, crawled: Crawled) -> None:
+        for name, repeats in REPEATS.items():
+            for number in range(1, repeats + 1):
+                answer = crawled.call("explain", crawled.url(name, number), "--json")
+                (found,) = answer.json
+                assert (answer.code, found["dropped"], found["run"]) == (0, True, "monday")
+                assert found["other"]["url"] == crawled.url(name)
+                assert found["similarity"] >= 0.95
+
+    def test_says_why_and_when(self, crawled: Crawled) -> None:
+        answer = crawled.call("explain", crawled.url("b", 1))
+        assert f"dropped: it repeats {crawled.url('b')}, with a similarity of 0.99" in answer.out
+        assert "run monday; first seen 20" in answer.out
+        assert "fetched once, its content never changed" in answer.out
+
+    def test_says_why_a_page_was_kept(self, crawled: Crawled) -> None:
+        assert (
+            "kept: nothing on its site was like it; it was delivered" in crawled.call("explain", crawled.url("a")).out
+        )
+        assert "it could not be judged (too_short)" in crawled.call("explain", crawled.url("short")).out
+
+    def test_names_the_page_that_a_near_duplicate_is_most_like(self, crawled: Crawled) -> None:
+        answer = crawled.call("explain", crawled.url("like-a"))
+        assert "kept: it is merely similar to another page" in answer.out
+        assert f"most like: {crawled.url('a')}" in answer.out
+
+    def test_says_no_about_a_page_that_never_came_by(self, crawled: Crawled) -> None:
+        answer = crawled.call("explain", crawled.site.url("/never"))
+        assert (answer.code, answer.out) == (1, "")
+        assert "is not in the store" in answer.err
+
+
+class TestSimilar:
+    def test_lists_the_repeats_of_a_stored_page_first(self, crawled: Crawled) -> None:
+        answer = crawled.call("similar", crawled.url("a", 2), "--json", "-n", REPEATS["a"])
+        assert answer.code == 0
+        assert {found["url"] for found in answer.json} == {crawled.url("a", n) for n in range(5)} - {
+            crawled.url("a", 2)
+        }
+        assert all(found["similarity"] > 0.95 for found in answer.json)
+
+    def test_reads_a_file_under_the_store_s_secret(self, crawled: Crawled, tmp_path: Path) -> None:
+        file = tmp_path / "page.html"
+        file.write_text(page("c", 77))
+        answer = crawled.call("similar", file)
+        first = answer.out.splitlines()[1]
+        assert answer.code == 0
+        assert first.split()[-1] in {crawled.url("c"), crawled.url("c", 1)}
+
+    def test_says_no_where_nothing_is_near(self, crawled: Crawled, tmp_path: Path) -> None:
+        file = tmp_path / "page.html"
+        file.write_text(page("nothing like it"))
+        assert crawled.call("similar", file).code == 1
+
+    def test_says_that_a_page_without_text_is_like_no_other(self, crawled: Crawled, tmp_path: Path) -> None:
+        file = tmp_path / "page.html"
+        file.write_text("<p>Hello")
+        answer = crawled.call("similar", file)
+        assert answer.code == 2
+        assert "it is unjudged (too_short)" in answer.err
+
+
+class TestClusters:
+    def test_lists_the_originals_with_the_most_repeats_first(self, crawled: Crawled) -> None:
+        found = crawled.call("clusters", "--json").json
+        assert found["total"] == len(REPEATS)
+        assert [(c["original"], c["repeats"]) for c in found["clusters"]] == [
+            (crawled.url(name), repeats) for name, repeats in REPEATS.items()
+        ]
+
+    def test_shows_some_members_and_says_how_many_there_are(self, crawled: Crawled) -> None:
+        answer = crawled.call("clusters", "-n", 1, "--members", 3)
+        assert f"4 × {crawled.url('a')}" in answer.out
+        assert "  and 1 more" in answer.out
+        assert crawled.url("b") not in answer.out
+
+    def test_says_no_about_a_site_without_repeats(self, crawled: Crawled) -> None:
+        answer = crawled.call("clusters", "--site", "other.example")
+        assert (answer.code, answer.out) == (1, "No page is repeated.\n")
+
+
+class TestCheck:
+    def test_counts_what_is_in_the_store(self, crawled: Crawled) -> None:
+        answer = crawled.call("check", "--json")
+        assert answer.code == 0
+        assert (answer.json["pages"], answer.json["sites"], answer.json["orphans"]) == (12, 1, 0)
+        assert answer.json["states"] == {"confirmed": 5, "alias": 7}
+        assert answer.json["runs"] == {"monday": 12}
+
+    def test_says_no_about_a_store_with_records_that_nobody_can_read(self, crawled: Crawled, tmp_path: Path) -> None:
+        lines = crawled.call("export").out.splitlines()
+        broken = lines[1].replace('"fingerprint":"A', '"fingerprint":"/')
+        copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+        perform_here("import", "-", "--store", copy, piped="\n".join([lines[0], broken, *lines[2:]]).encode())
+        answer = perform_here("check", "--store", copy)
+        assert answer.code == 1
+        assert "1 records hold no fingerprint of this version" in answer.out
+
+    def test_says_that_a_damaged_file_is_damaged(self, tmp_path: Path) -> None:
+        (tmp_path / "pages.sqlite").write_bytes(b"no database " * 1000)
+        answer = perform_here("check", "--store", f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}")
+        assert answer.code == 2
+        assert "file is not a database" in answer.err

@@ -1,0 +1,111 @@
+"""``export | import`` takes a store from anywhere to anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands.conftest import Crawled, in_a_thread, perform_here, stored
+from on_asyncio import on_asyncio
+from scrapy_simdedup.commands.transfer import from_line, to_line
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.url import store_by_url
+
+RECORDS = st.builds(
+    Record,
+    url=st.text(),
+    key=st.binary(min_size=1),
+    fingerprint=st.binary(),
+    run=st.text(),
+    worker=st.text(),
+    state=st.sampled_from(["reserved", "confirmed", "released", "alias"]),
+    kind=st.sampled_from(["new", "near", "identical"]),
+    similarity=st.none() | st.floats(0, 1),
+    original=st.none() | st.binary(min_size=1),
+    first_seen=st.floats(0, 1e10),
+    last_seen=st.floats(0, 1e10),
+    last_changed=st.floats(0, 1e10),
+    visits=st.integers(1),
+    changes=st.integers(0),
+)
+
+
+@given(RECORDS, st.text())
+def test_a_line_says_all_that_a_record_does(record: Record, site: str) -> None:
+    assert from_line(to_line(site, record)) == (site, record)
+
+
+def test_what_was_exported_and_imported_is_what_was_there(crawled: Crawled, tmp_path: Path) -> None:
+    copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+    exported = crawled.call("export")
+    imported = perform_here("import", "-", "--store", copy, "--json", piped=exported.out.encode())
+    assert imported.json == {"added": 12, "known": 0, "store": copy}
+    assert stored(copy) == stored(crawled.store)
+    assert perform_here("export", "--store", copy).out == exported.out
+
+
+@on_asyncio
+async def test_a_copy_goes_on_where_the_store_was(crawled: Crawled, tmp_path: Path) -> None:
+    """A page that the store has is unchanged for a crawl that uses the copy."""
+    copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+    crawled.call("export", "-o", tmp_path / "pages.jsonl.gz")
+    assert gzip.decompress((tmp_path / "pages.jsonl.gz").read_bytes()).startswith(b'{"simdedup": 1')
+    perform_here("import", tmp_path / "pages.jsonl.gz", "--store", copy)
+    await crawled.crawl(SIMDEDUP_STORE=copy, SIMDEDUP_RUN="tuesday", SIMDEDUP_AGAINST="history")
+    kinds = {record.url: record.kind for _, record in stored(copy)}
+    assert kinds[crawled.url("a")] == "unchanged"
+
+
+def test_pages_that_are_there_stay_as_they_are(crawled: Crawled) -> None:
+    before = stored(crawled.store)
+    answer = crawled.call("import", "-", "--json", piped=crawled.call("export").out.encode())
+    assert (answer.json["added"], answer.json["known"]) == (0, 12)
+    assert stored(crawled.store) == before
+
+
+def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_path: Path) -> None:
+    """The log has the older one last where it was settled last; in that order it would displace the newer one."""
+    one, two = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("one.sqlite", "two.sqlite"))
+    record = Record("http://a.example/", b"key", b"print", "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
+
+    async def fill() -> None:
+        store = store_by_url(one)
+        await store.open()
+        for name in ("fingerprint", "secret"):
+            await store.remember(name, "own:00")
+        await store.append("a.example", record, 0)
+        await store.append("a.example", replace(record, visits=2), 1)
+        await store.settle("a.example", 1, "confirmed", 5)
+        await store.close()
+
+    in_a_thread(lambda: asyncio.run(fill()))
+    perform_here("export", "--store", one, "-o", tmp_path / "pages.jsonl")
+    perform_here("import", tmp_path / "pages.jsonl", "--store", two)
+    assert [record.state for _, record in stored(two)] == ["confirmed", "reserved"]
+
+
+def test_a_store_under_another_secret_takes_nothing(crawled: Crawled, tmp_path: Path) -> None:
+    exported = crawled.call("export").out.replace('"own:', '"own:ff')
+    answer = crawled.call("import", "-", piped=exported.encode())
+    assert answer.code == 2
+    assert "under another secret" in answer.err
+
+
+def test_what_is_no_export_is_said_with_its_line(crawled: Crawled) -> None:
+    head = crawled.call("export").out.splitlines()[0]
+    assert "line 2: this line is no record" in crawled.call("import", "-", piped=f"{head}\n{{}}\n".encode()).err
+    assert "not that of an export" in crawled.call("import", "-", piped=b"<html>").err
+
+
+def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
+    (tmp_path / "pages.sqlite").write_bytes(b"no database " * 1000)
+    answer = perform_here(
+        "export", "--store", f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}", "-o", tmp_path / "out.jsonl"
+    )
+    assert answer.code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["pages.sqlite"]
