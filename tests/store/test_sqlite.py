@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from test_contract import SITE, put, record, stored
 
 from on_asyncio import on_asyncio
 from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.store import sqlite_file
+from scrapy_simdedup.store import sqlite, sqlite_file
 from scrapy_simdedup.store.sqlite import SqliteStore
 
 
@@ -113,6 +114,16 @@ async def test_a_path_that_cannot_be_a_file_is_refused(tmp_path: Path) -> None:
 async def test_a_verb_on_a_closed_store_says_so(path: Path) -> None:
     with pytest.raises(StoreError, match="is not open; open it first"):
         await at(path).read(SITE)
+
+
+def test_the_older_versions_of_a_page_are_found_by_its_key() -> None:
+    """Not by a walk through all older pages of the site, which made confirming slower with each page."""
+    db = sqlite3.connect(":memory:")
+    for statement in sqlite.TABLES:
+        db.execute(statement)
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sqlite.SUPERSEDE}", {"site": SITE, "id": 7})]
+    db.close()
+    assert re.search(r"page_key \(site=\? AND key=\? AND id<\?\)", plan[0]), plan
 
 
 @on_asyncio
