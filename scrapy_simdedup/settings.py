@@ -23,6 +23,7 @@ Unchanged = Literal["keep", "drop"]
 SiteScope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
 Pending = Literal["wait", "keep", "drop"]
+Stubs = Literal["flag", "drop", "keep"]
 Confirm = Literal["items", "callback", "feed", "manual"]
 
 
@@ -67,6 +68,15 @@ class DedupSettings:
     """Seconds that a repeat waits for its original at most; then it is kept."""
     confirm: Confirm = "items"
     """When a page counts as delivered."""
+    stubs: Stubs = "flag"
+    """What happens to a content that comes under many unrelated URLs, such as a captcha: it is kept and flagged,
+    dropped, or treated like any other page."""
+    wall_pause: float = 0.0
+    """Seconds for which a site is left alone that answers everything with one content; 0 goes on."""
+    ttl: float | None = None
+    """Seconds after which a page that was not seen again is forgotten; None never forgets."""
+    max_pages_per_site: int | None = None
+    """Pages of a site above which those seen longest ago are forgotten; None keeps all."""
     max_page_bytes: int = 5_000_000
     """Characters of HTML above which only exact repeats are recognised."""
     item_fields: tuple[str, ...] = ()
@@ -180,6 +190,10 @@ def _text(example: str) -> Callable[[str, Any], str | None]:
     return check
 
 
+def _optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda name, value: None if value is None else check(name, value)
+
+
 def _names(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
@@ -220,7 +234,7 @@ def without_password(url: str) -> str:
     return re.sub(r"//[^/@]*:.*@", "//***@", url)
 
 
-SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged")
+SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs")
 """The settings that ``SIMDEDUP_SITES`` can override for a site."""
 
 
@@ -260,6 +274,10 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "pending": _one_of("wait", "keep", "drop"),
     "pending_timeout": _number(0, 86_400, "write seconds from 0 to 86400"),
     "confirm": _one_of("items", "callback", "feed", "manual"),
+    "stubs": _one_of("flag", "drop", "keep"),
+    "wall_pause": _number(0, 86_400, "write seconds from 0 to 86400"),
+    "ttl": _optional(_number(1, 1e10, "write seconds from 1 up, or None")),
+    "max_pages_per_site": _optional(_whole(1, 1_000_000_000)),
     "max_page_bytes": _whole(1_000, 1_000_000_000),
     "item_fields": _names,
     "secret": _text("a secret text"),

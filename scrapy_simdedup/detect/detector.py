@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from w3lib.url import canonicalize_url
-
 from scrapy_simdedup.detect.agreement import agree
-from scrapy_simdedup.detect.policy import Visit, decide
-from scrapy_simdedup.detect.site import host_of, site_of
-from scrapy_simdedup.detect.site_indexes import SiteIndexes
+from scrapy_simdedup.detect.liveness import worker_name
+from scrapy_simdedup.detect.policy import Visit, content_of, decide
+from scrapy_simdedup.detect.site import host_of, key_of, site_of
+from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.stubs import StubWatches
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, Page
 from scrapy_simdedup.settings import DedupSettings, without_password
-from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep, Tail
 from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy_simdedup.detect.site_index import SiteIndex
+    from scrapy_simdedup.detect.policy import Decision
+    from scrapy_simdedup.detect.stubs import Wall
+    from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
 
 ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
@@ -48,6 +47,7 @@ class NearDuplicateDetector:
         now: the clock, in seconds since the epoch.
         sleep: lets other work go on while a store waits; give your own where asyncio does not run.
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
+        on_wall: called when most of what a site gave lately is one content.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -63,6 +63,7 @@ class NearDuplicateDetector:
         now: Callable[[], float] = time.time,
         sleep: Sleep = asyncio.sleep,
         on_store_error: Callable[[StoreError], None] | None = None,
+        on_wall: Callable[[Wall], None] | None = None,
         **keywords: Any,
     ) -> None:
         if settings is None:
@@ -76,15 +77,16 @@ class NearDuplicateDetector:
         self.store_name = without_password(store) if isinstance(store, str) else type(store).__name__
         """The store's URL without its password."""
         self.run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)
-        self.worker = worker or secrets.token_hex(4)
+        self.worker = worker or worker_name()
         self.secret = b""
         """The key under the hashes, known once the detector is open."""
         self.store_errors = 0
         """How often the store failed."""
-        self._now, self._sleep, self._on_store_error = now, sleep, on_store_error
+        self._now = now
+        self._on_store_error, self._on_wall = on_store_error, on_wall
+        self._watches = StubWatches()
         self._sample: PageFingerprint | None = None
-        searched = self.run if settings.against == "run" else None
-        self._indexes = SiteIndexes(settings.bits, searched, bounded=not self.store.in_memory)
+        self._logs = SiteLogs(self.store, settings, run=self.run, worker=self.worker, now=now, sleep=sleep)
 
     async def open(self) -> None:
         """Open the store, and make sure that its fingerprints and ours are made the same way.
@@ -95,6 +97,7 @@ class NearDuplicateDetector:
         await self.store.open()
         try:
             self.secret = await agree(self.store, self.store_name, self.settings)
+            await self._logs.beat()
         except StoreError:
             await self.store.close()
             raise
@@ -117,7 +120,7 @@ class NearDuplicateDetector:
 
     async def read(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
-        known = self._indexes.known(site_of(url, self.settings.site))
+        known = self._logs.known(site_of(url, self.settings.site))
         found = known.same_body(body_digest(html), key or key_of(url)) if known else None
         settings = self.settings_for(url)
         if found is not None and found.unjudged is None and found.extractor == settings.extractor:
@@ -166,11 +169,15 @@ class NearDuplicateDetector:
             keep_pending=keep_pending,
         )
         try:
-            return await self._judge(visit, settings)
+            decision, verdict = await self._judge(visit, settings)
+            if verdict.pending is None and settings.stubs != "keep":
+                await self._watch(visit, decision)
         except StoreError as exc:
             self._failed(exc)
         except FingerprintMismatch as exc:
             self._failed(StoreError(self.store_name, f"holds what is no fingerprint of ours: {exc}"))
+        else:
+            return verdict
         return Verdict("unjudged", reason="store_error")
 
     async def confirm(self, page: PageRef | None) -> bool:
@@ -191,36 +198,61 @@ class NearDuplicateDetector:
         """The settings with the overrides of the URL's site."""
         return self.settings.for_site(host_of(url), site_of(url)) if self.settings.sites else self.settings
 
-    async def _judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
+    async def beat(self) -> None:
+        """Tell other workers that this one is alive; to be called every :data:`BEAT_SECONDS`."""
+        try:
+            await self._logs.beat()
+        except StoreError as exc:
+            self._failed(exc)
+
+    async def refresh(self, *, url: str, key: bytes | None = None) -> None:
+        """The page was seen again without being sent, as by status 304."""
+        site, key = site_of(url, self.settings.site), key or key_of(url)
+        try:
+            for _ in range(ATTEMPTS):
+                index = await self._logs.index(site)
+                past = index.past(key, self.run)
+                if past is None or not past.settled:
+                    return
+                seen = replace(past, last_seen=self._now(), visits=past.visits + 1)
+                if await self._logs.append(site, seen, index, index.cursor) is not None:
+                    return
+        except StoreError as exc:
+            self._failed(exc)
+
+    async def _judge(self, visit: Visit, settings: DedupSettings) -> tuple[Decision, Verdict]:
         for _ in range(ATTEMPTS):
-            index = await self._up_to_date(visit.site)
+            index = await self._logs.index(visit.site)
             # No await from here to the append: what is decided holds for this cursor.
             decision, expected = decide(visit, index, settings), index.cursor
             if decision.record is None:
-                return decision.verdict
-            id_ = await self.store.append(visit.site, decision.record, expected)
+                awaited = decision.original if decision.verdict.pending else None
+                if awaited is not None and await self._logs.free_if_abandoned(visit.site, awaited):
+                    continue
+                return decision, decision.verdict
+            id_ = await self._logs.append(visit.site, decision.record, index, expected)
             if id_ is None:
                 continue
-            index.apply(Tail((replace(decision.record, id=id_, position=id_),), id_))
             if decision.replaced is not None:
                 await self._settle(visit.site, decision.replaced.id, "released")
             if decision.record.state != "reserved":
-                return decision.verdict
-            return replace(decision.verdict, page=PageRef(visit.site, id_, visit.key, visit.url))
+                return decision, decision.verdict
+            return decision, replace(decision.verdict, page=PageRef(visit.site, id_, visit.key, visit.url))
         raise StoreBusy(self.store_name, f"{visit.site} changed {ATTEMPTS} times while one of its pages was judged")
 
-    async def _up_to_date(self, site: str) -> SiteIndex:
-        index = self._indexes.of(site)
-        while True:
-            tail = await self.store.read(site, index.cursor)
-            index.apply(tail)
-            if tail.complete:
-                return index
-            await self._sleep(0)
+    async def _watch(self, visit: Visit, decision: Decision) -> None:
+        """See whether what came is a stub, which from now on displaces nobody, or a wall."""
+        watch, original = self._watches.of(visit.site), decision.original
+        is_stub = watch.see(visit.url, content_of(visit, original))
+        wall = watch.wall()
+        if original is not None and (is_stub or wall) and original.state == "confirmed":
+            await self._settle(visit.site, original.id, "stub")
+        if wall and self._on_wall is not None:
+            self._on_wall(wall)
 
     async def _settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         try:
-            await self.store.settle(site, id_, outcome, self._now())
+            await self._logs.settle(site, id_, outcome)
         except StoreError as exc:
             self._failed(exc)
             return False
@@ -230,10 +262,3 @@ class NearDuplicateDetector:
         self.store_errors += 1
         if self._on_store_error is not None:
             self._on_store_error(exc)
-
-
-def key_of(url: str) -> bytes:
-    """Who a page is if nobody says: its URL, canonicalised."""
-    with suppress(ValueError):  # what cannot be taken apart stays as it is
-        url = canonicalize_url(url)
-    return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()

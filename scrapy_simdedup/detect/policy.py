@@ -10,6 +10,8 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record, State
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from scrapy_simdedup.detect.site_index import Match, SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
     from scrapy_simdedup.settings import DedupSettings
@@ -38,6 +40,8 @@ class Decision:
     verdict: Verdict
     record: Record | None
     """None: nothing, because the page is to be judged again."""
+    original: Record | None = None
+    """The other page that the verdict is about."""
     replaced: Record | None = None
     """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
 
@@ -79,6 +83,14 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     return _keep(visit, past, Verdict("new") if match is None else _like(match, "near"))
 
 
+def content_of(visit: Visit, original: Record | None) -> Hashable:
+    """What tells the page's content from others of its site, for those who count under how many URLs each comes."""
+    fp = visit.fingerprint
+    if fp.unjudged:  # too short to be compared, but a captcha may well be
+        return fp.unjudged, fp.title, fp.h1, fp.total
+    return visit.key if original is None else original.key
+
+
 def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
     record = index.past(visit.key, visit.run)
     if record is None:
@@ -97,13 +109,15 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
 def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:
     verdict = _like(match, "identical" if match.similarity >= settings.identical else "near")
     original = match.record
+    if original.state == "stub":
+        return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.state == "confirmed":
         verdict = replace(verdict, is_duplicate=True)
-        return Decision(verdict, _record(visit, past, verdict, "alias", original.key))
+        return Decision(verdict, _record(visit, past, verdict, "alias", original.key), original)
     if visit.keep_pending:
         return _keep(visit, past, replace(verdict, reason="in_work"))
     pending = PageRef(visit.site, original.id, original.key, original.url)
-    return Decision(replace(verdict, pending=pending), None)
+    return Decision(replace(verdict, pending=pending), None, original)
 
 
 def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> Decision:
@@ -116,7 +130,7 @@ def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> D
         original_run=past.record.run,
     )
     # What was reserved and is fetched again was not delivered, so it must not be dropped.
-    if kind == "unchanged" and settings.unchanged == "drop" and past.record.settled:
+    if kind == "unchanged" and settings.unchanged == "drop" and past.record.state in {"confirmed", "alias"}:
         again = replace(past.record, last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
     return _keep(visit, past, verdict)

@@ -27,12 +27,12 @@ def nearest(simhashes: NDArray[np.uint64], simhash: int, radius: int, most: int)
         radius: bits by which a row may differ.
         most: rows at most.
     """
-    words = [np.uint64(simhash >> 64 * number & 0xFFFF_FFFF_FFFF_FFFF) for number in range(len(simhashes))]
+    wanted = words(simhash, len(simhashes))
     hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
     for start in range(0, simhashes.shape[1], CHUNK):
         columns = simhashes[:, start : start + CHUNK]
-        distance = np.bitwise_count(columns[0] ^ words[0])
-        for column, word in zip(columns[1:], words[1:], strict=True):
+        distance = np.bitwise_count(columns[0] ^ wanted[0])
+        for column, word in zip(columns[1:], wanted[1:], strict=True):
             distance += np.bitwise_count(column ^ word)
         found = np.flatnonzero(distance <= radius)
         if len(found):
@@ -43,3 +43,8 @@ def nearest(simhashes: NDArray[np.uint64], simhash: int, radius: int, most: int)
         return rows
     chosen: Rows = rows[np.argpartition(np.concatenate(distances), most)[:most]]
     return chosen
+
+
+def words(simhash: int, count: int) -> NDArray[np.uint64]:
+    """The simhash as 64-bit words, the lowest first."""
+    return np.array([simhash >> 64 * number & 0xFFFF_FFFF_FFFF_FFFF for number in range(count)], np.uint64)

@@ -1,12 +1,15 @@
-"""Whose pages are compared: the site that a URL belongs to."""
+"""Whose pages are compared, and who a page is: the site and the key of a URL."""
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import tldextract
+from w3lib.url import canonicalize_url
 
 if TYPE_CHECKING:
     from scrapy_simdedup.settings import SiteScope
@@ -48,3 +51,10 @@ def _domain(host: str) -> str:
     """The registrable domain; the host itself if it has none, as IP addresses and bare suffixes."""
     parts = _extract(host)
     return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else host
+
+
+def key_of(url: str) -> bytes:
+    """Who a page is if nobody says: its URL, canonicalised."""
+    with suppress(ValueError):  # what cannot be taken apart stays as it is
+        url = canonicalize_url(url)
+    return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simdedup.detect.scan import Rows, nearest, words
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
 from scrapy_simdedup.fingerprint.sketch import BINS, resemblances, similarity, veto_headlines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from scrapy_simdedup.store.base import Record, Tail
 
-Rows: TypeAlias = "NDArray[np.intp]"
-
+SEARCHED = frozenset({"reserved", "confirmed", "stub"})
+"""States of the records that a page is compared with."""
 RADIUS = 18
 """Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
 where 12 bits, which are enough for copies, find 80 %; and it lets through 1 % of a site's other pages."""
 CANDIDATES = 512
 """Pages within the radius that are looked at more closely, the nearest: what bounds the time a page can take."""
-CHUNK = 32_768
-"""Simhashes per step of the scan: what stays in the cache."""
 SKETCH = BINS // 2
 """Bytes at the end of a judged fingerprint that are its sketch."""
 BY_BODY, BY_TEXT = 0, {"roles": 1, "readability": 2}
@@ -43,9 +44,6 @@ class Match:
 
 class SiteIndex:
     """What a site's log comes to, up to a cursor.
-
-    The search is linear: it looks at every simhash, for any radius and width. Bands are faster only above a million
-    pages.
 
     Args:
         bits: width of the simhashes.
@@ -90,7 +88,7 @@ class SiteIndex:
                 live.append(version)
         if live:
             self._versions[record.key] = tuple(sorted(live, key=lambda version: version.id))
-        if record.state in {"reserved", "confirmed"} and self._run in {None, record.run}:
+        if record.state in SEARCHED and self._run in {None, record.run}:
             self._search(record)
 
     def _search(self, record: Record) -> None:
@@ -102,7 +100,7 @@ class SiteIndex:
         if row == len(self._exact):
             self._grow()
         self._ids[row] = record.id
-        self._simhash[:, row] = _words(fp.simhash, len(self._simhash))
+        self._simhash[:, row] = words(fp.simhash, len(self._simhash))
         self._exact[row], self._body[row] = _number(fp.exact), _number(fp.body)
         self._headline[:, row] = fp.title, fp.h1, fp.content
         self._method[row] = _method(fp)
@@ -132,6 +130,11 @@ class SiteIndex:
         """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
         versions = self._versions.get(key, ())
         return next((version for version in reversed(versions) if version.settled or version.run == run), None)
+
+    def records(self) -> Iterator[Record]:
+        """All that are known, in no order."""
+        for versions in self._versions.values():
+            yield from versions
 
     def same_body(self, body: bytes, key: bytes) -> PageFingerprint | None:
         """The fingerprint of a page with these bytes, if one is at hand: the page itself before, or an original."""
@@ -166,22 +169,7 @@ class SiteIndex:
         exact = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact)))
         if any(self._confirmed[row] and self._originals[row].key != key for row in exact):
             return exact  # nothing can be more similar, so nothing else need be looked at
-        return self._comparable(fp, self._nearest(fp.simhash))
-
-    def _nearest(self, simhash: int) -> Rows:
-        words, used = _words(simhash, len(self._simhash)), len(self._originals)
-        hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
-        for start in range(0, used, CHUNK):
-            chunk = self._simhash[:, start : min(start + CHUNK, used)]
-            distance = np.bitwise_count(chunk ^ words[:, None]).sum(axis=0, dtype=np.uint8)
-            near = np.flatnonzero(distance <= self._radius)
-            hits.append(near + start)
-            distances.append(distance[near])
-        rows = np.concatenate(hits)
-        if len(rows) <= CANDIDATES:
-            return rows
-        nearest = np.argpartition(np.concatenate(distances), CANDIDATES)[:CANDIDATES]
-        return rows[nearest]
+        return self._comparable(fp, nearest(self._used(self._simhash), fp.simhash, self._radius, CANDIDATES))
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
         same: Rows = rows[self._method[rows] == _method(fp)]
@@ -198,7 +186,7 @@ class SiteIndex:
         return similarity(veto_headlines(found, *headline))
 
     def _used(self, column: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return column[: len(self._originals)]
+        return column[..., : len(self._originals)]
 
 
 def is_searched(fp: PageFingerprint) -> bool:
@@ -212,7 +200,3 @@ def _method(fp: PageFingerprint) -> int:
 
 def _number(digest: bytes) -> int:
     return int.from_bytes(digest, "little")
-
-
-def _words(simhash: int, count: int) -> NDArray[np.uint64]:
-    return np.array([simhash >> 64 * word & 0xFFFF_FFFF_FFFF_FFFF for word in range(count)], np.uint64)

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 MEMBERS = 20
 """URLs under which a content must have come before it can be a stub."""
@@ -25,6 +29,8 @@ CONTENTS = 1000
 TOKENS = 200
 """Different tokens that are counted per content."""
 SAMPLES = 5
+SITES = 1000
+"""Sites that are watched at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,12 @@ class StubWatch:
 
     def __init__(self, site: str) -> None:
         self._site = site
-        self._contents: dict[int, _Members] = {}
-        self._recent: deque[tuple[int, frozenset[str]]] = deque(maxlen=WINDOW)
-        self._walls: set[int] = set()
+        self._contents: dict[Hashable, _Members] = {}
+        self._recent: deque[tuple[Hashable, frozenset[str]]] = deque(maxlen=WINDOW)
+        self._walls: set[Hashable] = set()
 
-    def see(self, url: str, content: int) -> bool:
-        """A page came; ``content`` is the id of what it repeats, or its own. Whether that content is a stub."""
+    def see(self, url: str, content: Hashable) -> bool:
+        """A page came; ``content`` tells what it repeats, or itself. Whether that content is a stub."""
         tokens = url_tokens(url)
         members = self._contents.get(content)
         if members is None:
@@ -93,7 +99,7 @@ class StubWatch:
         members.stub = True
         return Wall(self._site, share, tuple(members.samples))
 
-    def _unbound(self, content: int, members: _Members) -> bool:
+    def _unbound(self, content: Hashable, members: _Members) -> bool:
         others = [tokens for other, tokens in self._recent if other != content]
         seen = Counter(token for tokens in others for token in tokens)
         for token, count in members.tokens.items():
@@ -107,11 +113,26 @@ class StubWatch:
                 return False
         return True
 
-    def _forget_rare(self, newest: int) -> None:
+    def _forget_rare(self, newest: Hashable) -> None:
         if len(self._contents) > CONTENTS:
             ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
             self._contents = dict(ranked[: CONTENTS // 2])
             self._contents.setdefault(newest, _Members())
+
+
+class StubWatches:
+    """One watch per site, those asked for last."""
+
+    def __init__(self) -> None:
+        self._watches: dict[str, StubWatch] = {}
+
+    def of(self, site: str) -> StubWatch:
+        """The site's watch."""
+        watch = self._watches.pop(site, None) or StubWatch(site)
+        self._watches[site] = watch
+        if len(self._watches) > SITES:
+            del self._watches[next(iter(self._watches))]
+        return watch
 
 
 def url_tokens(url: str) -> frozenset[str]:

@@ -25,8 +25,8 @@ class Verdict:
 
     kind: Kind
     """``identical`` and ``near`` repeat another page, ``unchanged`` and ``changed`` are compared with what their own
-    URL gave before, ``stub`` is what the site gives under many unrelated URLs, ``new`` is none of these, and ``unjudged`` could not be
-    compared."""
+    URL gave before, ``stub`` is what the site gives under many unrelated URLs, ``new`` is none of these, and
+    ``unjudged`` could not be compared."""
     is_duplicate: bool = False
     """The settings drop it, and what it repeats was delivered."""
     original: str | None = None

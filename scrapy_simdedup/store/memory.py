@@ -83,7 +83,7 @@ class MemoryStore:
             log.put(replace(record, state=state, last_seen=now, position=log.counter + 1))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out. Tombstones are for other processes, and there are none; one stays for this one's index."""
+        """Take records out; their tombstones stay for this process's indexes."""
         log = self._logs.get(site)
         for id_ in ids:
             record = log.records.get(id_) if log else None

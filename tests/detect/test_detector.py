@@ -480,7 +480,7 @@ async def test_a_site_that_was_forgotten_is_read_again(
             for number in range(5):
                 verdict = await detector.add(page(number, round_), url=f"https://shop{number}.example/{round_}")
                 assert verdict.is_duplicate == (round_ > 1)
-        known = [number for number in range(5) if detector._indexes.known(f"shop{number}.example")]
+        known = [number for number in range(5) if detector._logs._indexes.known(f"shop{number}.example")]
     assert known == ([0, 1, 2, 3, 4] if store.in_memory else [2, 3, 4])
 
 

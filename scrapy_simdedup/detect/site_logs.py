@@ -1,0 +1,94 @@
+"""The logs of all sites as one worker sees them: read up to date, appended to, freed of what is dead or outdated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.detect.expiry import SLACK, outdated
+from scrapy_simdedup.detect.liveness import is_alive
+from scrapy_simdedup.detect.site_indexes import SiteIndexes
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Sleep, Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simdedup.detect.site_index import SiteIndex
+    from scrapy_simdedup.settings import DedupSettings
+
+
+class SiteLogs:
+    """A store with the indexes of the sites that were read from it.
+
+    Args:
+        store: an open store, once the first method is called.
+        settings: ``bits``, ``against``, ``ttl`` and ``max_pages_per_site`` matter.
+        run: the run whose pages are searched where ``against`` is ``run``.
+        worker: the name of this process.
+        now: the clock, in seconds since the epoch.
+        sleep: lets other work go on while a long log is read.
+    """
+
+    def __init__(
+        self,
+        store: FingerprintStore,
+        settings: DedupSettings,
+        *,
+        run: str,
+        worker: str,
+        now: Callable[[], float],
+        sleep: Sleep,
+    ) -> None:
+        self._store, self._settings, self._worker, self._now, self._sleep = store, settings, worker, now, sleep
+        searched = run if settings.against == "run" else None
+        self._indexes = SiteIndexes(settings.bits, searched, bounded=not store.in_memory)
+
+    def known(self, site: str) -> SiteIndex | None:
+        """The site's index as it was last read; None if it was not."""
+        return self._indexes.known(site)
+
+    async def index(self, site: str) -> SiteIndex:
+        """The site's index, up to date."""
+        index = self._indexes.of(site)
+        first = index.cursor == 0
+        while True:
+            tail = await self._store.read(site, index.cursor)
+            index.apply(tail)
+            if tail.complete:
+                break
+            await self._sleep(0)
+        cap = self._settings.max_pages_per_site
+        if first or (cap is not None and len(index) > cap * (1 + SLACK)):
+            await self._forget_outdated(site, index)
+        return index
+
+    async def append(self, site: str, record: Record, index: SiteIndex, expected: int) -> int | None:
+        """Add a record; its id, or None if the log is not at ``expected`` any more."""
+        id_ = await self._store.append(site, record, expected)
+        if id_ is not None:
+            index.apply(Tail((replace(record, id=id_, position=id_),), id_))
+        return id_
+
+    async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
+        """Write down a page's fate."""
+        await self._store.settle(site, id_, outcome, self._now())
+
+    async def beat(self) -> None:
+        """Tell other workers that this one is alive."""
+        await self._store.beat(self._worker, self._now())
+
+    async def free_if_abandoned(self, site: str, reserved: Record) -> bool:
+        """Release a page whose worker died before it was delivered; whether that was so."""
+        if reserved.worker == self._worker:
+            return False
+        beat = (await self._store.beats()).get(reserved.worker)
+        if is_alive(reserved.worker, beat, self._now()):
+            return False
+        await self.settle(site, reserved.id, "released")
+        return True
+
+    async def _forget_outdated(self, site: str, index: SiteIndex) -> None:
+        old = outdated(index.records(), self._now(), self._settings.ttl, self._settings.max_pages_per_site)
+        if old:
+            await self._store.forget(site, [record.id for record in old], self._now())
+            index.apply(await self._store.read(site, index.cursor))
