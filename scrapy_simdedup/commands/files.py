@@ -13,16 +13,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def writing(name: str | None) -> Iterator[IO[bytes]]:
-    """A file to write to, or stdout for None; it takes its place only when it is complete."""
-    if name is None:
+def writing(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write to, or stdout for None and ``-``; it takes its place only when it is complete.
+
+    Args:
+        name: its path.
+        compress: whether one that ends with .gz is compressed here.
+    """
+    if name is None or name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     path = Path(name)
     part = path.with_name(path.name + ".part")
     try:
-        with gzip.open(part, "wb") if path.suffix == ".gz" else part.open("wb") as file:
+        with gzip.open(part, "wb") if compress and path.suffix == ".gz" else part.open("wb") as file:
             yield cast("IO[bytes]", file)
         part.replace(path)
     finally:

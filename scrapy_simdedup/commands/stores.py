@@ -6,8 +6,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy import Request
+from scrapy.utils.request import fingerprint as request_fingerprint
+
 from scrapy_simdedup.crawl.run import job_store
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.site import key_of
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.url import store_by_url
 
@@ -95,3 +99,11 @@ async def in_batches(store: FingerprintStore, site: str | None) -> AsyncIterator
             yield batch
             batch = []
     yield batch
+
+
+def key_in_a_crawl(url: str) -> bytes:
+    """Who the page at a URL is in a crawl, unless the project has a request fingerprinter of its own."""
+    try:
+        return request_fingerprint(Request(url))
+    except ValueError:  # no URL that could be fetched
+        return key_of(url)

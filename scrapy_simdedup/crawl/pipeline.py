@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.item_texts import item_texts, item_url
 from scrapy_simdedup.crawl.runtime import Runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.crawler import Crawler
 
     from scrapy_simdedup.detect.verdict import PageRef
-
-IS_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//\S+\s*", re.IGNORECASE).fullmatch
-URL_FIELDS = ("url", "link", "href")
-"""Where an item is likely to say what page it is of; only used to name the original of a dropped item."""
 
 
 class NearDuplicatePipeline:
@@ -53,12 +47,11 @@ class NearDuplicatePipeline:
             NearDuplicateItem: its text repeats that of an item that was delivered.
         """
         adapter = ItemAdapter(item)
-        texts = tuple(self._texts(adapter))
+        texts = tuple(item_texts(adapter, self.fields))
         if not texts or not self.runtime.ready:
             return item
         name = self.runtime.crawler.spidercls.name
-        url = next((str(adapter[field]) for field in URL_FIELDS if adapter.get(field)), "")
-        verdict = await self.runtime.judge.item(texts, url=url, site=f"items of {name}")
+        verdict = await self.runtime.judge.item(texts, url=item_url(adapter), site=f"items of {name}")
         if verdict is None:
             return item
         if verdict.is_duplicate and self.runtime.settings.mode != "observe":
@@ -70,15 +63,6 @@ class NearDuplicatePipeline:
         if verdict.page is not None:
             self._on_the_way[id(item)] = (item, verdict.page)
         return item
-
-    def _texts(self, adapter: ItemAdapter) -> Iterator[str]:
-        for field in self.fields or adapter:
-            value = adapter.get(field)
-            if isinstance(value, str):
-                if self.fields or not IS_URL(value):
-                    yield value
-            elif self.fields and value is not None:
-                yield str(value)
 
     def _scraped(self, item: Any) -> None:
         self._settle(item, None)
