@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.crawl.runtime import META_VERDICT, Runtime
+from scrapy_simdedup.crawl.gate import META_VERDICT
+from scrapy_simdedup.crawl.runtime import Runtime
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -24,9 +25,10 @@ class NearDuplicateDownloaderMiddleware:
         """Share the crawler's runtime."""
         return cls(Runtime.of(crawler))
 
-    def process_request(self, request: Request) -> None:
+    async def process_request(self, request: Request) -> None:
         """Take off the verdict of another page, which comes along where a user copies ``response.meta``."""
         request.meta.pop(META_VERDICT, None)
+        await self.runtime.walls.hold(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Judge the response and tag it.
@@ -34,4 +36,4 @@ class NearDuplicateDownloaderMiddleware:
         Raises:
             NearDuplicatePage: it is a repeat, and no spider middleware is there to drop it.
         """
-        return await self.runtime.process(request, response)
+        return await self.runtime.gate.process(request, response)

@@ -23,9 +23,14 @@ class NearDuplicatePage(IgnoreRequest):
         """The page that was dropped."""
         self.verdict = verdict
         """Why: the original, the kind and the similarity."""
-        super().__init__(
-            f"{response.url} repeats {verdict.original} ({verdict.kind}, similarity {verdict.similarity:.3f})"
-        )
+        super().__init__(f"{response.url} {_what_it_is(verdict)}")
+
+
+def _what_it_is(verdict: Verdict) -> str:
+    if verdict.kind == "unchanged":
+        return "did not change since it was delivered"
+    alike = "" if verdict.similarity is None else f", similarity {verdict.similarity:.3f}"
+    return f"repeats {verdict.original} ({verdict.kind}{alike})"
 
 
 class NearDuplicateItem(DropItem):

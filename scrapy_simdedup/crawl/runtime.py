@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
-from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
-from scrapy_simdedup.crawl.exceptions import NearDuplicateItem, NearDuplicatePage
+from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.gate import Gate
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.markdown_field import MarkdownField
 from scrapy_simdedup.crawl.run import job_store, run_name
 from scrapy_simdedup.crawl.settlement import Settlement
-from scrapy_simdedup.crawl.signals import near_duplicate_dropped
 from scrapy_simdedup.crawl.stats import Tally
 from scrapy_simdedup.crawl.waiting import Waiters, sleep
+from scrapy_simdedup.crawl.walls import Walls
+from scrapy_simdedup.crawl.workers import Workers
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.liveness import BEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings
 
@@ -29,12 +31,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
-META_VERDICT = "simdedup_verdict"
 META_DELIVER = "simdedup_deliver"
 COMPLAIN_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
@@ -53,15 +53,19 @@ class Runtime:
             raise NotConfigured
         self.parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
+        self.walls = Walls(crawler, self.settings)
         jobdir = crawler.settings.get("JOBDIR")
+        self.tally = Tally(crawler.stats)
+        self.workers = Workers(self.settings.workers, self.settings.worker_timeout, self.tally.extracted)
         self.detector = NearDuplicateDetector(
             self.settings.store or (job_store(jobdir) if jobdir else "memory:"),
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
             on_store_error=self._store_failed,
+            on_wall=self.walls.suspected,
+            extract=self.workers.fingerprint,
         )
-        self.tally = Tally(crawler.stats)
         self._complained = -COMPLAIN_SECONDS
         self.waiters = Waiters()
         self.settlement = Settlement(crawler, self.detector, self.tally, self.waiters, self.settings.confirm)
@@ -76,7 +80,8 @@ class Runtime:
             is_closing=lambda: not crawler.crawling,
         )
         self.markdown = MarkdownField(self.settings.markdown_field)
-        self._verdicts: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
+        self.gate = Gate(self)
+        self._end = Waiters()
         self.ready = False
         connect = crawler.signals.connect
         connect(self._opened, signals.spider_opened)
@@ -101,66 +106,11 @@ class Runtime:
             _runtimes[crawler] = weakref.ref(runtime)
         return runtime
 
-    # ------------------------------------------------------------------ pages
-
-    async def process(self, request: Request, response: Response) -> Response:
-        """Judge a response, tag it, and drop it where no spider middleware will.
-
-        Raises:
-            NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
-        """
-        if not self.ready or not is_page(request):
-            return response
-        reason = why_not(request, response)
-        if reason is not None:
-            if reason != "opted_out":
-                self.tally.not_judged(reason)
-            return response
-        verdict = await self.judge.page(response, self.crawler.request_fingerprinter.fingerprint(request))
-        if verdict is None:
-            return response
-        request.meta[META_VERDICT] = verdict.as_dict()
-        if verdict.kind not in {"new", "unjudged"}:
-            response.flags.append(f"simdedup-{verdict.kind}")
-        if is_inspection(request):
-            if verdict.page is not None:
-                self.settlement.write(verdict.page, "inspected")
-            return response
-        if verdict.page is not None:
-            self._reserve(request, verdict.page)
-        if verdict.is_duplicate:
-            self._drop(request, response, verdict)
-        return response
-
-    def dropped(self, response: Response) -> Verdict | None:
-        """The verdict of a response that is to be dropped, page or items; else None."""
-        return None if response.request is None else self._verdicts.get(response.request)
-
-    def is_same_request(self, one: Request, other: Request | None) -> bool:
-        """Whether a callback asks again for what it was given."""
-        fingerprint = self.crawler.request_fingerprinter.fingerprint
-        return other is not None and fingerprint(one) == fingerprint(other)
-
-    def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
-        self.tally.page_dropped(len(response.body))
-        if self.settings.mode == "observe":
-            return
-        logger.debug(
-            "Dropped %(page)s: repeats %(original)s (%(kind)s, similarity %(similarity).3f)",
-            {"page": response, "original": verdict.original, "kind": verdict.kind, "similarity": verdict.similarity},
-            extra={"spider": self.crawler.spider},
-        )
-        self.crawler.signals.send_catch_log(
-            near_duplicate_dropped, response=response, verdict=verdict, spider=self.crawler.spider
-        )
-        self._verdicts[request] = verdict
-        if not self._sees_delivery and self.settings.mode == "pages":
-            raise NearDuplicatePage(response, verdict)
-
     # ------------------------------------------------------------------ delivery
 
     @property
-    def _sees_delivery(self) -> bool:
+    def sees_delivery(self) -> bool:
+        """Whether both spider middlewares are there to see callbacks end."""
         return {"outer", "inner"} <= self.parts
 
     def confirm(self, response: Response) -> None:
@@ -169,11 +119,10 @@ class Runtime:
         if delivery is not None:
             self.settlement.settle(delivery.page, None)
 
-    def _reserve(self, request: Request, page: PageRef) -> None:
-        if self._sees_delivery:
-            self.ledger.open(request, page)
-        else:
-            self.settlement.settle(page, None)  # nobody will ever tell; the summary says so
+    def is_same_request(self, one: Request, other: Request | None) -> bool:
+        """Whether a callback asks again for what it was given."""
+        fingerprint = self.crawler.request_fingerprinter.fingerprint
+        return other is not None and fingerprint(one) == fingerprint(other)
 
     def _item_scraped(self, response: Response | None) -> None:
         self._item_ended(response, None)
@@ -205,6 +154,12 @@ class Runtime:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             raise CloseSpider("simdedup_store_error") from error
         self.ready = True
+        self.settlement.tasks.start(self._beat())
+
+    async def _beat(self) -> None:
+        while self.ready:
+            await self._end.wait("end", BEAT_SECONDS)
+            await self.detector.beat()
 
     def _store_failed(self, error: StoreError) -> None:
         self.tally.store_error()
@@ -215,9 +170,12 @@ class Runtime:
     async def _closed(self) -> None:
         if not self.ready:
             return
+        self.ready = False
         self.ledger.close()
         self.waiters.wake_all()
+        self._end.wake_all()
         await self.settlement.close()
+        await self.workers.close()
         await self.detector.close()
         summary = self.tally.summary(
             mode=self.settings.mode, seconds_per_page=self.ledger.seconds_per_page, missing=self._missing()
@@ -228,7 +186,7 @@ class Runtime:
         notes = []
         if "downloader" not in self.parts:
             notes.append("NearDuplicateDownloaderMiddleware is not enabled, so no page was judged")
-        elif not self._sees_delivery:
+        elif not self.sees_delivery:
             notes.append(
                 "the delivery middlewares are not enabled, so a page counts as delivered once it was downloaded: "
                 "what its callback or a pipeline loses is not made good by its repeats"

@@ -28,7 +28,7 @@ class Settlement:
         self, crawler: Crawler, detector: NearDuplicateDetector, tally: Tally, waiters: Waiters, confirm: Confirm
     ) -> None:
         self._detector, self._tally, self._waiters, self._confirm = detector, tally, waiters, confirm
-        self._tasks = Tasks()
+        self.tasks = Tasks()
         self._feeds = FeedConfirmation(crawler, self.settle) if confirm == "feed" else None
 
     def ended(self, page: PageRef, failure: str | None) -> None:
@@ -47,13 +47,13 @@ class Settlement:
 
     def write(self, page: PageRef, failure: str | None) -> None:
         """Confirm (None) or release a page in the store, in the background, and let its repeats go on."""
-        self._tasks.start(self._write(page, failure))
+        self.tasks.start(self._write(page, failure))
 
     async def close(self) -> None:
         """Wait for the feeds, where they decide, and until all is written."""
         if self._feeds is not None:
             await self._feeds.finish()
-        await self._tasks.drain()
+        await self.tasks.drain()
 
     async def _write(self, page: PageRef, failure: str | None) -> None:
         try:

@@ -35,15 +35,15 @@ class DeliveryOuterMiddleware:
 
     def process_spider_input(self, response: Response) -> None:
         """Keep a repeated page from its callback."""
-        verdict = self.runtime.dropped(response)
-        if verdict is not None and self.runtime.settings.mode == "pages":
+        verdict = self.runtime.gate.drops_page(response)
+        if verdict is not None:
             raise NearDuplicatePage(response, verdict)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass the output on, count what delivery depends on, and take out the items of a repeated page."""
         runtime = self.runtime
         delivery = runtime.ledger.of(response)
-        drop_items = runtime.settings.mode == "items" and runtime.dropped(response) is not None
+        drop_items = runtime.gate.drops(response) is not None
         try:
             async for output in result:
                 if isinstance(output, Request):

@@ -97,7 +97,7 @@ class Tally:
         """
         kinds = [
             f"{self.pages[kind]} {kind}"
-            for kind in ("new", "identical", "near", "unchanged", "changed")
+            for kind in ("new", "identical", "near", "unchanged", "changed", "stub")
             if self.pages[kind]
         ]
         judged = sum(count for kind, count in self.pages.items() if kind not in {"dropped", "unjudged"})

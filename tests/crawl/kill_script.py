@@ -1,4 +1,4 @@
-"""A crawl that exports each article to a file, to be killed at any instant: ``python kill_script.py ROOT ARTICLES OUT``.
+"""A crawl that exports articles to a file, to be killed at any instant: ``python kill_script.py ROOT ARTICLES OUT``.
 
 Settings come as JSON from the environment variable SETTINGS.
 """

@@ -1,0 +1,100 @@
+"""What becomes of a response: it gets its verdict and a tag, and is let through or dropped."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
+from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.runtime import Runtime
+    from scrapy_simdedup.detect.verdict import PageRef, Verdict
+
+logger = logging.getLogger(__name__)
+
+META_VERDICT = "simdedup_verdict"
+
+
+class Gate:
+    """Decides for each response, once, and remembers what is to be dropped until the spider middlewares ask."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime, self._settings = runtime, runtime.settings
+        self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
+
+    async def process(self, request: Request, response: Response) -> Response:
+        """Judge a response, tag it, and drop it where no spider middleware will.
+
+        Raises:
+            NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
+        """
+        runtime = self._runtime
+        if not runtime.ready or not is_page(request):
+            return response
+        key = runtime.crawler.request_fingerprinter.fingerprint(request)
+        if response.status == 304:
+            await runtime.detector.refresh(url=request.url, key=key)
+        reason = why_not(request, response)
+        if reason is not None:
+            if reason != "opted_out":
+                runtime.tally.not_judged(reason)
+            return response
+        verdict = await runtime.judge.page(response, key)
+        if verdict is None:
+            return response
+        request.meta[META_VERDICT] = verdict.as_dict()
+        if verdict.kind not in {"new", "unjudged"}:
+            response.flags.append(f"simdedup-{verdict.kind}")
+        if is_inspection(request):
+            if verdict.page is not None:
+                runtime.settlement.write(verdict.page, "inspected")
+            return response
+        if verdict.page is not None:
+            self._reserve(request, verdict.page)
+        if verdict.kind == "changed":
+            self._send(page_changed, response, verdict)
+        if verdict.is_duplicate:
+            self._drop(request, response, verdict)
+        return response
+
+    def drops(self, response: Response) -> Verdict | None:
+        """The verdict of a response that is to be dropped, the page or its items; else None."""
+        return None if response.request is None else self._dropped.get(response.request)
+
+    def drops_page(self, response: Response) -> Verdict | None:
+        """As :meth:`drops`, where the callback is not to be called either."""
+        verdict = self.drops(response)
+        return None if response.request is None or self._wants_links(verdict, response.request) else verdict
+
+    def _wants_links(self, verdict: Verdict | None, request: Request) -> bool:
+        # Without the links of a start page that did not change the crawl would end where it began.
+        entrance = verdict is not None and verdict.kind == "unchanged" and bool(request.meta.get("is_start_request"))
+        return self._settings.mode == "items" or entrance
+
+    def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
+        self._runtime.tally.page_dropped(len(response.body))
+        if self._settings.mode == "observe":
+            return
+        self._dropped[request] = verdict
+        dropped = NearDuplicatePage(response, verdict)
+        logger.debug("Dropped: %s", dropped, extra={"spider": self._runtime.crawler.spider})
+        self._send(near_duplicate_dropped, response, verdict)
+        if not self._runtime.sees_delivery and not self._wants_links(verdict, request):
+            raise dropped
+
+    def _reserve(self, request: Request, page: PageRef) -> None:
+        if self._runtime.sees_delivery:
+            self._runtime.ledger.open(request, page)
+        else:
+            self._runtime.settlement.settle(page, None)  # nobody will ever tell; the summary says so
+
+    def _send(self, signal: object, response: Response, verdict: Verdict) -> None:
+        crawler = self._runtime.crawler
+        crawler.signals.send_catch_log(signal, response=response, verdict=verdict, spider=crawler.spider)

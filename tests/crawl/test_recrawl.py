@@ -1,0 +1,166 @@
+"""Crawling a site again: what did not change, what did, and what an incremental crawl exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup.crawl.signals import page_changed, simdedup_wall_suspected
+from site_server import Site
+
+COUNT = 12
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> dict[str, Any]:
+    return ADDON | {"SIMDEDUP_STORE": f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"}
+
+
+def serve(site: Site, visit: int, edited: tuple[int, ...] = ()) -> list[str]:
+    for number in range(COUNT):
+        site[f"/{number}"] = page((number, "edited") if number in edited else number, (visit, number))
+    return site.urls(*(f"/{number}" for number in range(COUNT)))
+
+
+@on_asyncio
+async def test_a_site_that_did_not_change_is_unchanged_page_by_page(site: Site, settings: dict[str, Any]) -> None:
+    await crawl(PathsSpider, settings, urls=serve(site, 1))
+    again = await crawl(PathsSpider, settings, urls=serve(site, 2))
+    assert again.stat("pages/unchanged") == COUNT
+    assert again.stat("pages/identical") == again.stat("pages/dropped") == 0
+    assert len(again.items) == COUNT
+
+
+@on_asyncio
+async def test_exactly_the_edited_pages_are_changed_and_a_signal_tells_of_each(
+    site: Site, settings: dict[str, Any]
+) -> None:
+    heard: list[str] = []
+
+    class Listening(PathsSpider):
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.heard, page_changed)
+            return spider
+
+        def heard(self, response: Any) -> None:
+            heard.append(response.url)
+
+    await crawl(PathsSpider, settings, urls=serve(site, 1))
+    again = await crawl(Listening, settings, urls=serve(site, 2, edited=(1, 4, 5, 7, 11)))
+    assert again.stat("pages/changed") == 5
+    assert again.stat("pages/unchanged") == COUNT - 5
+    assert heard == site.urls("/1", "/4", "/5", "/7", "/11")
+
+
+class NotFromStart(PathsSpider):
+    """Its pages are found by links, as those of most crawls are."""
+
+    async def start(self) -> Any:
+        async for request in super().start():
+            yield request.replace(meta={"is_start_request": False})
+
+
+@on_asyncio
+async def test_an_incremental_crawl_exports_exactly_what_changed(site: Site, settings: dict[str, Any]) -> None:
+    settings |= {"SIMDEDUP_UNCHANGED": "drop", "SIMDEDUP_AGAINST": "history"}
+    first = await crawl(PathsSpider, settings, urls=serve(site, 1))
+    assert len(first.items) == COUNT
+    edited = (0, 2, 3, 8, 9)
+    again = await crawl(PathsSpider, settings, urls=serve(site, 2, edited))
+    assert again.urls == site.urls(*(f"/{number}" for number in edited))
+    third = await crawl(PathsSpider, settings, urls=serve(site, 3, edited))
+    assert third.urls == []
+
+
+@on_asyncio
+async def test_the_links_of_a_start_page_that_did_not_change_are_followed(site: Site, settings: dict[str, Any]) -> None:
+    class Following(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            self.called.append(response.url)
+            yield {"url": response.url}
+            yield from response.follow_all(css="nav a[href^='/']")
+
+    settings |= {"SIMDEDUP_UNCHANGED": "drop"}
+    site["/"] = page("home", links=("/new",))
+    site["/new"] = page("old news")
+    await crawl(Following, settings, urls=site.urls("/"))
+    site["/new"] = page("fresh news")
+    again = await crawl(Following, settings, urls=site.urls("/"))
+    assert again.spider.called == site.urls("/", "/new")
+    assert again.urls == site.urls("/new")
+
+
+@on_asyncio
+async def test_a_304_counts_as_a_visit_and_is_never_fingerprinted(site: Site, settings: dict[str, Any]) -> None:
+    site["/a"] = page("a")
+    await crawl(PathsSpider, settings, urls=site.urls("/a"))
+    site["/a"] = (304, {}, b"")
+    again = await crawl(PathsSpider, settings, urls=site.urls("/a"))
+    assert again.stat("pages/judged") == 0
+    site["/a"] = page("a", 2)
+    third = await crawl(PathsSpider, settings, urls=site.urls("/a"))
+    assert third.stat("pages/unchanged") == 1
+    records = [record async for _, record in await opened_records(settings["SIMDEDUP_STORE"])]
+    assert [(record.visits, record.changes) for record in records] == [(3, 0)]
+
+
+async def opened_records(url: str) -> Any:
+    from scrapy_simdedup.store.url import store_by_url
+
+    store = store_by_url(url)
+    await store.open()
+    return store.records()
+
+
+CAPTCHA = "<p>" + " ".join(f"Please prove that you are human, step {n} of thirty." for n in range(30)) + "</p>"
+
+
+@on_asyncio
+async def test_captchas_under_many_urls_displace_no_real_page(site: Site, settings: dict[str, Any]) -> None:
+    walls: list[Any] = []
+    seen: list[int] = []
+
+    class Listening(PathsSpider):
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.heard, simdedup_wall_suspected)
+            return spider
+
+        def heard(self, wall: Any) -> None:
+            walls.append(wall)
+            seen.append(len(site.requested))
+
+    settings |= {"SIMDEDUP_AGAINST": "history"}
+    count = 300
+    paths = [f"/article/{number}" for number in range(count)]
+    for number, path in enumerate(paths):
+        site[path] = page("captcha", number, body=CAPTCHA)
+    walled = await crawl(Listening, settings, urls=site.urls(*paths))
+    assert len(walls) == 1
+    assert seen[0] <= 100
+    assert walled.stat("pages/stub") > 200
+    assert walled.stat("walls_suspected") == 1
+    for number, path in enumerate(paths):
+        site[path] = page(number, number, count=60)
+    real = await crawl(PathsSpider, settings, urls=site.urls(*paths))
+    assert real.urls == site.urls(*paths)
+
+
+@on_asyncio
+async def test_a_site_with_a_wall_can_be_left_alone_for_a_while(site: Site) -> None:
+    paths = [f"/article/{number}" for number in range(60)]
+    for number, path in enumerate(paths):
+        site[path] = page("captcha", number, body=CAPTCHA)
+    settings = ADDON | {"SIMDEDUP_WALL_PAUSE": 1.5}
+    done = await crawl(PathsSpider, settings, urls=site.urls(*paths))
+    assert done.stat("walls_suspected") == 1
+    assert done.crawler.stats.get_value("elapsed_time_seconds") > 1.4
+    assert len(site.requested) == 60
