@@ -1,0 +1,90 @@
+"""A page's main content as GitHub-flavoured Markdown, for people to read."""
+
+from __future__ import annotations
+
+import logging
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.page.clean import clean
+from scrapy_simdedup.page.extract import main_content
+from scrapy_simdedup.page.inline import to_lines
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.passages import Passages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lxml.html import HtmlElement
+
+    from scrapy_simdedup.page.passages import Passage
+
+MAX_GROWTH = 4
+"""Characters of Markdown per character of HTML at most."""
+FLOOR = 1_000
+"""Characters that are allowed however short the HTML is."""
+
+logger = logging.getLogger(__name__)
+
+
+def page_markdown(html: str, *, url: str = "") -> str:
+    """The main content of a page as cleaned Markdown; never raises.
+
+    Args:
+        html: The decoded page.
+        url: The page's address, against which links and images are made absolute.
+
+    Returns:
+        At most four times as many characters as the page has; what exceeds them is left off at the end. A page that
+        cannot be read whole (over 5 MB, nested beyond the parser's limits, not text) has no Markdown: ``""``.
+    """
+    root = parse(html).root
+    if root is None:
+        return ""
+    try:
+        content = main_content(clean(root, url))
+        return to_markdown(content, limit=MAX_GROWTH * len(html) + FLOOR)
+    except Exception:  # what no test has thought of must not cost the item that carries the Markdown
+        logger.warning("No Markdown could be made of %s, its text stands in", url or "a page", exc_info=True)
+        return " ".join(root.text_content().split())
+
+
+def to_markdown(element: HtmlElement, *, limit: int | None = None) -> str:
+    """An element's content as Markdown.
+
+    Headings are ``#``, code is fenced and carries its language, ticked boxes are ``[x]``.
+
+    Args:
+        element: Cleaned by :func:`~scrapy_simdedup.page.clean.clean`; it stays as it is.
+        limit: Characters at most; the rest is left off. None: no limit.
+    """
+    walk = Passages(element)
+    lines = iter(to_lines([html for passage in walk.found for html in passage.html], walk.codes))
+    texts = [passage.write([next(lines) for _ in passage.html]) for passage in walk.found]
+    return "".join(_join(walk.found, texts, limit))
+
+
+def _join(found: Sequence[Passage], texts: Sequence[str], limit: int | None) -> Iterator[str]:
+    """Put what stands in front of its lines before each passage, and empty lines between them; stop at the limit."""
+    size = 0
+    before: Passage | None = None
+    for passage, text in zip(found, texts, strict=True):
+        if not text:
+            continue
+        parts = []
+        if before is not None:
+            parts.append("\n" if passage.tight else f"\n{_shared(before.rest, passage.first).rstrip()}\n")
+        first, *rest = text.split("\n")
+        parts.append(passage.first + first)
+        parts += [f"\n{passage.rest}{line}" if line else f"\n{passage.rest.rstrip()}" for line in rest]
+        made = "".join(parts)
+        if limit is not None and size + len(made) > limit:
+            yield made[: limit - size]
+            return
+        yield made
+        size += len(made)
+        before = passage
+
+
+def _shared(one: str, other: str) -> str:
+    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
