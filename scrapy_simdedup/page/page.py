@@ -6,8 +6,6 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from lxml import etree
-
 from scrapy_simdedup.page.blocks import outline
 from scrapy_simdedup.page.kinds import Kind, judge_blocks
 from scrapy_simdedup.page.parse import parse
@@ -57,7 +55,7 @@ def read_page(
         html: The decoded page.
         max_bytes: Characters above which the page is not read.
         words: What the words of class and id names mean.
-        extractor: ``"roles"``, or ``"readability"``: then the Markdown of the main content is what is firm.
+        extractor: ``"roles"``, or ``"readability"``: then only what the main content holds is firm.
     """
     document = parse(html, max_bytes=max_bytes, rich=extractor == "readability")
     if document.root is None:
@@ -78,18 +76,12 @@ def read_page(
 
 
 def _prefer_main_content(root: HtmlElement, page: Outline, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Make the lines of the Markdown firm and everything else loose, or frame if it was; the tree is used up."""
-    from scrapy_simdedup.page.clean import remove_boilerplate  # noqa: PLC0415 - with Readability and html2text, on demand
-    from scrapy_simdedup.page.extract import main_content  # noqa: PLC0415
-    from scrapy_simdedup.page.markdown import to_markdown  # noqa: PLC0415
+    """Make loose what is firm and not in the main content; the tree is used up."""
+    from scrapy_simdedup.page.firm import judge_by_main_content  # noqa: PLC0415 - brings Readability; few ask for it
 
     try:
-        remove_boilerplate(root, page, [block.frame for block in blocks])
-        etree.strip_attributes(root, "href", "src", "alt", "title")  # addresses are no words of the text
-        lines = to_markdown(main_content(root)).splitlines()
+        kinds = judge_by_main_content(root, page, [b.kind for b in blocks], [b.frame for b in blocks])
     except Exception:  # what no test has thought of must not cost the page: its roles still say enough
         logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
         return blocks
-    main = (Block(line.strip(), Kind.FIRM, 0) for line in lines if line.strip())
-    others = (block._replace(kind=min(block.kind, Kind.LOOSE)) for block in blocks)
-    return (*main, *others)
+    return tuple(block._replace(kind=kind) for block, kind in zip(blocks, kinds, strict=True))
