@@ -11,6 +11,8 @@ from copy import deepcopy
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from lxml import etree
+
 from scrapy_simdedup.page.blocks import BLOCK_TAGS
 from scrapy_simdedup.page.code import fenced
 from scrapy_simdedup.page.inline import EMPHASIS, mark_code, serialise, text_html
@@ -75,6 +77,7 @@ class Passages:
     def __init__(self, element: HtmlElement) -> None:
         element = deepcopy(element)
         element.tail = None
+        etree.strip_attributes(element, "title")  # tooltips, whose quotes would end those of Markdown
         _drop_empty_inlines(element)
         self.codes = mark_code(element)
         self.found: list[Passage] = []

@@ -37,6 +37,10 @@ INLINE = [
     ('<p><a href="/a_(b)">link</a></p>', r"[link](https://site.example/a_\(b\))"),
     ('<p><a href="https://x.example/">https://x.example/</a></p>', "<https://x.example/>"),
     ('<p><a href="#part">link</a></p>', "link"),
+    (
+        """<p><a href="/x" title='a "b"'>link</a> <abbr title="World Wide Web">WWW</abbr></p>""",
+        "[link](https://site.example/x) WWW",
+    ),
     ('<p>a <a href="/x"></a>b<b></b> <i><span></span></i>c</p>', "a b c"),
     ("<p>a<b> </b>b</p>", "a b"),
     ('<p><img src="i.png" alt="An [image]"></p>', r"![An \[image\]](https://site.example/docs/i.png)"),
