@@ -77,6 +77,10 @@ class DedupSettings:
     """Seconds after which a page that was not seen again is forgotten; None never forgets."""
     max_pages_per_site: int | None = None
     """Pages of a site above which those seen longest ago are forgotten; None keeps all."""
+    workers: int = 0
+    """Processes that fingerprint pages; 0 does it in the crawl's own."""
+    worker_timeout: float = 10.0
+    """Seconds that a page may take in a worker; then it is kept unjudged, and the worker replaced."""
     max_page_bytes: int = 5_000_000
     """Characters of HTML above which only exact repeats are recognised."""
     item_fields: tuple[str, ...] = ()
@@ -278,6 +282,8 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "wall_pause": _number(0, 86_400, "write seconds from 0 to 86400"),
     "ttl": _optional(_number(1, 1e10, "write seconds from 1 up, or None")),
     "max_pages_per_site": _optional(_whole(1, 1_000_000_000)),
+    "workers": _whole(0, 256),
+    "worker_timeout": _number(0.1, 3_600, "write seconds from 0.1 to 3600"),
     "max_page_bytes": _whole(1_000, 1_000_000_000),
     "item_fields": _names,
     "secret": _text("a secret text"),

@@ -9,6 +9,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.crawl.turns import Turns
+from scrapy_simdedup.detect.site import site_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -61,18 +64,25 @@ class Judge:
     ) -> None:
         self.detector, self.ledger, self.tally, self.waiters = detector, ledger, tally, waiters
         self.settings, self.most_waiters, self.is_closing = settings, most_waiters, is_closing
+        self.turns = Turns()
 
     async def page(self, response: Response, key: bytes) -> Verdict | None:
         """The page's verdict, or None if it could not be judged for an error, which is logged and counted."""
+        # Workers may be done with a later page sooner; verdicts are given in the order in which the pages came.
+        turn = self.turns.take(site_of(response.url, self.settings.site))
         try:
-            start = time.perf_counter()
             print_ = await self.detector.read(response.text, url=response.url, key=key)
-            self.tally.extracted(time.perf_counter() - start)
-            verdict = await self._verdict(Candidate(print_, response.url, key))
+            candidate = Candidate(print_, response.url, key)
+            await turn.come()
+            verdict = await self._ask(candidate)
+            turn.end()
+            verdict = await self._final(verdict, candidate)
         except Exception:  # whatever went wrong in us must not cost the user a page
             logger.exception("Could not judge %s; it is kept", response.url)
             self.tally.not_judged("error")
             return None
+        finally:
+            turn.end()
         self.tally.judged(verdict)
         return verdict
 
@@ -81,13 +91,13 @@ class Judge:
         try:
             print_ = self.detector.read_texts(texts)
             # An item has no address of its own, so none is another visit of one before.
-            return await self._verdict(Candidate(print_, url, secrets.token_bytes(16), site))
+            candidate = Candidate(print_, url, secrets.token_bytes(16), site)
+            return await self._final(await self._ask(candidate), candidate)
         except Exception:  # as above
             logger.exception("Could not judge an item of %s; it is kept", url)
             return None
 
-    async def _verdict(self, candidate: Candidate) -> Verdict:
-        verdict = await self._ask(candidate)
+    async def _final(self, verdict: Verdict, candidate: Candidate) -> Verdict:
         if verdict.pending is None:
             return verdict
         if self.settings.pending == "drop":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from scrapy.utils.asyncio import call_later
+from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Hashable
+    from collections.abc import Callable, Coroutine, Hashable
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +21,33 @@ logger = logging.getLogger(__name__)
 async def sleep(seconds: float) -> None:
     """Let other work go on for ``seconds``."""
     await Waiters().wait("nothing", seconds)
+
+
+async def in_time(turn: Deferred[T], seconds: float) -> T:
+    """What a Deferred that nobody else waits for gives.
+
+    Raises:
+        TimeoutError: it gave nothing within ``seconds``.
+    """
+    clock = call_later(seconds, _time_out, turn)
+    try:
+        return await maybe_deferred_to_future(turn)
+    finally:
+        clock.cancel()
+
+
+def _time_out(turn: Deferred[Any]) -> None:
+    if not turn.called:
+        turn.errback(TimeoutError())
+
+
+def to_this_loop() -> Callable[..., object]:
+    """A function for other threads, which calls its first argument with the others in the loop that runs here."""
+    if is_asyncio_available():
+        return asyncio.get_event_loop().call_soon_threadsafe
+    from twisted.internet import reactor  # noqa: PLC0415 - where asyncio runs alone, there is none to be imported
+
+    return cast("Callable[..., object]", reactor.callFromThread)
 
 
 class Waiters:

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy_simdedup.detect.agreement import agree
 from scrapy_simdedup.detect.liveness import worker_name
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.stubs import Wall
     from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
 
+Extract: TypeAlias = "Callable[[str, str, DedupSettings, bytes], Awaitable[PageFingerprint]]"
+"""Fingerprints a page: its HTML, its URL for the log, the settings of its site, the key under the hashes."""
+
 ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
 
@@ -48,6 +51,7 @@ class NearDuplicateDetector:
         sleep: lets other work go on while a store waits; give your own where asyncio does not run.
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
         on_wall: called when most of what a site gave lately is one content.
+        extract: makes the fingerprints; None makes them here and now.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -64,6 +68,7 @@ class NearDuplicateDetector:
         sleep: Sleep = asyncio.sleep,
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
+        extract: Extract | None = None,
         **keywords: Any,
     ) -> None:
         if settings is None:
@@ -84,6 +89,7 @@ class NearDuplicateDetector:
         """How often the store failed."""
         self._now = now
         self._on_store_error, self._on_wall = on_store_error, on_wall
+        self._extract = extract or _extract_here
         self._watches = StubWatches()
         self._sample: PageFingerprint | None = None
         self._logs = SiteLogs(self.store, settings, run=self.run, worker=self.worker, now=now, sleep=sleep)
@@ -125,7 +131,7 @@ class NearDuplicateDetector:
         settings = self.settings_for(url)
         if found is not None and found.unjudged is None and found.extractor == settings.extractor:
             return found
-        return fingerprint(html, settings, self.secret)
+        return await self._extract(html, url, settings, self.secret)
 
     def read_texts(self, texts: Sequence[str]) -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""

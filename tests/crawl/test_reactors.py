@@ -17,10 +17,10 @@ from site_server import Site
 SCRIPT = Path(__file__).with_name("crawl_script.py")
 
 
-def run(kind: str, urls: list[str], **settings: Any) -> dict[str, Any]:
+def run(kind: str, urls: list[str], script: Path = SCRIPT, **settings: Any) -> dict[str, Any]:
     """Crawl in a process of its own."""
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), kind, *urls],
+        [sys.executable, str(script), kind, *urls],
         env=os.environ | {"SETTINGS": json.dumps(settings)},
         capture_output=True,
         text=True,

@@ -1,0 +1,70 @@
+"""The program of a worker process: pages in, fingerprints out, until its input ends.
+
+Frames go both ways, each a length and as many bytes. A request is a pickle of ``(html, settings, secret)``. An answer
+is the seconds it took and the fingerprint's bytes, so that a crawl never unpickles what comes from a process that reads
+the pages of strangers.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import struct
+import sys
+import time
+from typing import BinaryIO
+
+from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+
+READY = b"ready"
+"""The first frame of a worker."""
+
+_LENGTH = struct.Struct("<I")
+_SECONDS = struct.Struct("<d")
+
+
+def main(most_seconds: float) -> None:
+    """Work until standard input ends.
+
+    Args:
+        most_seconds: per page; then the system ends this process, where it can. Whoever asked gives up earlier and does
+            so itself, unless it was killed.
+    """
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not get into the answers
+    write_frame(answers, READY)
+    while (request := read_frame(requests)) is not None:
+        _end_me_in(most_seconds)
+        html, settings, secret = pickle.loads(request)  # noqa: S301 - from the process that started this one
+        start = time.perf_counter()
+        made = bytes(fingerprint(html, settings, secret))
+        seconds = time.perf_counter() - start
+        _end_me_in(0)
+        write_frame(answers, _SECONDS.pack(seconds) + made)
+
+
+def _end_me_in(seconds: float) -> None:
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def read_answer(frame: bytes) -> tuple[float, bytes]:
+    """The seconds that a page took, and the bytes of its fingerprint."""
+    return _SECONDS.unpack_from(frame)[0], frame[_SECONDS.size :]
+
+
+def write_frame(stream: BinaryIO, frame: bytes) -> None:
+    """Write a frame, at once."""
+    stream.write(_LENGTH.pack(len(frame)) + frame)
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """The next frame, or None if the other side ended."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    frame = stream.read(length)
+    return frame if len(frame) == length else None

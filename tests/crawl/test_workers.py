@@ -1,0 +1,313 @@
+"""Worker processes: the same verdicts in the same order, and whatever happens to a worker costs no page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
+from test_reactors import SCRIPT, run
+
+from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup.crawl import worker
+from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.ledger import Ledger
+from scrapy_simdedup.crawl.stats import Tally
+from scrapy_simdedup.crawl.waiting import Waiters
+from scrapy_simdedup.crawl.workers import Workers
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+from scrapy_simdedup.fingerprint.worker import READY, read_frame, write_frame
+from scrapy_simdedup.settings import DedupSettings
+from site_server import Site
+
+SETTINGS = DedupSettings()
+MISCHIEF = """
+import json, os, sys, time
+sys.path[:] = json.loads(sys.argv[1])
+from scrapy_simdedup.fingerprint import worker
+fingerprint = worker.fingerprint
+def mischief(html, *others):
+    if "this page hangs" in html:
+        time.sleep(600)
+    if "this page kills" in html:
+        os._exit(3)
+    if "this page is slow" in html:
+        time.sleep(0.3)
+    return fingerprint(html, *others)
+worker.fingerprint = mischief
+worker.main(float(sys.argv[2]))
+"""
+"""A worker's program in which some pages do what no page should be able to do."""
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
+
+
+@pytest.fixture
+def mischief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "PROGRAM", MISCHIEF)
+
+
+def hanging(seed: object) -> str:
+    return page(seed, body="<p>this page hangs</p>")
+
+
+# ------------------------------------------------------------------ fingerprints
+
+
+@on_asyncio
+async def test_fingerprints_are_those_that_are_made_without_workers() -> None:
+    htmls = [page(number // 2, number) for number in range(12)]
+    seconds: list[float] = []
+    workers = Workers(2, 20, seconds.append)
+    made = await asyncio.gather(*(workers.fingerprint(html, "url", SETTINGS, b"secret") for html in htmls))
+    await workers.close()
+    assert list(made) == [fingerprint(html, SETTINGS, b"secret") for html in htmls]
+    assert len(seconds) == len(htmls)
+
+
+@on_asyncio
+async def test_a_page_that_kills_its_worker_is_unjudged_and_the_next_ones_are_not(mischief: None) -> None:
+    workers = Workers(1, 20, lambda _: None)
+    htmls = [page(1), page(2, body="<p>this page kills</p>"), page(3)]
+    made = await asyncio.gather(*(workers.fingerprint(html, "url", SETTINGS, b"") for html in htmls))
+    await workers.close()
+    assert [fp.unjudged for fp in made] == [None, "worker_died", None]
+
+
+@on_asyncio
+async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_are_not(mischief: None) -> None:
+    workers = Workers(1, 0.5, lambda _: None)
+    htmls = [page(1), hanging(2), page(3)]
+    made = await asyncio.gather(*(workers.fingerprint(html, "url", SETTINGS, b"") for html in htmls))
+    await workers.close()
+    assert [fp.unjudged for fp in made] == [None, "worker_timeout", None]
+
+
+@on_asyncio
+async def test_a_worker_that_was_killed_between_pages_costs_no_page() -> None:
+    workers = Workers(1, 20, lambda _: None)
+    await workers.fingerprint(page(1), "url", SETTINGS, b"")
+    (running,) = workers._all
+    running.kill()
+    running._process.wait()
+    assert (await workers.fingerprint(page(2), "url", SETTINGS, b"")).unjudged is None
+    await workers.close()
+
+
+@on_asyncio
+async def test_a_page_that_nobody_wants_any_more_gives_its_worker_free(mischief: None) -> None:
+    workers = Workers(1, 20, lambda _: None)
+    await workers.fingerprint(page(1), "url", SETTINGS, b"")
+    given_up = asyncio.ensure_future(workers.fingerprint(hanging(2), "url", SETTINGS, b""))
+    await asyncio.sleep(0.05)
+    given_up.cancel()
+    assert (await workers.fingerprint(page(3), "url", SETTINGS, b"")).unjudged is None
+    await workers.close()
+
+
+@pytest.mark.parametrize("executable", ["", sys.executable + "-which-is-not-there"])
+@on_asyncio
+async def test_where_no_worker_can_be_started_the_crawl_does_it_itself(
+    executable: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    workers = Workers(2, 20, lambda _: None)
+    made = await asyncio.gather(*(workers.fingerprint(page(n), "url", SETTINGS, b"") for n in range(5)))
+    await workers.close()
+    assert [fp.unjudged for fp in made] == [None] * 5
+    assert "do not start" in caplog.text
+
+
+@on_asyncio
+async def test_workers_are_started_for_the_first_page_and_end_with_the_crawl() -> None:
+    workers = Workers(2, 20, lambda _: None)
+    assert not workers._all
+    await workers.fingerprint(page(1), "url", SETTINGS, b"")
+    processes = [running._process for running in workers._all]
+    await workers.close()
+    assert len(processes) == 2
+    assert [process.poll() for process in processes] == [0, 0]
+
+
+def test_a_worker_does_not_import_scrapy() -> None:
+    program = "import sys, scrapy_simdedup.fingerprint.worker; assert not {'scrapy', 'twisted'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no interval timers")
+def test_a_worker_whose_crawl_was_killed_does_not_hang_for_ever() -> None:
+    program = [sys.executable, "-c", MISCHIEF, json.dumps(sys.path), "0.5"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        assert read_frame(process.stdout) == READY
+        write_frame(process.stdin, pickle.dumps((hanging(1), SETTINGS, b"")))
+        assert process.wait(30) == -signal.SIGALRM
+
+
+# ------------------------------------------------------------------ verdicts
+
+
+class Bench:
+    """A judge with everything it needs, without a crawl."""
+
+    def __init__(self, count: int, deadline: float = 20.0) -> None:
+        settings = DedupSettings.from_keywords(pending="keep", secret="the same for all benches")
+        self.tally = Tally(get_crawler().stats)
+        self.workers = Workers(count, deadline, self.tally.extracted)
+        self.detector = NearDuplicateDetector(settings=settings, run="run", extract=self.workers.fingerprint)
+        ledger = Ledger(lambda *_: None)
+        self.judge = Judge(
+            self.detector, ledger, self.tally, Waiters(), settings, most_waiters=8, is_closing=lambda: False
+        )
+        self.order: list[str] = []
+
+    async def verdicts(self, pages: dict[str, str]) -> list[dict[str, Any]]:
+        await self.detector.open()
+        try:
+            found = await asyncio.gather(*(self.page(url, html) for url, html in pages.items()))
+        finally:
+            await self.workers.close()
+            await self.detector.close()
+        return found
+
+    async def page(self, url: str, html: str) -> dict[str, Any]:
+        response = HtmlResponse(url, body=html.encode(), encoding="utf-8", request=Request(url))
+        verdict = await self.judge.page(response, url.encode())
+        assert verdict is not None
+        self.order.append(url)
+        if verdict.page is not None:
+            await self.detector.confirm(verdict.page)
+        return {**verdict.as_dict(), "original_first_seen": None}
+
+
+@on_asyncio
+async def test_verdicts_are_the_same_with_and_without_workers() -> None:
+    pages = {f"https://site{n % 2}.example/{n}": page(n // 3, n, count=60 + n * 20) for n in range(24)}
+    pages |= {f"https://site0.example/again/{n}": page(n, "again") for n in range(4)}
+    alone, shared = Bench(0), Bench(2)
+    expected = await alone.verdicts(pages)
+    assert await shared.verdicts(pages) == expected
+    assert len({verdict["kind"] for verdict in expected}) > 1
+
+
+@on_asyncio
+async def test_verdicts_of_a_site_are_given_in_the_order_in_which_its_pages_came(mischief: None) -> None:
+    bench = Bench(2)
+    pages = {"https://a.example/slow": page("slow", body="<p>this page is slow</p>" + page("one"))}
+    pages |= {f"https://a.example/{n}": page(n) for n in range(4)} | {"https://b.example/": page("other")}
+    await bench.verdicts(pages)
+    of_site = [url for url in bench.order if url.startswith("https://a.")]
+    assert of_site == list(pages)[:-1]
+    assert bench.order.index("https://b.example/") == 0, "another site does not wait for the slow page"
+
+
+@on_asyncio
+async def test_a_page_that_hangs_is_kept_unjudged(mischief: None) -> None:
+    bench = Bench(2, deadline=0.5)
+    hung, fine = await bench.verdicts({"https://a.example/1": hanging(1), "https://a.example/2": page(2)})
+    assert (hung["kind"], hung["reason"], hung["is_duplicate"]) == ("unjudged", "worker_timeout", False)
+    assert fine["kind"] == "new"
+    assert bench.tally.unjudged == {"worker_timeout": 1}
+
+
+# ------------------------------------------------------------------ crawls
+
+
+@pytest.mark.parametrize("kind", ["asyncio", "plain", "reactorless"])
+def test_workers_serve_every_event_loop(site: Site, kind: str) -> None:
+    for number, path in enumerate(("/one?fails", "/one?a", "/one?b", "/two")):
+        site[path] = page(path[:4], number)
+    urls = site.urls("/one?fails", "/one?a", "/one?b", "/two")
+    done = run(kind, urls, SIMDEDUP_WORKERS=2)
+    assert done["items"] == [urls[1], urls[3]]
+    assert done["stats"]["simdedup/pages/dropped"] == 1
+    assert done["stats"]["simdedup/released_reason_count/callback_error"] == 1
+
+
+@pytest.mark.parametrize("kind", ["asyncio", "plain", "reactorless"])
+def test_a_hanging_worker_is_given_up_on_every_event_loop(site: Site, kind: str, tmp_path: Path) -> None:
+    site["/hangs"], site["/fine"] = hanging(1), page(2)
+    patched = tmp_path / "sitecustomize.py"
+    patched.write_text(f"import scrapy_simdedup.crawl.worker as worker\nworker.PROGRAM = {MISCHIEF!r}\n")
+    script = tmp_path / "script.py"
+    script.write_text(patched.read_text() + SCRIPT.read_text().replace("from __future__ import annotations", ""))
+    urls = site.urls("/hangs", "/fine")
+    done = run(kind, urls, script=script, SIMDEDUP_WORKERS=1, SIMDEDUP_WORKER_TIMEOUT=0.5)
+    assert done["items"] == urls
+    assert done["stats"]["simdedup/pages/unjudged_reason_count/worker_timeout"] == 1
+
+
+@on_asyncio
+async def test_pages_of_a_crawl_go_through_the_workers(site: Site) -> None:
+    site["/one"], site["/again"] = page("one", 1), page("one", 2)
+    done = await crawl(PathsSpider, {**ADDON, "SIMDEDUP_WORKERS": 2}, urls=site.urls("/one", "/again"))
+    assert done.urls == site.urls("/one")
+    assert done.stat("extract_seconds") > 0
+
+
+def test_a_script_without_a_main_guard_is_not_run_again_in_its_workers(site: Site, tmp_path: Path) -> None:
+    site["/one"] = page("one")
+    script = tmp_path / "unguarded.py"
+    script.write_text(SCRIPT.read_text().replace('if __name__ == "__main__":\n    main', 'print("started")\nmain'))
+    done = subprocess.run(
+        [sys.executable, str(script), "asyncio", site.url("/one")],
+        env=os.environ | {"SETTINGS": '{"SIMDEDUP_WORKERS": 2}'},
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert done.stdout.count("started") == 1
+    assert site.url("/one") in done.stdout
+
+
+def marked(mark: str) -> Iterator[int]:
+    """The living processes that have a mark in their environment."""
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it ended meanwhile, or is not ours
+            if mark.encode() in environ.read_bytes():
+                yield int(environ.parent.name)
+
+
+@on_linux
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_is_left_when_the_crawl_is_interrupted(site: Site, how: signal.Signals) -> None:
+    reached: list[float] = []
+
+    def endless(path: str) -> str:
+        reached.append(time.monotonic())
+        number = int(path.rpartition("/")[2])
+        site[f"/{number + 1}"] = endless
+        time.sleep(0.05)
+        return page(number)
+
+    site["/0"] = endless
+    mark = f"SIMDEDUP_TEST_MARK={os.getpid()}-{time.monotonic_ns()}"
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), "asyncio", *site.urls(*(f"/{number}" for number in range(400)))],
+        env=os.environ | {"SETTINGS": '{"SIMDEDUP_WORKERS": 2}', "SIMDEDUP_TEST_MARK": mark.partition("=")[2]},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    give_up = time.monotonic() + 60
+    while (len(list(marked(mark))) < 3 or len(reached) < 5) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    assert len(list(marked(mark))) == 3
+    process.send_signal(how)
+    process.wait(60)
+    while list(marked(mark)) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    assert list(marked(mark)) == []
