@@ -23,7 +23,7 @@ from scrapy_simdedup.settings import DedupSettings, without_password
 from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.stubs import Wall
@@ -268,3 +268,7 @@ class NearDuplicateDetector:
         self.store_errors += 1
         if self._on_store_error is not None:
             self._on_store_error(exc)
+
+
+async def _extract_here(html: str, _url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
+    return fingerprint(html, settings, secret)
