@@ -61,6 +61,9 @@ def remove_boilerplate(root: HtmlElement, page: Outline, frames: Sequence[int]) 
     for element in _framed(page, frames):
         element.drop_tree()
     _write_check_boxes(root)
+    for template in list(root.iter("template")):
+        if template.get("shadowrootmode") is not None:
+            template.tag = "div"
     etree.strip_elements(root, *NOT_TEXT, with_tail=False)
     _drop(root, [element for element in _styled_or_hidden(root) if _is_hidden(element)])
     _drop(root, _lists_of_links(root))

@@ -83,10 +83,11 @@ def parse_text(html: str) -> str:
         f"<ul><li><a href=/>Target</a> {prose('item', 20)}<li><a href=/>b</a><li><a href=/>c</a></ul>",
         "<main><ul><li><a href=/>Target</a><li><a href=/>b</a><li><a href=/>c</a></ul></main>",
         "<ul><li><a href=/>Target</a></ul>",
+        "<custom-card><template shadowrootmode=open><p>Target</p></template></custom-card>",
     ],
 )
 def test_content_stays(content: str) -> None:
-    """A hashed name says nothing, an author is worth reading, and lists of links inside the main part belong to it."""
+    """A hashed name says nothing, an author is worth reading, lists of links in the main part belong to it."""
     assert "Target" in text_of(ARTICLE + content)
 
 
