@@ -40,15 +40,23 @@ BLOCK_TAGS = frozenset(
 )
 """Elements that begin and end a block of text; all others, unknown ones too, stand inside a line."""
 
+_BOXES = BLOCK_TAGS - {"br", "hr"}
+
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Texts and roles of a page, in document order. Node 0 is the page; a parent comes before its children."""
+    """Texts and roles of a page, in document order.
+
+    Two trees lie over the texts, each a list of parents that come before their children: *nodes* are the elements that
+    have a role, *boxes* are those and all that begin and end a block. The first of each is the page.
+    """
 
     texts: list[str]
     """Text of each block, as it came; never blank."""
     text_roles: list[int]
     """``HEADING``, ``H1`` and ``PARAGRAPH`` bits of each block."""
+    links: list[int]
+    """Characters of each block that stand inside of links."""
     nodes: list[int]
     """The innermost node around each block."""
     parents: list[int]
@@ -57,63 +65,98 @@ class Outline:
     """Of each node, the roles that its own tag, ARIA role, class and id say."""
     elements: list[HtmlElement]
     """Of each node, its element."""
+    boxes: list[int]
+    """The innermost box around each block."""
+    box_parents: list[int]
+    """Of each box, the box around it; -1 for the page."""
+    box_roles: list[int]
+    """Of each box, its own roles."""
+    named: int
+    """All roles that classes and ids of the page gave."""
+    title: str
+    """The text of ``<title>``; may be empty."""
 
 
-def outline(root: HtmlElement, words: RoleWords) -> Outline:
+def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, PLR0915 - calls cost as much again
     """Read the tree once, without recursion.
 
     Args:
         root: The ``<html>`` element.
         words: Roles of class and id names.
     """
-    page = Outline([], [], [], [-1], [0], [root])
+    texts: list[str] = []
+    block_roles: list[int] = []
+    links: list[int] = []
+    nodes: list[int] = []
+    parents, node_roles, elements = [-1], [0], [root]
+    boxes: list[int] = []
+    box_parents, box_roles = [-1], [0]
     line: list[str] = []
-    node = text_roles = 0
+    node = box = text_roles = named = linked = 0
+    in_link = False
 
     def end_line() -> None:
         text = "".join(line).strip()
         line.clear()
         if text:
-            page.texts.append(text)
-            page.text_roles.append(text_roles)
-            page.nodes.append(node)
+            texts.append(text)
+            block_roles.append(text_roles)
+            links.append(min(linked, len(text)))
+            nodes.append(node)
+            boxes.append(box)
 
-    around: list[tuple[int, int]] = []
+    around: list[tuple[int, int, int, bool]] = []
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         tag = element.tag
         if line and tag in BLOCK_TAGS:
             end_line()
+            linked = 0
         if event == "end":
-            node, text_roles = around.pop()
+            node, box, text_roles, in_link = around.pop()
             if element.tail:
                 line.append(element.tail)
+                if in_link:
+                    linked += len(element.tail.strip())
             continue
-        around.append((node, text_roles))
+        around.append((node, box, text_roles, in_link))
         if tag in NOT_TEXT and element.get("shadowrootmode") is None:
             walk.skip_subtree()
             continue
         roles = TAG_ROLES.get(tag, 0)
         if element.attrib:
-            roles |= _attribute_roles(element.attrib, tag, words)
+            roles |= ARIA_ROLES.get(element.get("role"), 0)
+            by_name = _name_roles(element.attrib, tag, words)
+            named |= by_name
+            roles |= by_name
         if roles:
             text_roles |= roles & TEXT_ROLES
             roles &= ~TEXT_ROLES
             if roles:
-                page.parents.append(node)
-                page.roles.append(roles)
-                page.elements.append(element)
-                node = len(page.parents) - 1
+                parents.append(node)
+                node_roles.append(roles)
+                elements.append(element)
+                node = len(parents) - 1
+        if roles or tag in _BOXES:
+            box_parents.append(box)
+            box_roles.append(roles)
+            box = len(box_parents) - 1
+        if tag == "a":
+            in_link = True
         if element.text:
             line.append(element.text)
-    return page
+            if in_link:
+                linked += len(element.text.strip())
+    title = (root.findtext("head/title") or root.findtext("body/title") or "").strip()
+    return Outline(
+        *(texts, block_roles, links, nodes, parents, node_roles, elements),
+        *(boxes, box_parents, box_roles, named, title),
+    )
 
 
-def _attribute_roles(attributes: Mapping[str, str], tag: str, words: RoleWords) -> int:
+def _name_roles(attributes: Mapping[str, str], tag: str, words: RoleWords) -> int:
+    """What class and id say."""
     roles = 0
-    aria = attributes.get("role")
-    if aria:
-        roles = ARIA_ROLES.get(aria, 0)
     if tag not in UNNAMED_TAGS:
         classes = attributes.get("class")
         if classes:

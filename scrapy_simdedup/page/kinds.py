@@ -1,27 +1,32 @@
-"""Which blocks are content and which are the frame around it: roles, weighed against how much text they hold."""
+"""Which blocks are content and which are the frame around it: roles weighed by what they hold, then text and shape."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.page.consent import find_consent
 from scrapy_simdedup.page.roles import (
+    ASIDE,
     BRANDING,
     COMMENT,
+    COOKIE,
     FRAME_ROLES,
     H1,
     HEADER,
     HEADING,
+    LAYOUT_ROLES,
     MAIN,
     MAIN_TAG,
+    NAV,
     PARAGRAPH,
     WEAK_ROLES,
     WIDGET,
 )
+from scrapy_simdedup.page.shape import find_links, is_outside_main, is_outside_root
+from scrapy_simdedup.page.tree import totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy_simdedup.page.blocks import Outline
 
 WRAPPER = 0.8
@@ -44,7 +49,20 @@ class Kind(IntEnum):
 
 
 def judge_blocks(page: Outline) -> tuple[list[Kind], list[int]]:
-    """The kind of each block, and the frame roles that made it so (0 for content)."""
+    """The kind of each block, and the frame roles that made it so (0 for content).
+
+    Roles decide, and consent texts are frames whatever they are called. Where no class or id names a part of the
+    layout, as on sites that hash their names, shape and place decide as well.
+    """
+    kinds, frames = _judge_by_roles(page)
+    consent = find_consent(page, [kind > Kind.FRAME for kind in kinds])
+    for number, found in enumerate(consent):
+        if found:
+            kinds[number], frames[number] = Kind.FRAME, COOKIE
+    return (kinds, frames) if page.named & LAYOUT_ROLES else _judge_by_shape(page, kinds, frames)
+
+
+def _judge_by_roles(page: Outline) -> tuple[list[Kind], list[int]]:
     roles = _inherit(page)
     frames = [roles[node] & FRAME_ROLES for node in page.nodes]
     void = _roles_of_content(page, frames)
@@ -57,9 +75,27 @@ def judge_blocks(page: Outline) -> tuple[list[Kind], list[int]]:
     return kinds, frames
 
 
+def _judge_by_shape(page: Outline, kinds: list[Kind], frames: list[int]) -> tuple[list[Kind], list[int]]:
+    """Step down from firm to loose to frame: links, and what lies around the content root or outside the main part."""
+    is_content = [kind > Kind.FRAME for kind in kinds]
+    links = find_links(page, is_content)
+    around = is_outside_root(page, is_content, [kind is Kind.FIRM for kind in kinds])
+    outside = is_outside_main(page, is_content)
+    made = list(kinds)
+    for number, (kind, link) in enumerate(zip(kinds, links, strict=True)):
+        step = link + around[number] or outside[number]
+        if step and kind > Kind.FRAME:
+            made[number] = Kind(max(Kind.FRAME, kind - step))
+    because = [NAV if link else ASIDE for link in links]
+    return made, [
+        why if kind is Kind.FRAME and not frame else frame
+        for kind, frame, why in zip(made, frames, because, strict=True)
+    ]
+
+
 def _inherit(page: Outline) -> list[int]:
     """Of each node, the roles that are believed of it and of all nodes around it."""
-    text = _sums(page, map(len, page.texts))
+    text = totals(page.parents, page.nodes, map(len, page.texts))
     parts = _main_parts(page)
     believed = _believe(page, text, parts)
     articles = sum(text[node] for node, part in enumerate(parts) if part == node and parts[page.parents[node]] < 0)
@@ -77,10 +113,9 @@ def _inherit(page: Outline) -> list[int]:
 
 def _believe(page: Outline, text: list[int], parts: list[int]) -> list[int]:
     """Of each node, its own roles as far as what it holds allows them: what wraps the content is no frame."""
-    paragraphs = _sums(
-        page, (len(block) if own & PARAGRAPH else 0 for block, own in zip(page.texts, page.text_roles, strict=True))
-    )
-    headlines = _sums(page, (own & H1 for own in page.text_roles))
+    in_paragraphs = (len(t) if own & PARAGRAPH else 0 for t, own in zip(page.texts, page.text_roles, strict=True))
+    paragraphs = totals(page.parents, page.nodes, in_paragraphs)
+    headlines = totals(page.parents, page.nodes, (own & H1 for own in page.text_roles))
     made = list(page.roles)
     for node, part in enumerate(parts):
         if text[node] > WRAPPER * text[0]:
@@ -90,16 +125,6 @@ def _believe(page: Outline, text: list[int], parts: list[int]) -> list[int]:
         elif headlines[node]:
             made[node] &= ~WEAK_ROLES | HEADER | BRANDING
     return made
-
-
-def _sums(page: Outline, values: Iterable[int]) -> list[int]:
-    """Of each node, the sum of the values of all blocks inside."""
-    sums = [0] * len(page.parents)
-    for value, node in zip(values, page.nodes, strict=True):
-        sums[node] += value
-    for node in range(len(sums) - 1, 0, -1):
-        sums[page.parents[node]] += sums[node]
-    return sums
 
 
 def _main_parts(page: Outline) -> list[int]:

@@ -22,6 +22,10 @@ FRAME_ROLES = (1 << 13) - 1
 WEAK_ROLES = HEADER | BRANDING | WIDGET | FORM | AD | RELATED | COMMENT | SOCIAL | META
 """Roles that themes also write on what holds the content, such as one ``<form>`` around the page."""
 
+LAYOUT_ROLES = NAV | FOOTER | ASIDE | WIDGET
+"""Roles of the site's own layout: if any name gives one, the names of the page speak. Notices, advertisements and
+buttons for sharing come from elsewhere and have names on every site."""
+
 TEXT_ROLES = HEADING | H1 | PARAGRAPH
 """Roles that inline elements inside keep, but which no element around gives on."""
 
