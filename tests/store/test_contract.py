@@ -294,3 +294,48 @@ def test_a_url_that_names_no_store_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(SettingError, match=r"SIMDEDUP_STORE = .* write .*sqlite:///") as caught:
         store_by_url(url)
     assert "geheim" not in str(caught.value)
+
+
+# ------------------------------------------------------------------ stubs, forgetting, beats
+
+
+@on_asyncio
+async def test_a_delivered_page_can_turn_out_to_be_a_stub(store: FingerprintStore) -> None:
+    id_ = await put(store, record())
+    await store.settle(SITE, id_, "confirmed", 2000.0)
+    await store.settle(SITE, id_, "stub", 3000.0)
+    (found,) = (await store.read(SITE)).records
+    assert (found.state, found.settled) == ("stub", True)
+    await store.settle(SITE, id_, "confirmed", 4000.0)
+    assert (await store.read(SITE)).records[0].state == "stub"
+
+
+@on_asyncio
+async def test_what_is_forgotten_is_told_to_those_who_read_on(store: FingerprintStore, other: FingerprintStore) -> None:
+    """In whatever state it was; and what never was is passed over."""
+    ids = [await put(store, record(name)) for name in (b"a", b"b", b"c")]
+    await store.settle(SITE, ids[0], "confirmed", 2000.0)
+    seen = await other.read(SITE)
+    await store.forget(SITE, [ids[0], ids[1], 999], 3000.0)
+    news = await other.read(SITE, seen.cursor)
+    assert {(found.id, found.state) for found in news.records} == {(ids[0], "released"), (ids[1], "released")}
+    assert all(found.fingerprint == b"" for found in news.records)
+    (left,) = [found for found in (await store.read(SITE)).records if found.state != "released"]
+    assert left.id == ids[2]
+
+
+@on_asyncio
+async def test_a_forgotten_page_can_come_again(store: FingerprintStore) -> None:
+    await store.forget(SITE, [await put(store, record())], 2000.0)
+    id_ = await put(store, record())
+    await store.settle(SITE, id_, "confirmed", 3000.0)
+    assert [found.id for found in (await store.read(SITE)).records if found.state == "confirmed"] == [id_]
+
+
+@on_asyncio
+async def test_the_last_beat_of_each_worker_is_known(store: FingerprintStore, other: FingerprintStore) -> None:
+    assert await store.beats() == {}
+    await store.beat("w1", 1000.0)
+    await store.beat("w2", 1001.5)
+    await store.beat("w1", 1010.25)
+    assert await other.beats() == {"w1": 1010.25, "w2": 1001.5}

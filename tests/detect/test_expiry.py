@@ -1,0 +1,63 @@
+"""What had its time is forgotten, oldest first, and what is on its way never is."""
+
+from __future__ import annotations
+
+from prints import Clock
+
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.store.memory import MemoryStore
+
+HOUR = 3600.0
+
+
+def url(number: int) -> str:
+    return f"https://shop.example/{number}"
+
+
+async def opened(store: MemoryStore, clock: Clock, run: str = "one", **settings: object) -> NearDuplicateDetector:
+    detector = NearDuplicateDetector(store, run=run, now=clock, against="history", **settings)
+    await detector.open()
+    return detector
+
+
+async def known(store: MemoryStore) -> set[str]:
+    return {record.url async for _, record in store.records() if record.state != "released"}
+
+
+@on_asyncio
+async def test_pages_that_were_not_seen_again_in_time_are_forgotten() -> None:
+    store, clock = MemoryStore(), Clock(0.0)
+    first = await opened(store, clock)
+    await first.add(page(1), url=url(1))
+    clock.seconds = 2 * HOUR
+    await first.add(page(2), url=url(2))
+    clock.seconds = 4 * HOUR
+    later = await opened(store, clock, "two", ttl=3 * HOUR)
+    assert (await later.add(page(1, 9), url=url(9))).kind == "new"
+    assert await known(store) == {url(2), url(9)}
+
+
+@on_asyncio
+async def test_of_too_many_pages_those_seen_longest_ago_go() -> None:
+    store, clock = MemoryStore(), Clock(0.0)
+    detector = await opened(store, clock, max_pages_per_site=20)
+    for number in range(40):
+        clock.seconds += 1
+        await detector.add(page(number), url=url(number))
+    left = await known(store)
+    assert 20 <= len(left) <= 22
+    assert url(39) in left
+    assert url(0) not in left
+
+
+@on_asyncio
+async def test_what_is_still_on_its_way_is_not_forgotten() -> None:
+    store, clock = MemoryStore(), Clock(0.0)
+    first = await opened(store, clock)
+    await first.judge(page(1), url=url(1))
+    clock.seconds = 100 * HOUR
+    later = await opened(store, clock, "two", ttl=HOUR)
+    await later.add(page(2), url=url(2))
+    assert url(1) in await known(store)

@@ -1,0 +1,50 @@
+"""What a record says about its page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scrapy_simdedup.store.base import Record
+
+DAY = 86_400.0
+PAGE = Record(
+    url="https://shop.example/a",
+    key=b"a",
+    fingerprint=b"",
+    run="monday",
+    worker="w1",
+    state="confirmed",
+    kind="new",
+    similarity=None,
+    original=None,
+    first_seen=0.0,
+    last_seen=10 * DAY,
+    last_changed=0.0,
+    visits=11,
+    changes=0,
+)
+
+
+def test_a_page_that_was_seen_once_has_no_rate_of_change() -> None:
+    assert replace(PAGE, visits=1).changes_per_day is None
+    assert replace(PAGE, last_seen=0.0).changes_per_day is None
+
+
+def test_a_page_that_never_changed_is_thought_to_change_seldom() -> None:
+    assert PAGE.changes_per_day == pytest.approx(0.0, abs=1e-9)
+
+
+def test_more_changes_in_the_same_time_mean_a_higher_rate() -> None:
+    rates = [replace(PAGE, changes=changes).changes_per_day for changes in range(11)]
+    assert rates == sorted(rates)
+
+
+def test_the_estimate_allows_for_changes_that_no_visit_saw() -> None:
+    """Half of ten daily visits saw a change: more than half a change a day must have happened."""
+    assert replace(PAGE, changes=5).changes_per_day == pytest.approx(0.6466, abs=1e-3)
+
+
+def test_more_changes_than_visits_do_no_harm() -> None:
+    assert replace(PAGE, changes=99).changes_per_day == replace(PAGE, changes=10).changes_per_day
