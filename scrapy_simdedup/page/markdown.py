@@ -35,8 +35,10 @@ def page_markdown(html: str, *, url: str = "") -> str:
         url: The page's address, against which links and images are made absolute.
 
     Returns:
-        At most four times as many characters as the page has; what exceeds them is left off at the end. A page that
-        cannot be read whole (over 5 MB, nested beyond the parser's limits, not text) has no Markdown: ``""``.
+        At most four times as many characters as the page has, and a thousand; what exceeds them is left off at the
+        end. A page that :func:`~scrapy_simdedup.page.parse.parse` does not give a tree for (over 5 MB, cut by the
+        parser's limits, thousands of links, not text) has no Markdown: ``""``. Should an error of ours come up, the
+        page's text stands in.
     """
     root = parse(html).root
     if root is None:
