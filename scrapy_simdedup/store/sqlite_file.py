@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
+from scrapy_simdedup.store.file_system import network_file_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,12 +23,16 @@ LOCK_SECONDS = 0.1
 PATIENCE_SECONDS = 5.0
 """How long we try again, letting other work go on, before the file counts as busy."""
 
+CHECK_SECONDS = 1.0
+"""How often it is checked that the file is still where it was."""
+
 APPLICATION = 0x53444544
 """Marks our files ("SDED"), so that another program's are left alone."""
 
 BEGIN = "BEGIN IMMEDIATE"
 """A deferred transaction that has read cannot write once somebody else has written, however long it waits."""
 
+SHARE = "name a file on a local disk, or use redis:// or postgresql:// for several hosts"
 REMEDIES = {
     "not a database": "name another file; this one was left as it is",
     "malformed": "move the damaged file away, or put back a copy; it was left as it is",
@@ -56,6 +61,7 @@ class SqliteFile:
             raise SettingError("SIMDEDUP_STORE", url, remedy)
         self._url, self._path, self._sleep = url, Path(path), sleep
         self._db: sqlite3.Connection | None = None
+        self._inode, self._check_at = -1, 0.0
 
     async def open(self, tables: Sequence[str], version: int) -> None:
         """Connect; a new file gets its tables, an existing one is checked, and never replaced.
@@ -69,13 +75,19 @@ class SqliteFile:
         """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            network = network_file_system(self._path.parent)
+            if network is not None:
+                raise StoreError(self._url, f"is on a network file system ({network}), where SQLite is not safe", SHARE)
             self._db = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
         except (OSError, sqlite3.Error) as exc:
             raise self._error(exc) from exc
         try:
+            self._inode = self._path.stat().st_ino
             await self.run(lambda db: self._prepare(db, tables, version))
-        except StoreError:
+        except StoreError as exc:
             self.close()
+            if "malformed" in exc.problem and self._is_ours():
+                raise StoreError(self._url, exc.problem, self._set_aside()) from exc
             raise
 
     def close(self) -> None:
@@ -95,6 +107,7 @@ class SqliteFile:
         while True:
             if self._db is None:
                 raise StoreError(self._url, "is not open", "open it first")
+            self._check_place()
             try:
                 return work(self._db)
             except sqlite3.Error as exc:
@@ -104,6 +117,19 @@ class SqliteFile:
                     raise StoreBusy(self._url, f"was locked for {PATIENCE_SECONDS:g} seconds") from exc
             # Jitter, so that those who wait for one lock do not come back together.
             await self._sleep(random.uniform(0.005, 0.05))  # noqa: S311 - not a secret
+
+    def _check_place(self) -> None:
+        """SQLite goes on writing to a file that was deleted, and all of it is gone in the end."""
+        if time.monotonic() < self._check_at:
+            return
+        self._check_at = time.monotonic() + CHECK_SECONDS
+        try:
+            inode = self._path.stat().st_ino
+        except OSError:
+            inode = -1
+        if inode != self._inode:
+            self._check_at = 0.0  # the next call fails, too
+            raise StoreError(self._url, "was deleted or replaced while it was in use", "start the crawl again")
 
     def _prepare(self, db: sqlite3.Connection, tables: Sequence[str], version: int) -> None:
         with db:
@@ -128,6 +154,20 @@ class SqliteFile:
         db.execute("PRAGMA journal_mode = WAL")
         # Survives the death of the process. A power cut may cost the last commits: their pages are fetched again.
         db.execute("PRAGMA synchronous = NORMAL")
+
+    def _is_ours(self) -> bool:
+        """Whether the header, where SQLite keeps the application's mark, says so."""
+        with self._path.open("rb") as file:
+            return int.from_bytes(file.read(72)[68:], "big") == APPLICATION
+
+    def _set_aside(self) -> str:
+        """Rename a damaged file, so that the next start begins a new one; and say so."""
+        aside = self._path.with_name(f"{self._path.name}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        for suffix in ("", "-wal", "-shm"):
+            part = self._path.with_name(self._path.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
+        return f"it was set aside as {aside.name}; start again to begin a new one, or put back a copy"
 
     def _error(self, exc: Exception) -> StoreError:
         message = str(exc)

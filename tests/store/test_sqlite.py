@@ -8,6 +8,7 @@ import asyncio
 import os
 import re
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from test_contract import SITE, put, record, stored
 from on_asyncio import on_asyncio
 from scrapy_simdedup.errors import StoreBusy, StoreError
 from scrapy_simdedup.store import sqlite, sqlite_file
+from scrapy_simdedup.store.file_system import network_file_system
 from scrapy_simdedup.store.sqlite import SqliteStore
 
 
@@ -63,22 +65,77 @@ async def test_an_empty_file_becomes_a_store(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "remedy"),
+    "damage",
     [
-        (lambda raw: b"garbage" * 100, "name another file"),
-        (lambda raw: raw[:5000], "move the damaged file away"),
-        (lambda raw: raw[: len(raw) // 2] + b"\x99" * 8192 + raw[len(raw) // 2 + 8192 :], "move the damaged file away"),
+        lambda raw: raw[:5000],
+        lambda raw: raw[: len(raw) // 2] + b"\x99" * 8192 + raw[len(raw) // 2 + 8192 :],
     ],
-    ids=["header", "truncated", "middle"],
+    ids=["truncated", "middle"],
 )
 @on_asyncio
-async def test_a_damaged_file_is_refused_and_left_as_it_is(path: Path, damage: object, remedy: str) -> None:
+async def test_a_damaged_file_is_set_aside_and_the_next_start_begins_a_new_one(
+    path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     await fill(path, 200)
     path.write_bytes(damage(path.read_bytes()))
     damaged = path.read_bytes()
-    with pytest.raises(StoreError, match=remedy):
+    with pytest.raises(StoreError, match=r"it was set aside as pages\.sqlite\.damaged-.*start again"):
         await at(path).open()
-    assert path.read_bytes() == damaged
+    (aside,) = path.parent.glob("*.damaged-*Z")
+    assert aside.read_bytes() == damaged
+    await fill(path, 1)
+
+
+@on_asyncio
+async def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
+    path.write_bytes(b"garbage" * 100)
+    with pytest.raises(StoreError, match="name another file"):
+        await at(path).open()
+    assert path.read_bytes() == b"garbage" * 100
+
+
+@on_asyncio
+async def test_a_file_that_is_deleted_while_it_is_open_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite itself would go on writing, and all of it would be gone in the end."""
+    monkeypatch.setattr(sqlite_file, "CHECK_SECONDS", 0.0)
+    store = at(path)
+    await store.open()
+    path.unlink()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="was deleted or replaced while it was in use; start the crawl again"):
+            await store.read(SITE)
+    await store.close()
+
+
+MOUNT_TABLE = """
+/dev/vda1 / ext4 rw 0 0
+server:/export /data nfs4 rw 0 0
+/dev/vdb1 /data/local ext4 rw 0 0
+//server/share /mnt/my\\040share cifs rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("/tmp", None),
+        ("/data/crawls", "nfs4"),
+        ("/data/local/crawls", None),
+        ("/mnt/my share/crawls", "cifs"),
+        ("/database", None),
+    ],
+)
+@pytest.mark.skipif(os.name != "posix", reason="mount points are a POSIX matter")
+def test_a_network_file_system_is_recognised(place: str, found: str | None) -> None:
+    assert network_file_system(Path(place), MOUNT_TABLE) == found
+
+
+@on_asyncio
+async def test_a_file_on_a_network_file_system_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_file, "network_file_system", lambda _path: "nfs4")
+    with pytest.raises(StoreError, match=r"network file system \(nfs4\).*redis"):
+        await at(path).open()
+    assert not path.exists()
 
 
 @on_asyncio

@@ -1,0 +1,177 @@
+"""Whatever happens to the store, the crawl either does not start and says why, or ends with every page kept."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawling import ADDON, Crawl, PathsSpider, crawl
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup.store import sqlite_file
+from site_server import Site
+
+
+def serve(site: Site, count: int = 6) -> list[str]:
+    """Articles, each under two URLs."""
+    paths = []
+    for number in range(count):
+        for variant in ("", "?again"):
+            paths.append(f"/{number}{variant}")
+            site[paths[-1]] = page(number, (number, variant))
+    return site.urls(*paths)
+
+
+def settings_for(path: Path) -> dict[str, Any]:
+    return ADDON | {"SIMDEDUP_STORE": f"sqlite:///{path.as_posix()}"}
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 256 kB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if os.name != "posix" or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(disk: Path) -> None:
+    with suppress(OSError):  # as much as fits
+        (disk / "filler").write_bytes(bytes(1 << 20))
+
+
+def make_read_only(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+
+async def refused(path: Path, site: Site, caplog: pytest.LogCaptureFixture) -> str:
+    """Crawl with a store that cannot be used; what the log says of it."""
+    done = await crawl(PathsSpider, settings_for(path), urls=serve(site))
+    assert done.crawler.stats.get_value("finish_reason") == "simdedup_store_error"
+    assert site.requested == []
+    (sentence,) = [line.getMessage() for line in caplog.records if "The crawl is stopped" in line.getMessage()]
+    return sentence
+
+
+def kept_all(done: Crawl, urls: list[str]) -> None:
+    assert sorted(done.urls) == sorted(urls)
+    assert done.stat("store/error_count") > 0
+    assert done.stat("pages/unjudged_reason_count/store_error") > 0
+
+
+@on_asyncio
+async def test_a_disk_that_fills_up_costs_no_page(site: Site, disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    urls = serve(site, 12)
+
+    class Filling(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield from super().parse(response)
+            if len(self.called) == 4:
+                fill(disk)
+
+    done = await crawl(Filling, settings_for(disk / "pages.sqlite"), urls=urls)
+    assert {url.partition("?")[0] for url in done.urls} == {url.partition("?")[0] for url in urls}
+    assert done.stat("store/error_count") > 0
+    complaints = [line for line in caplog.records if "The store failed" in line.getMessage()]
+    assert len(complaints) == 1, "once a minute is enough"
+    (disk / "filler").unlink()
+    with sqlite3.connect(disk / "pages.sqlite") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@on_asyncio
+async def test_a_full_disk_stops_the_crawl_at_its_start(
+    site: Site, disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(disk)
+    assert "free some disk space" in await refused(disk / "pages.sqlite", site, caplog)
+
+
+@on_asyncio
+async def test_a_read_only_disk_stops_the_crawl_at_its_start(
+    site: Site, disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_read_only(disk)
+    sentence = await refused(disk / "pages.sqlite", site, caplog)
+    assert "pages.sqlite" in sentence
+    assert "check the path and its permissions" in sentence or "writable" in sentence
+
+
+@pytest.mark.parametrize("content", [b"not a database" * 100, b"SQLite format 3\x00" + bytes(4096)])
+@on_asyncio
+async def test_what_is_no_store_of_ours_stops_the_crawl_at_its_start(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    path = tmp_path / "pages.sqlite"
+    path.write_bytes(content)
+    await refused(path, site, caplog)
+    assert path.read_bytes() == content
+
+
+@on_asyncio
+async def test_an_empty_file_is_a_new_store(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "pages.sqlite"
+    path.touch()
+    done = await crawl(PathsSpider, settings_for(path), urls=serve(site))
+    assert len(done.items) == 6
+
+
+@on_asyncio
+async def test_a_file_that_is_deleted_in_mid_crawl_costs_no_page(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "CHECK_SECONDS", 0.0)
+    path = tmp_path / "pages.sqlite"
+    urls = serve(site)
+
+    class Deleting(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            path.unlink(missing_ok=True)
+            yield from super().parse(response)
+
+    kept_all(await crawl(Deleting, settings_for(path), urls=urls), urls)
+
+
+@on_asyncio
+async def test_a_file_that_stays_locked_costs_no_page(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "PATIENCE_SECONDS", 0.3)
+    path = tmp_path / "pages.sqlite"
+    urls = serve(site, 3)
+
+    class Locking(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            if not hasattr(self, "lock"):
+                self.lock = sqlite3.connect(path, isolation_level=None)
+                self.lock.execute("BEGIN IMMEDIATE")
+            yield from super().parse(response)
+
+    done = await crawl(Locking, settings_for(path), urls=urls)
+    done.spider.lock.close()
+    kept_all(done, urls)
+
+
+@on_asyncio
+async def test_fingerprints_made_in_another_way_stop_the_crawl_at_its_start(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "pages.sqlite"
+    urls = serve(site)
+    await crawl(PathsSpider, settings_for(path), urls=urls)
+    site.requested.clear()
+    done = await crawl(PathsSpider, settings_for(path) | {"SIMDEDUP_BITS": 128}, urls=urls)
+    assert done.crawler.stats.get_value("finish_reason") == "simdedup_store_error"
+    assert site.requested == []
+    assert "128 bits" in caplog.text
+    assert "name another store" in caplog.text
