@@ -137,10 +137,10 @@ class FingerprintStore(Protocol):
         """
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out, in whatever state; tombstones tell others, and go when the store is opened another day."""
+        """Take records out, in whatever state; tombstones tell others, and go another day."""
 
     async def beat(self, worker: str, now: float) -> None:
-        """The worker is alive."""
+        """The worker is alive; the first beat also clears what is left of long ago."""
 
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of, in seconds since the epoch."""

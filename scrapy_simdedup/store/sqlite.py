@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from dataclasses import fields, replace
 from operator import attrgetter
 from sys import intern
@@ -91,17 +90,12 @@ class SqliteStore:
 
     def __init__(self, url: str, sleep: Sleep = asyncio.sleep) -> None:
         self._file = SqliteFile(url, sleep)
+        self._tidy = False
 
     async def open(self) -> None:
         """Open the file, or make it; a damaged one, or another program's, is an error and is left as it is."""
         await self._file.open(TABLES, VERSION)
-
-        def tidy(db: sqlite3.Connection) -> None:
-            old = time.time() - TOMBSTONE_SECONDS
-            db.execute(BURY, (old,))
-            db.execute(SILENT, (old,))
-
-        await self._file.run(tidy)
+        self._tidy = False
 
     async def close(self) -> None:
         """Close the file."""
@@ -175,6 +169,10 @@ class SqliteStore:
     async def beat(self, worker: str, now: float) -> None:
         """The worker is alive."""
         await self._file.run(lambda db: db.execute(BEAT, (worker, now)))
+        if not self._tidy:  # once, and by the same clock that wrote them
+            self._tidy = True
+            for statement in (BURY, SILENT):
+                await self._file.run(lambda db, sql=statement: db.execute(sql, (now - TOMBSTONE_SECONDS,)))
 
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of."""

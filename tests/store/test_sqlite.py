@@ -17,6 +17,7 @@ from test_contract import SITE, put, record, stored
 from on_asyncio import on_asyncio
 from scrapy_simdedup.errors import StoreBusy, StoreError
 from scrapy_simdedup.store import sqlite, sqlite_file
+from scrapy_simdedup.store.base import TOMBSTONE_SECONDS
 from scrapy_simdedup.store.file_system import network_file_system
 from scrapy_simdedup.store.sqlite import SqliteStore
 
@@ -242,3 +243,19 @@ async def test_a_file_that_cannot_be_written_is_refused(path: Path) -> None:
     path.chmod(0o400)
     with pytest.raises(StoreError, match="writable"):
         await at(path).open()
+
+
+@on_asyncio
+async def test_tombstones_and_silent_workers_are_cleared_another_day(path: Path) -> None:
+    store = at(path)
+    await store.open()
+    id_ = await put(store, record())
+    await store.beat("w1", 1000.0)
+    await store.forget(SITE, [id_], 1000.0)
+    assert await stored(store) == [id_]
+    await store.close()
+    await store.open()
+    await store.beat("w2", 1000.0 + 2 * TOMBSTONE_SECONDS)
+    assert await stored(store) == []
+    assert set(await store.beats()) == {"w2"}
+    await store.close()
