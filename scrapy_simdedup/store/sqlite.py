@@ -171,8 +171,8 @@ class SqliteStore:
         await self._file.run(lambda db: db.execute(BEAT, (worker, now)))
         if not self._tidy:  # once, and by the same clock that wrote them
             self._tidy = True
-            for statement in (BURY, SILENT):
-                await self._file.run(lambda db, sql=statement: db.execute(sql, (now - TOMBSTONE_SECONDS,)))
+            old = (now - TOMBSTONE_SECONDS,)
+            await self._file.run(lambda db: (db.execute(BURY, old), db.execute(SILENT, old)))
 
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of."""
