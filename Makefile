@@ -3,6 +3,8 @@
 PYTHON ?= python3
 DEMO = .venv-demo
 TEST = .venv
+BENCH = .venv-bench
+FIGURES = build/bench
 
 ifeq ($(OS),Windows_NT)
 BIN = Scripts
@@ -10,7 +12,7 @@ else
 BIN = bin
 endif
 
-.PHONY: demo test lint types imports tests clean
+.PHONY: demo test lint types imports tests bench clean
 
 demo: $(DEMO)/ready
 	cd example_project && ../$(DEMO)/$(BIN)/python run.py
@@ -33,6 +35,12 @@ tests: $(TEST)/ready
 	$(TEST)/$(BIN)/coverage combine --quiet
 	$(TEST)/$(BIN)/coverage report
 
+# Ten minutes; see benchmarks/README.md.
+bench: $(BENCH)/ready
+	$(BENCH)/$(BIN)/python benchmarks/stages.py --json $(FIGURES)/stages.json
+	$(BENCH)/$(BIN)/python benchmarks/crawl.py --json $(FIGURES)/crawl.json
+	$(BENCH)/$(BIN)/python benchmarks/scale.py --json $(FIGURES)/scale.json
+
 $(DEMO)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO)
 	$(DEMO)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
@@ -43,5 +51,10 @@ $(TEST)/ready: pyproject.toml
 	$(TEST)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
+$(BENCH)/ready: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	touch $@
+
 clean:
-	rm -rf $(DEMO) $(TEST) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
+	rm -rf $(DEMO) $(TEST) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
