@@ -103,7 +103,8 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
     if before.unjudged:
         return Past(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near)
-    return Past(record, "unchanged" if found.kind == "identical" else "changed", found.similarity, found.distance)
+    same = found.kind == "identical" and not index.explains(now, before)
+    return Past(record, "unchanged" if same else "changed", found.similarity, found.distance)
 
 
 def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:

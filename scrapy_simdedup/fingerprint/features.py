@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 
 Hashes: TypeAlias = NDArray[np.uint64]
 Kinds: TypeAlias = NDArray[np.uint8]
+Rows: TypeAlias = NDArray[np.intp]
+
+
+class Shingles(NamedTuple):
+    """The shingles of a page in their order."""
+
+    hashes: Hashes
+    """Their numbers; shape (n,)."""
+    blocks: Rows
+    """The blocks that have any; shape (m,)."""
+    starts: Rows
+    """Where the shingles of each of them begin; shape (m,)."""
 
 
 class Features(NamedTuple):
@@ -28,11 +40,11 @@ class Features(NamedTuple):
     """The highest :class:`~scrapy_simdedup.page.kinds.Kind` of each; shape (n,)."""
 
 
-def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Features:
-    """Take every run of ``size`` words inside a block; a block of fewer words is one feature.
+def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Shingles:
+    """Take every run of ``size`` words inside a block; a block of fewer words is one shingle.
 
     Args:
-        blocks: Texts with their kinds.
+        blocks: Texts.
         words: Digests of words.
         size: Words per shingle.
     """
@@ -42,10 +54,9 @@ def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Featur
         found = split_words(block.text)
         digests += map(words.__getitem__, found)
         lengths.append(len(found))
-    if not digests:
-        return Features(np.zeros(0, np.uint64), np.zeros(0, np.uint8))
     hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
-    count = np.array(lengths)
+    said = np.flatnonzero(lengths)
+    count = np.array(lengths, np.intp)[said]
     ends = np.cumsum(count)
     left = np.repeat(ends, count) - np.arange(len(hashes))  # words from here to the end of the block
     made = mix(hashes)
@@ -53,16 +64,26 @@ def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Featur
         following = mix(made[:-ahead] + hashes[ahead:])
         made[:-ahead] = np.where(left[:-ahead] > ahead, following, made[:-ahead])
     whole = left >= size
-    whole[(ends - count)[count > 0]] = True
-    kinds = np.repeat(np.array([block.kind for block in blocks], np.uint8), count)
-    return _distinct(made[whole], kinds[whole])
+    whole[ends - count] = True
+    kept = np.maximum(count - size + 1, 1)
+    return Shingles(made[whole], said, np.cumsum(kept) - kept)
 
 
-def _distinct(hashes: Hashes, kinds: Kinds) -> Features:
-    order = np.argsort(hashes)
-    hashes, kinds = hashes[order], kinds[order]
+def distinct(found: Shingles, blocks: Sequence[Block]) -> Features:
+    """The set of the shingles, each of the highest kind of its blocks."""
+    if not len(found.hashes):
+        return Features(found.hashes, np.zeros(0, np.uint8))
+    lengths = np.diff(np.append(found.starts, len(found.hashes)))
+    kinds = np.repeat(np.array([blocks[number].kind for number in found.blocks], np.uint8), lengths)
+    order = np.argsort(found.hashes)
+    hashes, kinds = found.hashes[order], kinds[order]
     first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
     return Features(hashes[first], np.maximum.reduceat(kinds, first))
+
+
+def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Features:
+    """The features of a page: see :func:`find_shingles` and :func:`distinct`."""
+    return distinct(find_shingles(blocks, words, size), blocks)
 
 
 def mix(numbers: Hashes) -> Hashes:

@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.fingerprint.features import shingle
+from scrapy_simdedup.fingerprint.evidence import EVIDENCE, HEADING_BITS, UNIT_BITS, read_evidence, weigh
+from scrapy_simdedup.fingerprint.features import distinct, find_shingles
+from scrapy_simdedup.fingerprint.odd_sketch import odd_sketch
 from scrapy_simdedup.fingerprint.simhash import simhash
-from scrapy_simdedup.fingerprint.sketch import BINS, resemblances, similarity, sketch, veto_headlines
+from scrapy_simdedup.fingerprint.sketch import sketch
+from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Page, read_page
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from scrapy_simdedup.fingerprint.words import WordHashes
 
 ALGORITHM = 1
 """Version of the algorithm; goes up whenever the same page would give another fingerprint."""
 
-COMPARED_BY_BODY = frozenset({"cut", "too_big", "too_many_attributes", "too_many_elements", "too_many_links"})
+COMPARED_BY_BODY = frozenset(
+    {"cut", "too_big", "too_many_attributes", "too_many_elements", "too_many_links", "too_much_text"}
+)
 """Reasons of pages that have content, but no text to trust: they are the same only if byte for byte."""
 
 Relation = Literal["identical", "near", "different"]
@@ -61,6 +68,15 @@ class PageFingerprint:
     """16 bits of the words of the title; 0 for none."""
     h1: int
     """16 bits of the words of the first h1 of the content; 0 for none."""
+    units: int
+    """Elements that stand for the text of the content blocks, at most 65,535; see
+    :mod:`scrapy_simdedup.fingerprint.units`."""
+    headings: int
+    """Elements that stand for the headings of the content, at most 65,535."""
+    odd_units: bytes
+    """Their odd sketch, 64 bytes; empty if unjudged. See :mod:`scrapy_simdedup.fingerprint.odd_sketch`."""
+    odd_headings: bytes
+    """That of the headings, 8 bytes; empty if unjudged."""
     sketch: bytes
     """See :mod:`scrapy_simdedup.fingerprint.sketch`; empty if unjudged."""
     unjudged: str | None = None
@@ -92,7 +108,7 @@ class PageFingerprint:
         if self.unjudged or other.unjudged:
             copies = {self.unjudged, other.unjudged} <= COMPARED_BY_BODY and self.body == other.body
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
-        alike = self._similarity(other)
+        alike = float(weigh(self.evidence[0], other.evidence).similarity[0])
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
         return Comparison(kind, alike, distance)
 
@@ -106,26 +122,21 @@ class PageFingerprint:
                     "make both with the same settings and the same version of scrapy-simdedup"
                 )
 
-    def _similarity(self, other: PageFingerprint) -> float:
-        if self.exact == other.exact:
-            resemblance = np.ones(1)
-        else:
-            resemblance = resemblances(self.sketch, np.frombuffer(other.sketch, np.uint8)[None])
-        resemblance = veto_headlines(
-            resemblance,
-            (self.title, np.array([other.title], np.uint16)),
-            (self.h1, np.array([other.h1], np.uint16)),
-            (self.content, np.array([other.content], np.uint16)),
-        )
-        return float(similarity(resemblance)[0])
+    @property
+    def evidence(self) -> NDArray[np.void]:
+        """What is compared, one row of :data:`~scrapy_simdedup.fingerprint.evidence.EVIDENCE`; none if unjudged."""
+        return read_evidence(self._tail() if self.unjudged is None else b"")
+
+    def _tail(self) -> bytes:
+        counts = _COUNTS.pack(self.content, self.title, self.h1, self.units, self.headings)
+        return b"".join((counts, self.exact, self.odd_units, self.odd_headings, self.sketch))
 
     def __bytes__(self) -> bytes:
         made_by = self.shingle_size | (_READABILITY if self.extractor == "readability" else 0)
-        head = _HEAD.pack(
-            *(self.algorithm, self.bits, made_by, self.unjudged is None, self.secret_id),
-            *(self.exact, self.body, self.content, self.total, self.title, self.h1),
-        )
-        return head + self.simhash.to_bytes(self.bits // 8, "little") + (self.unjudged or "").encode() + self.sketch
+        judged = self.unjudged is None
+        head = _HEAD.pack(self.algorithm, self.bits, made_by, judged, self.secret_id, self.body, self.total)
+        tail = self._tail() if self.unjudged is None else self._tail()[: _COUNTS.size] + self.unjudged.encode()
+        return head + self.simhash.to_bytes(self.bits // 8, "little") + tail
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageFingerprint:
@@ -136,19 +147,21 @@ class PageFingerprint:
         """
         if len(raw) < _HEAD.size:
             raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
-        algorithm, bits, made_by, judged, secret_id, exact, body, content, total, title, h1 = _HEAD.unpack_from(raw)
+        algorithm, bits, made_by, judged, secret_id, body, total = _HEAD.unpack_from(raw)
         if algorithm != ALGORITHM:
             raise FingerprintMismatch(
                 f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
                 "fingerprint the pages again, or use the scrapy-simdedup that made it"
             )
-        end = _HEAD.size + bits // 8
-        tail = raw[end:]
-        fits = len(tail) == BINS // 2 if judged == 1 else 0 < len(tail) <= _REASON and tail.isascii()
+        start = _HEAD.size + bits // 8
+        tail, reason = raw[start:], raw[start + _COUNTS.size :]
+        fits = len(tail) == EVIDENCE.itemsize if judged == 1 else 0 < len(reason) <= _REASON and reason.isascii()
         if bits not in {64, 128} or judged > 1 or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
+        content, title, h1, units, headings = _COUNTS.unpack_from(tail)
+        exact, odd_units, odd_headings, cells = _TEXTS.unpack_from(tail, _COUNTS.size) if judged else _NO_TEXTS
         return cls(
-            simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
+            simhash=int.from_bytes(raw[_HEAD.size : start], "little"),
             bits=bits,
             exact=exact,
             body=body,
@@ -156,15 +169,22 @@ class PageFingerprint:
             total=total,
             title=title,
             h1=h1,
-            sketch=tail if judged else b"",
-            unjudged=None if judged else tail.decode("ascii"),
+            units=units,
+            headings=headings,
+            odd_units=odd_units,
+            odd_headings=odd_headings,
+            sketch=cells,
+            unjudged=None if judged else reason.decode("ascii"),
             shingle_size=made_by & ~_READABILITY,
             extractor="readability" if made_by & _READABILITY else "roles",
             secret_id=secret_id,
         )
 
 
-_HEAD = struct.Struct("<BBBBH8s8sHHHH")
+_HEAD = struct.Struct("<BBBBH8sH")
+_COUNTS = struct.Struct("<5H")
+_TEXTS = struct.Struct(f"8s{UNIT_BITS // 8}s{HEADING_BITS // 8}s{EVIDENCE['cells'].itemsize}s")
+_NO_TEXTS = (bytes(8), b"", b"", b"")
 _READABILITY = 0x80
 _REASON = 64
 _UINT16 = 0xFFFF
@@ -200,8 +220,10 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
 def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
     """Fingerprint a page that is already read; see :func:`fingerprint`."""
     words = word_hashes(secret)
-    hashes, kinds = shingle(page.blocks, words, settings.shingle_size)
+    shingles = find_shingles(page.blocks, words, settings.shingle_size)
+    hashes, kinds = distinct(shingles, page.blocks)
     unjudged = page.unjudged or ("too_short" if len(hashes) < settings.min_words else None)
+    units, headings = find_units(shingles, page.blocks)
     return PageFingerprint(
         simhash=0 if unjudged else simhash(hashes, kinds, settings.bits),
         bits=settings.bits,
@@ -211,6 +233,10 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         total=min(_UINT16, len(hashes)),
         title=_headline(page.title, words),
         h1=_headline(page.h1, words),
+        units=min(_UINT16, len(units)),
+        headings=min(_UINT16, len(headings)),
+        odd_units=b"" if unjudged else odd_sketch(units, UNIT_BITS),
+        odd_headings=b"" if unjudged else odd_sketch(headings, HEADING_BITS),
         sketch=b"" if unjudged else sketch(hashes, kinds),
         unjudged=unjudged,
         shingle_size=settings.shingle_size,

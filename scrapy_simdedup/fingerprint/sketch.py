@@ -6,7 +6,7 @@ feature too, so that it weighs by kind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.fingerprint.features import Hashes, Kinds
 
-BINS = 928
+BINS = 776
 """Bins of a sketch, two of them in a byte."""
 
 WEIGHTS = {Kind.FRAME: 8, Kind.LOOSE: 30, Kind.FIRM: 100}
@@ -25,17 +25,8 @@ WEIGHTS = {Kind.FRAME: 8, Kind.LOOSE: 30, Kind.FIRM: 100}
 
 _KEPT_FRAMES = np.uint64((1 << 24) // 4)
 
-SCALE = ((0.0, 0.0), (0.70, 0.85), (0.86, 0.95), (1.0, 1.0))
-"""Resemblance → similarity, linear in between: 0.86 is the line of copies, 0.70 that of pages that are nearly alike."""
-
-SHORT = 128
-"""Content features below which a page with another headline is never a copy."""
-
-_VETO = 0.85
-"""The resemblance that is left to two short pages with different headlines: near at most."""
-
 _CHUNK = 2048
-"""Rows compared at a time: 8 MB of look-ups."""
+"""Rows compared at a time: 6 MB of look-ups."""
 
 
 def sketch(hashes: Hashes, kinds: Kinds) -> bytes:
@@ -56,66 +47,49 @@ def sketch(hashes: Hashes, kinds: Kinds) -> bytes:
     return (cells[0::2] << 4 | cells[1::2]).tobytes()
 
 
-def resemblances(one: bytes, many: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Estimate how alike one page is to each of many: the weight of the features they share, of all they have.
+class Estimates(NamedTuple):
+    """What sketches say about one page and each of many."""
+
+    resemblances: NDArray[np.float64]
+    """The weight of the features that two pages share, of all that they have; 0 to 1, shape (n,)."""
+    weights: NDArray[np.float64]
+    """The weight of the bins that this rests on, where a bin of firm features weighs 1 to 2; shape (n,)."""
+
+
+def estimate(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> Estimates:
+    """Estimate how alike one page is to each of many; the standard error is about 0.02.
 
     A feature of both pages weighs by the higher of its kinds there, so that a block judged differently does not count
     against them.
 
     Args:
-        one: A sketch.
+        one: A sketch, shape (``BINS // 2``,), or one for each of the many, shape (n, ``BINS // 2``).
         many: Sketches, shape (n, ``BINS // 2``).
-
-    Returns:
-        Resemblances from 0 to 1, shape (n,); the error is about 0.02.
     """
-    row = np.frombuffer(one, np.uint8).astype(np.uint16) << 8
+    rows = np.broadcast_to(one.astype(np.uint16) << 8, many.shape)
     sums = np.empty(len(many), np.uint64)
     for start in range(0, len(many), _CHUNK):
-        sums[start : start + _CHUNK] = _TERMS[row | many[start : start + _CHUNK]].sum(axis=1)
+        part = slice(start, start + _CHUNK)
+        sums[part] = _TERMS[rows[part] | many[part]].sum(axis=1)
     shared, unlike, alone = ((sums >> shift & _FIELD).astype(np.float64) for shift in _SHIFTS)
     chance = np.minimum(unlike / 3, shared)  # a fourth of the unlike bins agrees in two bits by chance
     shared, everything = shared - chance, shared + unlike + alone
     made = np.zeros(len(many))
     np.divide(shared, everything, out=made, where=everything > 0)
-    return made
-
-
-def veto_headlines(
-    resemblance: NDArray[np.float64],
-    titles: tuple[int, NDArray[np.uint16]],
-    h1s: tuple[int, NDArray[np.uint16]],
-    content: tuple[int, NDArray[np.uint16]],
-) -> NDArray[np.float64]:
-    """Lower what is too high for short pages with another title and another h1; all arrays have shape (n,).
-
-    Args:
-        resemblance: Of one page to each of many.
-        titles: 16 bits of the title of the one, and of each of the many; 0 is none.
-        h1s: The same of the first h1.
-        content: The same of the number of content features.
-    """
-    differ = np.ones(len(resemblance), np.bool_)
-    for one, many in (titles, h1s):
-        differ &= (many != one) & (many != 0) & (one != 0)
-    short = np.minimum(content[1], content[0]) < SHORT
-    return np.where(differ & short, np.minimum(resemblance, _VETO), resemblance)
-
-
-def similarity(resemblance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Resemblance on the scale of the settings, where 0.95 is a copy; see :data:`SCALE`."""
-    lines, values = zip(*SCALE, strict=True)
-    return np.interp(resemblance, lines, values)
+    return Estimates(made, everything / _UNIT)
 
 
 _SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
-"""Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 928 times the largest term."""
+"""Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
 
 _FIELD = np.uint64((1 << 21) - 1)
 
+_UNIT = 200
+"""What a term is for a shared bin of weight 1."""
+
 
 def _terms() -> NDArray[np.uint64]:
-    """What two bytes of two sketches add to the sums (shared, unlike, alone), times 200; index ``one << 8 | other``."""
+    """What two bytes of two sketches add to the sums shared, unlike, alone; index ``one << 8 | other``."""
     weights = np.array([0, *(WEIGHTS[kind] for kind in sorted(Kind))], np.uint64)
     cell = np.arange(16)
     weight = weights[cell >> 2]

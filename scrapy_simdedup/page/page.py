@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_simdedup.page.blocks import outline
 from scrapy_simdedup.page.kinds import Kind, judge_blocks
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import DEFAULT_WORDS, H1
+from scrapy_simdedup.page.roles import DEFAULT_WORDS, H1, HEADING
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -30,6 +30,8 @@ class Block(NamedTuple):
     kind: Kind
     frame: int
     """The frame roles that made it ``FRAME``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for content."""
+    heading: bool = False
+    """Whether it is a heading of any level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +64,16 @@ def read_page(
         return Page((), "", "", document.unjudged)
     found = outline(document.root, words)
     kinds, frames = judge_blocks(found)
-    blocks = tuple(map(Block, found.texts, kinds, frames))
+    blocks = tuple(map(Block, found.texts, kinds, frames, (roles & HEADING > 0 for roles in found.text_roles)))
     if not blocks:
         return Page((), "", "", "empty")
-    title = (document.root.findtext("head/title") or document.root.findtext("body/title") or "").strip()
     headlines = (
         b.text for b, roles in zip(blocks, found.text_roles, strict=True) if roles & H1 and b.kind is Kind.FIRM
     )
     h1 = next(headlines, "")
     if extractor == "readability":
         blocks = _prefer_main_content(document.root, found, blocks)
-    return Page(blocks, title, h1, None)
+    return Page(blocks, found.title, h1, None)
 
 
 def _prefer_main_content(root: HtmlElement, page: Outline, blocks: tuple[Block, ...]) -> tuple[Block, ...]:

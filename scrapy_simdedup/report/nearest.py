@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.errors import FingerprintMismatch
+from scrapy_simdedup.fingerprint.evidence import weigh
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
-from scrapy_simdedup.fingerprint.sketch import resemblances, similarity, veto_headlines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,13 +87,6 @@ def similarities(fp: PageFingerprint, others: Sequence[PageFingerprint]) -> NDAr
         return np.array(bodies, np.float64) * (fp.unjudged in COMPARED_BY_BODY)
     judged = [at for at, other in enumerate(others) if not other.unjudged]
     if judged:
-        rows = [others[at] for at in judged]
-        sketches = np.frombuffer(b"".join(row.sketch for row in rows), np.uint8).reshape(len(rows), -1)
-        found = resemblances(fp.sketch, sketches)
-        found[np.array([row.exact == fp.exact for row in rows])] = 1.0
-        headline = (
-            (getattr(fp, name), np.array([getattr(row, name) for row in rows], np.uint16))
-            for name in ("title", "h1", "content")
-        )
-        alike[judged] = similarity(veto_headlines(found, *headline))
+        rows = np.concatenate([others[at].evidence for at in judged])
+        alike[judged] = weigh(fp.evidence[0], rows).similarity
     return alike

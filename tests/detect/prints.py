@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pages import page, words
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, fingerprint
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import Record, Tail
 
 
 @dataclass
@@ -45,3 +47,30 @@ def print_of(seed: int, edits: int = 0, *, headline: int = 0, bits: int = 64) ->
 def unjudged_print(seed: int, reason: str) -> PageFingerprint:
     """A fingerprint of a page that could not be judged."""
     return replace(fingerprint("", DedupSettings()), unjudged=reason, body=random.Random(seed).randbytes(8))
+
+
+def record(fp: PageFingerprint, key: bytes, state: Any = "confirmed", run: str = "monday", **changes: Any) -> Record:
+    """What a store has of a page."""
+    made = Record(
+        url=f"https://shop.example/{key.decode()}",
+        key=key,
+        fingerprint=bytes(fp),
+        run=run,
+        worker="w1",
+        state=state,
+        kind="new",
+        similarity=None,
+        original=None,
+        first_seen=1.0,
+        last_seen=1.0,
+        last_changed=1.0,
+        visits=1,
+        changes=0,
+    )
+    return replace(made, **changes)
+
+
+def log(*records: Record) -> Tail:
+    """A log to which these were appended one after the other."""
+    numbered = tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1))
+    return Tail(numbered, len(numbered))

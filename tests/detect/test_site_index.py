@@ -8,41 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prints import print_of, unjudged_print
+from prints import log, print_of, record, unjudged_print
 
-from scrapy_simdedup.detect import scan, site_index
-from scrapy_simdedup.detect.site_index import RADIUS, SiteIndex
+from scrapy_simdedup.detect import originals, scan
+from scrapy_simdedup.detect.originals import RADIUS
+from scrapy_simdedup.detect.site_index import JUST_BELOW, SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import Record, Tail
+from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore
 
 SITE = "shop.example"
-
-
-def record(fp: PageFingerprint, key: bytes, state: Any = "confirmed", run: str = "monday", **changes: Any) -> Record:
-    made = Record(
-        url=f"https://shop.example/{key.decode()}",
-        key=key,
-        fingerprint=bytes(fp),
-        run=run,
-        worker="w1",
-        state=state,
-        kind="new",
-        similarity=None,
-        original=None,
-        first_seen=1.0,
-        last_seen=1.0,
-        last_changed=1.0,
-        visits=1,
-        changes=0,
-    )
-    return replace(made, **changes)
-
-
-def log(*records: Record) -> Tail:
-    """A log to which these were appended one after the other."""
-    numbered = tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1))
-    return Tail(numbered, len(numbered))
 
 
 def index_of(*records: Record, bits: int = 64, run: str | None = None) -> SiteIndex:
@@ -84,10 +59,13 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
             other = PageFingerprint.from_bytes(made.fingerprint)
             result = asked.compare(other)
             within = result.distance <= RADIUS * bits // 64 or asked.exact == other.exact
-            if made.key == key or not within or result.similarity < near:
+            alike = result.similarity
+            if alike >= drop and asked.exact != other.exact and index.explains(asked, other):
+                alike = JUST_BELOW * drop
+            if made.key == key or not within or alike < near:
                 continue
-            rank = (result.similarity >= drop) * (1 + (made.state == "confirmed"))
-            best = max(best, ((rank, result.similarity, -at), made.key, result.similarity, result.distance))
+            rank = (alike >= drop) * (1 + (made.state == "confirmed"))
+            best = max(best, ((rank, alike, -at), made.key, alike, result.distance))
         return best[1:] or None
 
     assert found(index, asked, key, drop, near) == look()
@@ -101,7 +79,7 @@ def test_nothing_is_missed_at_the_border_of_a_chunk(monkeypatch: pytest.MonkeyPa
 
 def test_the_nearest_are_looked_at_where_too_many_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pages crowd around one, the time it takes is bounded; its copy is among the nearest."""
-    monkeypatch.setattr(site_index, "CANDIDATES", 5)
+    monkeypatch.setattr(originals, "CANDIDATES", 5)
     crowd = [record(replace(print_of(2), simhash=print_of(1).simhash ^ (1 << 60)), b"%d" % at) for at in range(50)]
     index = index_of(*crowd, record(replace(print_of(1), exact=b"8 bytes."), b"copy"), *crowd)
     assert found(index, print_of(1))[0] == b"copy"

@@ -8,15 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.sketch import (
-    BINS,
-    SHORT,
-    WEIGHTS,
-    resemblances,
-    similarity,
-    sketch,
-    veto_headlines,
-)
+from scrapy_simdedup.fingerprint.sketch import BINS, WEIGHTS, estimate, sketch
 from scrapy_simdedup.page.kinds import Kind
 
 sketches = st.integers(0, 2**32 - 1).map(
@@ -26,6 +18,10 @@ sketches = st.integers(0, 2**32 - 1).map(
 
 def rows(*many: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(many), np.uint8).reshape(len(many), BINS // 2)
+
+
+def resemblances(one: bytes, many: NDArray[np.uint8]) -> NDArray[np.float64]:
+    return estimate(rows(one)[0], many).resemblances
 
 
 def page(seed: int, firm: int, loose: int = 0, frame: int = 0) -> dict[int, Kind]:
@@ -98,28 +94,18 @@ def test_no_pages_have_no_resemblances() -> None:
     assert resemblances(bytes(BINS // 2), np.zeros((0, BINS // 2), np.uint8)).shape == (0,)
 
 
-@pytest.mark.parametrize(("resemblance", "expected"), [(0, 0), (0.35, 0.425), (0.7, 0.85), (0.86, 0.95), (1, 1)])
-def test_similarity_is_linear_between_its_lines(resemblance: float, expected: float) -> None:
-    """0.86 is the line of copies, 0.70 that of near-duplicates."""
-    assert similarity(np.array([resemblance]))[0] == pytest.approx(expected)
+def test_many_pairs_are_compared_like_each_pair() -> None:
+    """A row may have a partner of its own."""
+    ones, others = ([sketch_of(page(seed, 300)) for seed in seeds] for seeds in ((1, 2, 3), (3, 2, 1)))
+    found = estimate(rows(*ones), rows(*others))
+    assert found.resemblances.tolist() == [
+        resemblances(one, rows(other))[0] for one, other in zip(ones, others, strict=True)
+    ]
 
 
-@pytest.mark.parametrize(
-    ("titles", "h1s", "content", "vetoed"),
-    [
-        ((1, 2), (3, 4), (50, 900), True),
-        ((1, 1), (3, 4), (50, 50), False),
-        ((1, 2), (3, 3), (50, 50), False),
-        ((0, 2), (3, 4), (50, 50), False),
-        ((1, 2), (3, 0), (50, 50), False),
-        ((1, 2), (3, 4), (SHORT, SHORT), False),
-    ],
-)
-def test_a_short_page_with_another_title_and_another_headline_is_no_copy(
-    titles: tuple[int, int], h1s: tuple[int, int], content: tuple[int, int], vetoed: bool
-) -> None:
-    """A missing one is no other one; long pages are told apart by their text."""
-    columns = [(one, np.array([other], np.uint16)) for one, other in (titles, h1s, content)]
-    alike = veto_headlines(np.array([1.0]), *columns)
-    assert (similarity(alike)[0] < 0.95) == vetoed
-    assert similarity(alike)[0] >= 0.85
+def test_an_estimate_knows_what_it_rests_on() -> None:
+    """Equal firm features weigh 1 a bin, loose ones 0.3, and empty bins nothing."""
+    for features, weight in ((page(1, 50), 1.0), (page(1, 0, loose=50), 0.3)):
+        one = rows(sketch_of(features))
+        used = np.count_nonzero(one >> 4) + np.count_nonzero(one & 15)
+        assert estimate(one[0], one).weights[0] == pytest.approx(weight * used)

@@ -1,0 +1,58 @@
+"""The units of a page's own text: what tells that two pages each have a passage which the other lacks.
+
+A resemblance cannot tell this. Of a long text that two pages share and a short one that is each page's own, it sees the
+long one; counted by passages, the short one is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scrapy_simdedup.page.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_simdedup.fingerprint.features import Hashes, Shingles
+    from scrapy_simdedup.page.page import Block
+
+NAMES = 2
+"""Elements that stand for a unit: a block is known by its smallest and by its largest shingle, so that of one that was
+edited, and keeps one of them, half is there."""
+
+MOST = 10
+"""Units of a block at most; it counts the logarithm of its shingles, to the base 2."""
+
+_SALT = (np.arange(1, NAMES * MOST + 1, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+
+
+class Units(NamedTuple):
+    """Two sets, each without repeats."""
+
+    texts: Hashes
+    """:data:`NAMES` elements for each unit of the content."""
+    headings: Hashes
+    """As many for each heading of the content."""
+
+
+def find_units(found: Shingles, blocks: Sequence[Block]) -> Units:
+    """The units of the blocks that are no frame.
+
+    Args:
+        found: The shingles of the blocks.
+        blocks: The blocks, with their kinds.
+    """
+    if not len(found.hashes):
+        return Units(found.hashes, found.hashes)
+    low, high = np.minimum.reduceat(found.hashes, found.starts), np.maximum.reduceat(found.hashes, found.starts)
+    lengths = np.diff(np.append(found.starts, len(found.hashes)))
+    content = np.array([blocks[number].kind > Kind.FRAME for number in found.blocks])
+    heading = content & np.array([blocks[number].heading for number in found.blocks])
+    level = np.where(content, np.minimum(np.frexp(lengths)[1] - 1, MOST), 0)
+    block = np.repeat(np.arange(len(level)), level)
+    number = np.arange(len(block)) - np.repeat(np.cumsum(level) - level, level)
+    texts = np.concatenate((low[block] ^ _SALT[number], high[block] ^ _SALT[MOST + number]))
+    headings = np.concatenate((low[heading] ^ _SALT[0], high[heading] ^ _SALT[MOST]))
+    return Units(np.unique(texts), np.unique(headings))
