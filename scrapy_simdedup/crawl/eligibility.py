@@ -33,6 +33,10 @@ def why_not(request: Request, response: Response) -> str | None:
         return "not_html"
     if _INCOMPLETE.intersection(response.flags):
         return "cut"
+    try:
+        response.text  # noqa: B018 - decodes it, once
+    except (LookupError, ValueError):  # the server names one of Python's codecs that decodes no text, such as base64
+        return "undecodable"
     return None
 
 

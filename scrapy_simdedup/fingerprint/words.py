@@ -22,8 +22,9 @@ _MARKS = re.compile(r"([^\w\s]{32})[^\w\s]+")
 """The rest of a long run of signs. Normalising sorts combining marks in quadratic time; as signs are no words, nothing
 is lost without them."""
 
+_LIGATURE = "\ufdfa"
 _LIGATURES = 1_000
-"""Characters by which a text may grow beyond its double: one Arabic ligature stands for 18, and a page full of them for
+"""Characters by which a text may grow beyond its double: the ligature stands for 18, and a page full of it for
 nothing but work."""
 
 _MEMO = 200_000
@@ -38,7 +39,7 @@ def split_words(text: str) -> list[bytes]:
     """
     if text.isascii():
         return text.encode().translate(_ASCII).split()
-    if not unicodedata.is_normalized("NFKC", text):
+    if 17 * text.count(_LIGATURE) < len(text) + _LIGATURES and not unicodedata.is_normalized("NFKC", text):
         normal = unicodedata.normalize("NFKC", _MARKS.sub(r"\1", text))
         text = normal if len(normal) < 2 * len(text) + _LIGATURES else text
     return " ".join(_WORD.findall(text.lower())).encode("utf-8", "surrogatepass").split()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING
 
 import html2text
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
+MAX_MARKUP = 50_000
+"""Tags and references that html2text is given of a page, at some 10 µs each; lines beyond come as their text."""
+
 EMPHASIS = ("b", "strong", "em", "i", "u", "del", "s", "strike")
 
 _LINE = "\ufdd0%d\ufdd1"
@@ -26,6 +29,7 @@ _LINE_MARK = re.compile("\ufdd0([0-9]{1,7})\ufdd1")
 _CODE_MARK = re.compile("\ufdd2([0-9]{1,7})\ufdd3")
 _TAG_IN_TEXT = re.compile("&lt;(?=[a-zA-Z/!?])")
 _ESCAPED_TAG = r"\\&lt;"
+_TAG = re.compile("<[^>]*>")
 _BLOCK_START = re.compile(r"^(#{1,6}(?=\s|$)|[>=]|[-*+](?=\s|$)|_{3}|`{3}|~{3})", re.MULTILINE)
 _ITEM_START = re.compile(r"^(\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"[ \n]*\n[ \n]*\n[ \n]*")
@@ -69,13 +73,18 @@ def to_lines(pieces: Sequence[str], codes: Sequence[str]) -> list[str]:
     """
     converter = html2text.HTML2Text(bodywidth=0)
     converter.unicode_snob = True
-    html = "".join(
-        f"<p>{_LINE % number}<wbr>{_TAG_IN_TEXT.sub(_ESCAPED_TAG, ' '.join(piece.split()))}</p>"
-        for number, piece in enumerate(pieces)
-        if piece
-    )
     lines = [""] * len(pieces)
-    marked = _LINE_MARK.split(converter.handle(html))
+    html = []
+    markup = 0
+    for number, piece in enumerate(pieces):
+        if piece:
+            line = _TAG_IN_TEXT.sub(_ESCAPED_TAG, " ".join(piece.split()))
+            markup += 3 + line.count("<") + line.count("&")
+            if markup > MAX_MARKUP:
+                lines[number] = _finish(unescape(_TAG.sub("", line)), codes)
+            else:
+                html.append(f"<p>{_LINE % number}<wbr>{line}</p>")
+    marked = _LINE_MARK.split(converter.handle("".join(html)))
     for number, text in zip(map(int, marked[1::2]), marked[2::2], strict=True):
         if number < len(lines):
             lines[number] = _finish(text, codes)

@@ -14,6 +14,8 @@ MAX_ATTRIBUTES = 500
 MAX_ELEMENTS = 50_000
 MAX_LINKS = 5_000
 """Links of one page: in an index of this size a page's own text is lost."""
+MAX_TEXT = 1_000_000
+"""Characters of text, without scripts: a novel. Some scripts make a word of each, which takes a microsecond."""
 MAX_UNDECODABLE = 0.1
 """Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
 MAX_CONTROLS = 0.01
@@ -89,6 +91,8 @@ def _why_not_trust(html: str, root: HtmlElement) -> str | None:
         return "too_many_elements"
     if tags > MAX_LINKS and cast("float", _count_links(root)) > MAX_LINKS:
         return "too_many_links"
+    if len(html) > MAX_TEXT and _text_length(root) > MAX_TEXT:
+        return "too_much_text"
     if "\ufffd" in html:
         text = "".join(root.itertext())
         if text.count("\ufffd") > MAX_UNDECODABLE * len(text):
@@ -145,6 +149,11 @@ def _take_mark(root: HtmlElement) -> bool:
     if parent is not None:
         parent.remove(last)
     return True
+
+
+def _text_length(root: HtmlElement) -> int:
+    code = sum(len(element.text or "") for element in root.iter("script", "style"))
+    return sum(map(len, root.itertext())) - code
 
 
 _count_elements = etree.XPath("count(//*)")

@@ -14,6 +14,7 @@ from pages import prose, words
 from scrapy_simdedup import page_markdown
 from scrapy_simdedup.page import markdown
 from scrapy_simdedup.page.clean import clean
+from scrapy_simdedup.page.inline import MAX_MARKUP
 from scrapy_simdedup.page.markdown import FLOOR, MAX_GROWTH, to_markdown
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.passages import MAX_INDENT
@@ -332,3 +333,11 @@ def calls(html: str) -> int:
 def test_four_times_the_page_is_four_times_the_work(part: str) -> None:
     """Each kind of content costs the same however much there is."""
     assert calls(f"<main><p>a</p>{part * 400}</main>") < 5 * calls(f"<main><p>a</p>{part * 100}</main>")
+
+
+def test_beyond_a_bound_lines_come_as_their_text() -> None:
+    """Converting takes time for every tag and reference, so that a page may not have any number of them converted."""
+    few, many = "<p>a <b>b</b> &amp; c</p>", "<p>a <b>b</b> " + "&lt;p&gt; " * MAX_MARKUP + "</p>"
+    made = page_markdown(few + many + few)
+    assert made.startswith("a **b** & c\n\na b \\<p>")
+    assert made.endswith("\n\na b & c")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_LINKS, parse
+from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_LINKS, MAX_TEXT, parse
+from soup import soup
 
 REST = "<p>The rest of the page.</p>"
 
@@ -72,6 +72,7 @@ def test_a_page_whose_rest_is_swallowed_is_cut(opened: str) -> None:
         ("<br>" * (MAX_ELEMENTS + 1), "too_many_elements"),
         ("<i></i>" * (MAX_ELEMENTS + 1), "too_many_elements"),
         ("<a href=/>x</a>" * (MAX_LINKS + 1), "too_many_links"),
+        ("<p>" + "tide " * (MAX_TEXT // 5 + 1), "too_much_text"),
         ("<simdedup-end-of-page></simdedup-end-of-page><!--" + REST, "cut"),
     ],
 )
@@ -114,6 +115,11 @@ def test_an_inline_image_of_megabytes_is_set_aside() -> None:
     assert text_of(f'<img src="{image}">{REST}') == "The rest of the page."
 
 
+def test_a_script_of_megabytes_is_no_text() -> None:
+    """Applications send their state with the page."""
+    assert text_of(f"<style>p {{}}</style>{REST}<script>{'[1,2],' * (MAX_TEXT // 4)}</script>").endswith("[1,2],")
+
+
 def test_nul_and_lone_surrogates_do_no_harm() -> None:
     """Neither is text, and neither ends the page."""
     assert text_of("<p>a\x00b \ud800c</p>" + REST) == "ab ?cThe rest of the page."
@@ -129,19 +135,6 @@ def test_the_mark_behind_the_page_is_gone_from_the_tree() -> None:
     root = parse("<p>One.</p>").root
     assert root is not None
     assert [element.tag for element in root.iter()] == ["html", "body", "p"]
-
-
-soup = st.lists(
-    st.one_of(
-        st.text(max_size=20),
-        st.sampled_from(
-            ["<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "<?", "'", '"', "=", "&amp", "&#0;", "\x00"]
-        ),
-        st.sampled_from(["<div>", "</div>", "<p>", "<table>", "<a href=", "<script>", "</script>", "<svg>", "</html>"]),
-        st.characters(categories=["Cs", "Cc", "Co", "Mn"]),
-    ),
-    max_size=60,
-).map("".join)
 
 
 @given(soup)
