@@ -85,6 +85,8 @@ class DedupSettings:
     """Characters of HTML above which only exact repeats are recognised."""
     item_fields: tuple[str, ...] = ()
     """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
+    report: tuple[str, ...] = ()
+    """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both."""
     secret: str | None = None
     """Key under the hashes; None takes the store's own."""
 
@@ -206,9 +208,21 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
     raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
 
 
+def _report(name: str, value: Any) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, str) else [] if value is None else value
+    if isinstance(paths, (list, tuple)) and all(isinstance(p, str) and p.endswith((".html", ".json")) for p in paths):
+        return tuple(paths)
+    raise SettingError(name, value, "write a path that ends with .html or .json, or a list of such paths")
+
+
 STORE_FORMS = {
     "memory": "memory:",
     "sqlite": "sqlite:///path/to/pages.sqlite",
+    "redis": "redis://host:6379/0",
+    "rediss": "rediss://host:6379/0",
+    "redis+cluster": "redis+cluster://host:6379",
+    "unix": "unix:///path/to/redis.sock?db=0",
+    "postgresql": "postgresql://user@host/database",
 }
 """The store schemes there are, with an example of each."""
 
@@ -226,6 +240,7 @@ def _store(name: str, value: Any) -> str | None:
 
 def without_password(url: str) -> str:
     """The URL with its password, if it has one, as ``***``; safe for logs and errors."""
+    url = re.sub(r"([?&](?:ssl_?)?password=)[^&]*", r"\1***", url)
     try:
         password = urlsplit(url).password
     except ValueError:
@@ -286,6 +301,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "worker_timeout": _number(0.1, 3_600, "write seconds from 0.1 to 3600"),
     "max_page_bytes": _whole(1_000, 1_000_000_000),
     "item_fields": _names,
+    "report": _report,
     "secret": _text("a secret text"),
 }
 

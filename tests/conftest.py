@@ -1,11 +1,13 @@
-"""A site on loopback for every test that wants one."""
+"""A site on loopback for every test that wants one, and stores on real servers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from servers import PostgresqlServer, RedisCluster, RedisServer
 from site_server import Site
 
 
@@ -14,3 +16,72 @@ def site() -> Iterator[Site]:
     """A web server on a free loopback port; set its pages with ``site[path] = ...``."""
     with Site() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[RedisCluster]:
+    with RedisCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgresqlServer]:
+    with PostgresqlServer("-c", "fsync=off") as server:
+        yield server
+
+
+@pytest.fixture
+def memory_store() -> str:
+    return "memory:"
+
+
+@pytest.fixture
+def sqlite_store(tmp_path: Path) -> str:
+    return f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+
+
+@pytest.fixture
+def redis_store(redis_server: RedisServer) -> str:
+    redis_server.ask("FLUSHALL")
+    return redis_server.url
+
+
+@pytest.fixture
+def cluster_store(redis_cluster: RedisCluster) -> str:
+    for node in redis_cluster.nodes:
+        node.ask("FLUSHALL")
+    return redis_cluster.url
+
+
+@pytest.fixture
+def postgresql_store(postgresql_server: PostgresqlServer) -> str:
+    return postgresql_server.empty()
+
+
+REMOTE = [
+    pytest.param("redis", marks=pytest.mark.redis),
+    pytest.param("cluster", marks=pytest.mark.redis),
+    pytest.param("postgresql", marks=pytest.mark.postgresql),
+]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``store_url`` is an empty store of each kind, ``shared_url`` of all but memory, ``remote_url`` on a server."""
+    names = {"store_url": ["memory", "sqlite", *REMOTE], "shared_url": ["sqlite", *REMOTE], "remote_url": REMOTE}
+    for name, kinds in names.items():
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, kinds, indirect=True)
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest) -> str:
+    return request.getfixturevalue(f"{request.param}_store")
+
+
+shared_url = remote_url = store_url

@@ -78,7 +78,7 @@ class NearDuplicateDetector:
         if store is None:
             store = settings.store or "memory:"
         self.settings = settings
-        self.store = store_by_url(store, sleep) if isinstance(store, str) else store
+        self.store = store_by_url(store, sleep, settings.ttl) if isinstance(store, str) else store
         self.store_name = without_password(store) if isinstance(store, str) else type(store).__name__
         """The store's URL without its password."""
         self.run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)

@@ -1,6 +1,6 @@
 """What every store promises: an append-only log per site, with compare-and-append.
 
-A site's log has a counter. Each change (a page appended, a page confirmed or released) raises it by one and gives the
+A site's log has a counter. Each change (a page appended, a page confirmed or released) raises it and gives the
 record that changed the counter's new value as its position. Whoever has read up to the counter knows the site; whoever
 appends says up to where they had read, and is refused if that is no longer all. So looking for a similar page and
 adding one is atomic on any database, and none of them needs to search.
@@ -123,7 +123,7 @@ class FingerprintStore(Protocol):
         """
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
-        """Add a record; its id, which is the new counter, or None if the counter is not ``expected`` any more.
+        """Add a record; its id, which is the new counter, or None if the counter is beyond ``expected``.
 
         A settled record takes the place of all older versions of its page.
         """

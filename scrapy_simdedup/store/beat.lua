@@ -1,0 +1,5 @@
+-- A worker is alive; those that have been silent for long are dropped.
+-- KEYS: a sorted set. ARGV: worker, the time, the time before which others are dropped.
+
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[3])

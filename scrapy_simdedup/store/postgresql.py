@@ -1,0 +1,216 @@
+"""The store in PostgreSQL, for crawls of many machines. One statement per verb; what they call is in postgresql.sql."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from importlib.resources import files
+from sys import intern
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import AsyncConnection, OperationalError
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import AsyncConnectionPool
+
+from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.settings import STORE_FORMS, without_password
+from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
+from scrapy_simdedup.store.remote import CALL_SECONDS, Remote
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+VERSION = "1"
+"""Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
+OLDEST = 14
+"""The first PostgreSQL that has ``bit_count``."""
+CONNECTIONS = 4
+PART = 2000
+"""Records that are read at a time: some milliseconds in which nothing else runs in this process."""
+
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
+"""Those who open a new database wait for the first."""
+EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
+REMEMBER = """
+WITH made AS (INSERT INTO simdedup_memo VALUES (%(name)s, %(value)s) ON CONFLICT DO NOTHING RETURNING value)
+SELECT value FROM made UNION ALL SELECT value FROM simdedup_memo WHERE name = %(name)s LIMIT 1
+"""
+READ = """
+SELECT counter, page.* FROM simdedup_counter(%(site)s) AS counter LEFT JOIN LATERAL (
+    SELECT * FROM simdedup_page WHERE site = %(site)s AND position > %(after)s ORDER BY position LIMIT %(part)s
+) AS page ON true ORDER BY page.position
+"""
+APPEND = f"SELECT simdedup_append(ROW(%s{', %s' * 17})::simdedup_page, %s)"
+SETTLE = "SELECT simdedup_settle(%s, %s, %s, %s, %s)"
+FORGET = "SELECT simdedup_forget(%s, %s, %s)"
+BURY = "DELETE FROM simdedup_page WHERE state = 'released' AND last_seen < %s"
+BEAT = "INSERT INTO simdedup_worker VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET beat = excluded.beat"
+SILENT = "DELETE FROM simdedup_worker WHERE beat < %s"
+BEATS = "SELECT name, beat FROM simdedup_worker"
+SITES = "SELECT DISTINCT site FROM simdedup_page ORDER BY site"
+
+REMEDIES = {
+    "password authentication failed": "correct user and password in SIMDEDUP_STORE",
+    "no password supplied": "write the password into SIMDEDUP_STORE: 'postgresql://user:password@host/database'",
+    "does not exist": "create it first, or correct SIMDEDUP_STORE",
+    "permission denied": "let the user create tables in the schema, or let somebody open the store once who may",
+    "connection refused": "check that the server runs, and host and port in SIMDEDUP_STORE",
+    "too many": "allow more connections in postgresql.conf, or put a pooler in front",
+    "disk full": "free some disk space on the server",
+}
+"""What to do, by a part of the message."""
+
+
+class PostgresqlStore:
+    """Changes of one site wait for each other under an advisory lock; sites are independent.
+
+    Args:
+        url: ``postgresql://user:password@host:port/database``; options of libpq follow a ``?``.
+
+    Raises:
+        SettingError: the URL cannot be used.
+    """
+
+    in_memory = False
+
+    def __init__(self, url: str) -> None:
+        try:
+            conninfo_to_dict(url)
+        except psycopg.Error:
+            remedy = f"write it as {STORE_FORMS['postgresql']!r}"
+            raise SettingError("SIMDEDUP_STORE", without_password(url), remedy) from None
+        self._url = url
+        self._remote = Remote(url, (psycopg.Error,), (OperationalError, OSError), REMEDIES)
+        self._pool: AsyncConnectionPool[AsyncConnection[Any]] | None = None
+        self._tidy = False
+
+    async def open(self) -> None:
+        """Connect; a new database gets its tables, an existing one is checked."""
+        self._remote.check_loop()
+        self._tidy = False
+        await self._remote.run(self._prepare)
+        self._pool = AsyncConnectionPool(
+            self._url,
+            kwargs={"autocommit": True, "connect_timeout": round(CALL_SECONDS)},
+            min_size=1,
+            max_size=CONNECTIONS,
+            timeout=CALL_SECONDS,
+            reconnect_timeout=CALL_SECONDS,
+            open=False,
+        )
+        await self._pool.open()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._remote.finish()
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            await pool.close()
+
+    async def remember(self, name: str, value: str) -> str:
+        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
+        ((found,),) = await self._ask(REMEMBER, {"name": name, "value": value})
+        return str(found)
+
+    async def read(self, site: str, after: int = 0) -> Tail:
+        """What happened to the site since the counter was ``after``."""
+        rows = await self._ask(READ, {"site": site, "after": after, "part": PART})
+        # A site without news is one row that has its counter alone.
+        records = tuple(_record(*record) for _, name, *record, _ in rows if name is not None)
+        complete = len(records) < PART
+        return Tail(records, rows[0][0] if complete else records[-1].position, complete)
+
+    async def append(self, site: str, record: Record, expected: int) -> int | None:
+        """Add a record; its id, or None if the site changed after ``expected``."""
+        ((id_,),) = await self._ask(APPEND, (site, *astuple(record), _bits(record.fingerprint), expected))
+        return None if id_ is None else int(id_)
+
+    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
+        """Confirm or release a reserved record, or make a delivered one a stub."""
+        await self._ask(SETTLE, (site, id, state, sorted(STEPS[state]), now))
+
+    async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
+        """Take records out; their tombstones go with the first beat of another day."""
+        await self._ask(FORGET, (site, list(ids), now))
+
+    async def beat(self, worker: str, now: float) -> None:
+        """The worker is alive."""
+        await self._ask(BEAT, (worker, now))
+        if not self._tidy:
+            self._tidy = True
+            for statement in (BURY, SILENT):
+                await self._ask(statement, (now - TOMBSTONE_SECONDS,))
+
+    async def beats(self) -> dict[str, float]:
+        """When each worker was last heard of."""
+        return dict(await self._ask(BEATS))
+
+    async def sites(self) -> AsyncIterator[str]:
+        """The sites that have pages."""
+        for (name,) in await self._ask(SITES):
+            yield name
+
+    async def records(self) -> AsyncIterator[tuple[str, Record]]:
+        """All records with their sites; one that changes meanwhile may come twice."""
+        async for site in self.sites():
+            tail = Tail((), 0, complete=False)
+            while not tail.complete:
+                tail = await self.read(site, tail.cursor)
+                for record in tail.records:
+                    yield site, record
+
+    async def _ask(self, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+        if self._pool is None:
+            raise StoreError(self._remote.name, "is not open", "open it first")
+        pool = self._pool
+
+        async def ask() -> list[tuple[Any, ...]]:
+            async with pool.connection() as db:
+                try:
+                    return await _rows(db, statement, values)
+                except OperationalError:
+                    if not db.broken:
+                        raise
+            # The server was restarted, so others in the pool are dead, too. Every statement can be run twice.
+            await pool.check()
+            async with pool.connection() as db:
+                return await _rows(db, statement, values)
+
+        return await self._remote.run(ask)
+
+    async def _prepare(self) -> None:
+        name = self._remote.name
+        async with await AsyncConnection.connect(self._url, connect_timeout=round(CALL_SECONDS)) as db:
+            if db.info.server_version < OLDEST * 10_000:
+                problem = f"is PostgreSQL {db.info.server_version // 10_000}"
+                raise StoreError(name, problem, f"use PostgreSQL {OLDEST} or newer")
+            await db.execute(LOCK)
+            if not (await _rows(db, EXISTS))[0][0]:
+                script = files("scrapy_simdedup.store").joinpath("postgresql.sql").read_text(encoding="utf-8")
+                await db.execute(script.encode())
+            ((found,),) = await _rows(db, REMEMBER, {"name": "tables", "value": VERSION})
+            if found != VERSION:
+                problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"
+                remedy = "name another database, or use the scrapy-simdedup that made this one"
+                raise StoreError(name, problem, remedy)
+
+
+async def _rows(db: AsyncConnection[Any], statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+    cursor = await db.execute(statement.encode(), values, binary=True)
+    return await cursor.fetchall() if cursor.description else []
+
+
+def _record(url: str, key: bytes, fingerprint: bytes, *rest: Any) -> Record:
+    # The driver makes a new string for each row. The four names are the same in thousands of records that are held.
+    names: list[Any] = [intern(name) for name in rest[:4]]
+    return Record(url, key, fingerprint, *names, *rest[4:])
+
+
+def _bits(raw: bytes) -> str | None:
+    """The simhash for those who query the table; None where the page has none."""
+    try:
+        fp = PageFingerprint.from_bytes(raw)
+    except FingerprintMismatch:
+        return None
+    return None if fp.unjudged else f"{fp.simhash:0{fp.bits}b}"

@@ -1,0 +1,101 @@
+"""Calls to a database over a network: bounded in time and number, and spared for a moment once it does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy_simdedup.errors import StoreBusy, StoreError
+from scrapy_simdedup.settings import without_password
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+Result = TypeVar("Result")
+
+CALL_SECONDS = 5.0
+"""How long a call may take."""
+REST_SECONDS = 1.0
+"""How long a database that did not answer is left alone, so that a crawl does not wait for it page by page."""
+CALLS = 8
+"""Calls at a time; more of them only queue in the database."""
+
+ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+
+
+class Remote:
+    """What the stores of remote databases share.
+
+    Args:
+        url: the store's; errors show it without its password.
+        failures: the driver's exceptions.
+        lost: those of them, and others, that mean that the database cannot be reached.
+        remedies: what to do, by a part of the driver's message in lower case.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        failures: tuple[type[Exception], ...],
+        lost: tuple[type[Exception], ...],
+        remedies: Mapping[str, str],
+    ) -> None:
+        self.name = without_password(url)
+        self._failures, self._lost, self._remedies = (*failures, *lost), lost, remedies
+        self._places = asyncio.Semaphore(CALLS)
+        self._calls: set[asyncio.Future[Any]] = set()
+        self._rest_until = 0.0
+
+    def check_loop(self) -> None:
+        """Raise :class:`StoreError` where asyncio does not run, as on a plain Twisted reactor."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise StoreError(self.name, "needs asyncio, which does not run here", ASYNCIO) from None
+
+    async def run(self, call: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        """What the call gives.
+
+        Raises:
+            StoreBusy: it takes too long, or the database did not answer a moment ago.
+            StoreError: the database cannot do it.
+        """
+        async with self._places:
+            if time.monotonic() < self._rest_until:
+                raise StoreBusy(self.name, "did not answer a moment ago")
+            task = asyncio.ensure_future(call())
+            self._calls.add(task)
+            task.add_done_callback(self._ended)
+            try:
+                # Not wait_for, which would wait until the call has taken note that it is cancelled.
+                await asyncio.wait({task}, timeout=CALL_SECONDS)
+            finally:
+                if not task.done():
+                    task.cancel()
+            if not task.done():
+                self._rest_until = time.monotonic() + REST_SECONDS
+                raise StoreBusy(self.name, f"did not answer within {CALL_SECONDS:g} seconds")
+            try:
+                return task.result()
+            except self._failures as exc:
+                if isinstance(exc, self._lost):
+                    self._rest_until = time.monotonic() + REST_SECONDS
+                raise self.error(exc) from exc
+
+    async def finish(self) -> None:
+        """Wait until the calls that were given up have ended, too."""
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=CALL_SECONDS)
+        self._rest_until = 0.0
+
+    def error(self, exc: Exception) -> StoreError:
+        """The driver's error as ours."""
+        message = " ".join(str(exc).split()) or type(exc).__name__
+        found = (remedy for part, remedy in self._remedies.items() if part in message.lower())
+        return StoreError(self.name, message, next(found, ""))
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._calls.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may be left to ask for it, and asyncio would complain
