@@ -72,7 +72,7 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
         settings: those of its site.
     """
     drop = settings.near if settings.drop == "near" else settings.identical
-    match = index.closest(visit.fingerprint, visit.key, drop=drop, near=settings.near)
+    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near)
     past = _past(visit, index, settings)
     if match is not None and match.similarity >= drop:
         return _repeat(visit, match, past, settings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.detect.originals import Originals, method_of
+from scrapy_simdedup.detect.seniority import Seniority
 from scrapy_simdedup.detect.site_text import SiteText
 from scrapy_simdedup.fingerprint.evidence import NEAR, weigh
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -46,14 +47,16 @@ class SiteIndex:
     Args:
         bits: width of the simhashes.
         run: the only run whose pages are searched; None searches those of all.
+        of_all: whether this is the one site of all domains, of which a younger one displaces no older one's pages.
     """
 
-    def __init__(self, bits: int, run: str | None = None) -> None:
+    def __init__(self, bits: int, run: str | None = None, *, of_all: bool = False) -> None:
         self.cursor = 0
         """The site's counter up to which the log was applied."""
         self._run = run
         self._versions: dict[bytes, tuple[Record, ...]] = {}
         self._originals = Originals(bits)
+        self._seniority = Seniority() if of_all else None
         self._texts: dict[int, SiteText] = defaultdict(SiteText)
         """By the way in which the pages' texts were found."""
 
@@ -71,6 +74,8 @@ class SiteIndex:
 
     def _apply(self, record: Record) -> bool:
         """Take a record in; whether it is an original that was not known."""
+        if self._seniority is not None:
+            self._seniority.see(record)
         live = [] if record.state == "released" else [record]
         known = False
         for version in self._versions.pop(record.key, ()):
@@ -113,7 +118,7 @@ class SiteIndex:
         found = (PageFingerprint.from_bytes(record.fingerprint) for record in known)
         return next((fp for fp in found if fp.body == body), None)
 
-    def closest(self, fp: PageFingerprint, key: bytes, *, drop: float, near: float) -> Match | None:
+    def closest(self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float) -> Match | None:
         """The original of another key that decides about a page.
 
         That is the most similar one: of the delivered ones from ``drop`` on, else of those still in work from ``drop``
@@ -127,7 +132,7 @@ class SiteIndex:
         rank = (alike >= drop) * (1 + originals.confirmed[rows])
         for at in np.lexsort((originals.ids[rows], -alike, -rank)):
             record = originals.records[rows[at]]
-            if record.key != key:
+            if record.key != key and (self._seniority is None or self._seniority.may_displace(record.url, url)):
                 distance = fp.simhash ^ PageFingerprint.from_bytes(record.fingerprint).simhash
                 return Match(record, float(alike[at]), distance.bit_count())
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scrapy_simdedup.detect.site import ALL
 from scrapy_simdedup.detect.site_index import SiteIndex
 
 MAX_PAGES = 250_000
@@ -32,7 +33,9 @@ class SiteIndexes:
 
     def of(self, site: str) -> SiteIndex:
         """The site's index; an empty one if there was none."""
-        index, counted = self._indexes.pop(site) if site in self._indexes else (SiteIndex(self._bits, self._run), 0)
+        if site not in self._indexes:
+            self._indexes[site] = SiteIndex(self._bits, self._run, of_all=site == ALL), 0
+        index, counted = self._indexes.pop(site)
         size = EMPTY_SITE + len(index)
         self._indexes[site] = index, size
         self._pages += size - counted

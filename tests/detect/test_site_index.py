@@ -27,7 +27,7 @@ def index_of(*records: Record, bits: int = 64, run: str | None = None) -> SiteIn
 
 
 def found(index: SiteIndex, fp: PageFingerprint, key: bytes = b"asking", drop: float = 0.95, near: float = 0.85) -> Any:
-    match = index.closest(fp, key, drop=drop, near=near)
+    match = index.closest(fp, key, "https://shop.example/asking", drop=drop, near=near)
     return match and (match.record.key, match.similarity, match.distance)
 
 

@@ -33,7 +33,7 @@ def index_of(*records: Record) -> SiteIndex:
 
 
 def closest(index: SiteIndex, fp: PageFingerprint, drop: float = 0.95) -> Match | None:
-    return index.closest(fp, b"asking", drop=drop, near=0.85)
+    return index.closest(fp, b"asking", "https://shop.example/asking", drop=drop, near=0.85)
 
 
 def kind(match: Match | None) -> str:
