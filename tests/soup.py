@@ -40,11 +40,18 @@ _texts = st.one_of(
     st.text(st.characters(categories=["Cs", "Cc", "Cf", "Co", "Mn"]), max_size=4),
     st.sampled_from(["Some words, with commas. ", "cookie ", " ", "\n\t"]),
 )
-_pieces = st.one_of(_tags, _tags, _texts, st.sampled_from(SYNTAX), st.sampled_from(SIGNS))
-_runs = st.builds(lambda piece, times: piece * times, _pieces, st.sampled_from([1, 1, 1, 1, 2, 300, 3_000]))
+_signs = st.sampled_from(SYNTAX + SIGNS)
 
-soup = st.lists(_runs, max_size=40).map("".join)
-"""Markup of up to a few hundred thousand characters: any tag anywhere, unclosed, repeated, in the midst of another."""
+
+def _runs(pieces: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.builds(lambda piece, times: piece * times, pieces, st.sampled_from([1, 1, 1, 1, 2, 300, 3_000]))
+
+
+markup = st.lists(st.one_of(_runs(_tags), _texts, _signs), max_size=40).map("".join)
+"""Any tag anywhere, unclosed, thousands of levels deep, with up to a thousand characters of text."""
+
+soup = st.lists(_runs(st.one_of(_tags, _tags, _texts, _signs)), max_size=40).map("".join)
+"""The same with texts and signs repeated, too: up to a few hundred thousand characters."""
 
 CODECS = (
     *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp1251", "koi8-r"),
