@@ -124,9 +124,9 @@ class Collecting:
         made = []
         for repeats, site, key in self._biggest:
             found = self._found[site, key]
-            print_ = _print(found.original)
+            print_ = print_of(found.original)
             members = tuple(
-                Member(member.url, member.kind, member.similarity or 0.0, _differs(print_, _print(member)))
+                Member(member.url, member.kind, member.similarity or 0.0, differs(print_, print_of(member)))
                 for member in found.members
             )
             original = None if found.original is None else found.original.url
@@ -134,14 +134,15 @@ class Collecting:
         return made
 
 
-def _print(record: Record | None) -> PageFingerprint | None:
+def print_of(record: Record | None) -> PageFingerprint | None:
+    """The record's fingerprint, or None if there is none that this version can read."""
     try:
         return None if record is None else PageFingerprint.from_bytes(record.fingerprint)
     except FingerprintMismatch:
         return None
 
 
-def _differs(one: PageFingerprint | None, other: PageFingerprint | None) -> tuple[str, ...]:
+def differs(one: PageFingerprint | None, other: PageFingerprint | None) -> tuple[str, ...]:
     """What is not the same on two pages, as far as their fingerprints tell."""
     if one is None or other is None:
         return ()

@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.fingerprint.fingerprint import body_digest, fingerprint_read
-from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
-from scrapy_simdedup.page.roles import ROLE_NAMES
-from scrapy_simdedup.report.differences import Difference, Line, differences
+from scrapy_simdedup.report.differences import Difference, Line, differences, role_of
 from scrapy_simdedup.report.notebook import table_html
 from scrapy_simdedup.settings import DedupSettings
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scrapy_simdedup.fingerprint.fingerprint import Relation
-    from scrapy_simdedup.page.page import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +105,6 @@ def compare_under(
     return PageComparison(
         found.kind, found.similarity, found.distance, sides[0], sides[1], differences(sides[0].lines, sides[1].lines)
     )
-
-
-def role_of(block: Block) -> str:
-    """What part of its page a block belongs to, in words."""
-    if block.kind is not Kind.FRAME:
-        return "content" if block.kind is Kind.FIRM else "loose text"
-    return ", ".join(name for role, name in ROLE_NAMES.items() if block.frame & role)
 
 
 def _words_by_role(lines: Sequence[Line]) -> dict[str, int]:

@@ -6,8 +6,13 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.page.roles import ROLE_NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from scrapy_simdedup.page.page import Block
 
 MOST_LINES = 5_000
 """Lines of a text that are looked at."""
@@ -72,3 +77,10 @@ def stretches(one: str, other: str) -> tuple[list[Stretch], list[Stretch]]:
             if words:
                 part.append(Stretch(" ".join(words) + " " * total, what != "equal"))
     return parts
+
+
+def role_of(block: Block) -> str:
+    """What part of its page a block belongs to, in words."""
+    if block.kind is not Kind.FRAME:
+        return "content" if block.kind is Kind.FIRM else "loose text"
+    return ", ".join(name for role, name in ROLE_NAMES.items() if block.frame & role)

@@ -21,6 +21,7 @@ STATES = {
     "confirmed": "it was delivered",
     "reserved": "its delivery has not ended, or the crawl was stopped before it did",
     "released": "its delivery failed, so it displaces no other page",
+    "stub": "it came under so many unrelated URLs that it is no content, and displaces no other page",
 }
 KINDS = {
     "new": "nothing on its site was like it",
@@ -28,7 +29,7 @@ KINDS = {
     "changed": "it differs from what its URL gave before",
     "unchanged": "it is what its URL gave before",
     "identical": "what it repeats was not delivered at that time",
-    "stub": "it stands for no content, as half of its site gives the same",
+    "stub": "it repeats what its site gives under many unrelated URLs",
     "unjudged": "it could not be judged",
 }
 

@@ -1,0 +1,130 @@
+"""From a store to a report: all records are read twice, and none is held but those that the report shows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.report.clusters import Collecting, Counting
+from scrapy_simdedup.report.data import KINDS, Audited, Report, Savings
+from scrapy_simdedup.report.findings import Originals, stubs_of, warnings_of
+from scrapy_simdedup.report.readings import Runs, Sample, Times, Totals
+from scrapy_simdedup.report.sites import Sites
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable
+
+    from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.store.base import FingerprintStore, Record
+
+CLUSTERS, MEMBERS, AUDITED = 50, 5, 30
+"""How many of each a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlFacts:
+    """What only the crawl that ends now knows."""
+
+    kinds: Counter[str]
+    """Pages by verdict."""
+    dropped: int
+    unjudged: Counter[str]
+    """Pages that could not be judged, by reason."""
+    savings: Savings
+    warnings: tuple[str, ...] = ()
+    audit: tuple[Audited, ...] = ()
+    """Dropped pages with the lines that differ."""
+
+
+@dataclass(slots=True)
+class _Readings:
+    """Everything that the first reading counts."""
+
+    totals: Totals = field(default_factory=Totals)
+    times: Times = field(default_factory=Times)
+    runs: Runs = field(default_factory=Runs)
+    sites: Sites = field(default_factory=Sites)
+    clusters: Counting = field(default_factory=lambda: Counting(CLUSTERS))
+    sample: Sample = field(default_factory=lambda: Sample(AUDITED))
+    stubs: list[tuple[str, Record]] = field(default_factory=list)
+
+    def add(self, site: str, record: Record) -> None:
+        self.totals.add(record)
+        self.times.add(record)
+        self.sites.add(site, record)
+        self.clusters.add(site, record)
+        self.sample.add(site, record)
+        if record.state == "stub" and len(self.stubs) < CLUSTERS:
+            self.stubs.append((site, record))
+
+
+async def gather(
+    store: FingerprintStore,
+    settings: DedupSettings,
+    *,
+    name: str,
+    run: str | None = None,
+    crawl: CrawlFacts | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Read a store and sum it up.
+
+    Args:
+        store: an open store.
+        settings: the thresholds that the report shows.
+        name: the store's URL without its password.
+        run: look at this run alone; None looks at all.
+        crawl: what the crawl itself counted, if it is the crawl that wants the report.
+        progress: called with the number of records that were read.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    readings = _Readings()
+    read = 0
+    async for site, record in store.records():
+        read += 1
+        readings.runs.add(record)
+        if run is None or record.run == run:
+            readings.add(site, record)
+        progress(read)
+    clusters = Collecting(readings.clusters.biggest, MEMBERS)
+    sample = readings.sample.found if crawl is None else []
+    originals = Originals(sample)
+    if clusters.sites or sample:
+        async for site, record in store.records():
+            read += 1
+            clusters.add(site, record)
+            originals.add(site, record)
+            progress(read)
+    totals, sites = readings.totals, readings.sites
+    counted = totals.kinds if crawl is None else crawl.kinds
+    kinds = {kind: counted[kind] for kind in KINDS if counted[kind]}
+    found = clusters.clusters
+    return Report(
+        store=name,
+        run=run,
+        made_at=time.time(),
+        mode=settings.mode,
+        drop=settings.drop,
+        identical=settings.identical,
+        near=settings.near,
+        pages=sum(kinds.values()),
+        kinds=kinds,
+        dropped=totals.states["alias"] if crawl is None else crawl.dropped,
+        unjudged=dict((totals.unjudged if crawl is None else crawl.unjudged).most_common()),
+        savings=None if crawl is None else crawl.savings,
+        warnings=(*warnings_of(totals, settings), *(crawl.warnings if crawl else ())),
+        similarities=totals.similarities,
+        timeline=readings.times.timeline,
+        clusters=tuple(found),
+        cluster_count=readings.clusters.total,
+        stubs=tuple(stubs_of(readings.stubs, found, sites.rows)),
+        sites=sites.rows,
+        site_count=sites.count,
+        drift=sites.drift,
+        runs=readings.runs.rows,
+        audit=originals.audited if crawl is None else crawl.audit,
+    )

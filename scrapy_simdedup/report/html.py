@@ -1,0 +1,77 @@
+"""The report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.report import sections
+from scrapy_simdedup.report.elements import clean, h, to_html
+from scrapy_simdedup.report.explanation import at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy_simdedup.report.data import Report
+    from scrapy_simdedup.report.elements import Element
+
+SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
+    "answer": ("The answer", sections.answer),
+    "similarity": ("How similar pages are", sections.similarity),
+    "verdicts": ("Verdicts over time", sections.verdicts),
+    "clusters": ("Most repeated pages", sections.clusters),
+    "stubs": ("Stubs and walls", sections.stubs),
+    "sites": ("Sites", sections.sites),
+    "drift": ("Drift of known pages", sections.drift),
+    "audit": ("Dropped pages to judge by eye", sections.audit),
+    "runs": ("Runs", sections.runs),
+}
+"""What the report consists of, in its order, by the names that links to its parts go by."""
+
+
+def render(report: Report) -> str:
+    """The whole document."""
+    about = f"run {report.run}" if report.run else "all runs"
+    head = h(
+        "header",
+        h("h1", "Near-duplicate pages"),
+        h("p", f"{report.store}, {about}; made {at(report.made_at)}", class_="soft url"),
+        h(
+            "nav",
+            h("ul", [h("li", h("a", title, href=f"#{name}")) for name, (title, _) in SECTIONS.items()]),
+            aria_label="Parts of the report",
+        ),
+    )
+    main = h(
+        "main",
+        [
+            h("section", h("h2", title, id=name), list(section(report)), aria_labelledby=name)
+            for name, (title, section) in SECTIONS.items()
+        ],
+    )
+    style, script, template = (_file(name) for name in ("report.css", "report.js", "report.html"))
+    # Whatever a page smuggled into an address could not run, and nothing can be loaded.
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "title": escape(clean(f"Near-duplicate pages: {report.run or report.store}")),
+        "style": style,
+        "script": script,
+        "body": to_html(head) + to_html(main),
+    }
+    # In one go, so that nothing that is filled in is taken for a place to fill.
+    return re.sub(r"{(policy|title|style|script|body)}", lambda place: parts[place[1]], template)
+
+
+def _file(name: str) -> str:
+    return files("scrapy_simdedup.report").joinpath(name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,274 @@
+"""The parts of the report, each from its data to its elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.crawl.stats import size
+from scrapy_simdedup.report.charts import Mark, Series, bar_chart
+from scrapy_simdedup.report.data import BUCKETS, KINDS
+from scrapy_simdedup.report.differences import stretches
+from scrapy_simdedup.report.elements import h, link, number, shorten
+from scrapy_simdedup.report.explanation import at
+from scrapy_simdedup.report.tables import data_table, sortable_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_simdedup.report.clusters import Cluster
+    from scrapy_simdedup.report.data import Audited, Report
+    from scrapy_simdedup.report.differences import Difference
+    from scrapy_simdedup.report.elements import Child, Element
+
+GONE = "a page that is not in the store any more"
+UNFOLDED = 3
+"""Clusters and audited pages that are shown unfolded."""
+
+
+def answer(report: Report) -> Iterator[Element]:
+    """The numbers that matter, and what should be looked at."""
+    judged = report.pages - report.kinds.get("unjudged", 0)
+    share = report.dropped / judged if judged else 0.0
+    would = "would be dropped" if report.mode == "observe" else "dropped"
+    cards: list[tuple[str, str, str]] = [
+        ("Pages judged", number(judged), ", ".join(f"{number(n)} {kind}" for kind, n in report.kinds.items())),
+        (f"Repeats {would}", number(report.dropped), f"{share:.1%} of the judged"),
+    ]
+    if report.savings is not None:
+        saved = report.savings
+        cards += [
+            ("Bytes saved", size(saved.bytes), "of pages that need not be parsed and stored"),
+            (
+                "Time saved",
+                f"{saved.seconds:,.1f} s",
+                f"of callbacks and pipelines; fingerprinting took {saved.cost_seconds:,.1f} s",
+            ),
+            ("Fetches saved", number(saved.fetches), "of URLs known to lead to repeats"),
+            ("Items dropped", number(saved.items), "that repeat items, or are of a repeated page"),
+        ]
+    yield h(
+        "dl",
+        [h("div", h("dt", name), h("dd", value), h("dd", note, class_="note")) for name, value, note in cards],
+        class_="answer",
+    )
+    if report.savings is None:
+        yield h(
+            "p",
+            "Bytes, time and fetches saved are known only to the report that a crawl writes itself (SIMDEDUP_REPORT).",
+            class_="soft",
+        )
+    if report.warnings:
+        yield h("ul", [h("li", warning) for warning in report.warnings], class_="warnings")
+
+
+def similarity(report: Report) -> Iterator[Element]:
+    """The distribution of similarities, with the thresholds."""
+    counts = report.similarities
+    totals = [dropped + kept for dropped, kept in zip(counts["dropped"], counts["kept"], strict=True)]
+    if not any(totals):
+        yield h("p", "No page was like another.")
+        return
+    first = min(next(step for step, total in enumerate(totals) if total), BUCKETS * 4 // 5) // 10 * 10
+    span = BUCKETS - first
+
+    def mark(value: float, label: str) -> Mark:
+        return Mark((value * BUCKETS - first) / span, label)
+
+    yield h(
+        "p",
+        "How similar pages were to what they were compared with: the page they repeat or are near to, or their own "
+        "past. Pages that were like nothing are not in it.",
+    )
+    yield bar_chart(
+        "similarity-chart",
+        "Pages by similarity",
+        [Series(name, counts[name][first:]) for name in ("dropped", "kept")],
+        [f"{step / BUCKETS:.2f} to {(step + 1) / BUCKETS:.2f}" for step in range(first, BUCKETS)],
+        ticks=[mark(step / 10, f"{step / 10:.1f}") for step in range(first // 10, 11, 1 if span <= 60 else 2)],
+        lines=[mark(report.near, "near"), mark(report.identical, "identical")],
+    )
+
+
+def verdicts(report: Report) -> Iterator[Element]:
+    """The verdicts over time."""
+    line = report.timeline
+    if line is None:
+        yield h("p", "No page was judged.")
+        return
+    steps = len(next(iter(line.counts.values())))
+    times = [at(line.start + line.step * step) for step in range(steps + 1)]
+    short = (
+        slice(0, 10)
+        if line.step * steps > 3 * 86_400
+        else slice(5, 16)
+        if line.step * steps > 86_400
+        else slice(11, 19)
+    )
+    yield h("p", f"When pages were last seen, from {times[0]} to {times[-1]}.")
+    yield bar_chart(
+        "verdicts-chart",
+        "Pages by verdict over time",
+        [Series(kind, line.counts[kind]) for kind in KINDS if kind in line.counts],
+        times[:-1],
+        ticks=[
+            Mark(share, times[round(share * steps)][short], minor=share in {0.25, 0.75})
+            for share in (0, 0.25, 0.5, 0.75, 1)
+        ],
+    )
+    if report.unjudged:
+        yield data_table("Pages that could not be judged, and were kept", ("Reason", "#pages"), report.unjudged.items())
+
+
+def clusters(report: Report) -> Iterator[Element]:
+    """The pages with the most repeats."""
+    if not report.clusters:
+        yield h("p", "No page is repeated.")
+        return
+    shown = (
+        f"; the {len(report.clusters)} most repeated are shown" if report.cluster_count > len(report.clusters) else ""
+    )
+    yield h("p", f"{number(report.cluster_count)} pages are repeated{shown}.")
+    for place, cluster in enumerate(report.clusters):
+        yield h(
+            "details",
+            h("summary", f"{number(cluster.repeats)} × {shorten(cluster.original or GONE)}"),
+            h("p", "Original: ", link(cluster.original)) if cluster.original else None,
+            _members(cluster),
+            open="" if place < UNFOLDED else None,
+        )
+
+
+def _members(cluster: Cluster) -> Element:
+    rows: list[tuple[Child | float, ...]] = [
+        (link(member.url), member.similarity, ", ".join(member.differs) or "unknown") for member in cluster.members
+    ]
+    shown = f"{len(rows)} of its {number(cluster.repeats)} repeats" if len(rows) < cluster.repeats else "Its repeats"
+    return data_table(f"{shown} on {cluster.site}", ("Repeat", "#similarity", "Differs in"), rows)
+
+
+def stubs(report: Report) -> Iterator[Element]:
+    """What looks like no content."""
+    if not report.stubs:
+        yield h("p", "No short content comes under a large share of a site's URLs.")
+        return
+    yield h(
+        "p",
+        "Contents that stand for none: captchas, login pages, soft 404s. Suspected are those that are short, and under "
+        "many of their site's URLs.",
+    )
+    rows = [
+        (
+            link(stub.url),
+            stub.site,
+            stub.pages,
+            stub.share,
+            stub.shingles,
+            "found" if stub.sure else "suspected",
+        )
+        for stub in report.stubs
+    ]
+    yield data_table("Stubs and walls", ("Page", "Site", "#pages", "#%of its site", "#shingles", "Status"), rows)
+
+
+def sites(report: Report) -> Iterator[Element]:
+    """One row per site."""
+    shown = (
+        "" if report.site_count == len(report.sites) else f"; the {len(report.sites):,} with the most pages are shown"
+    )
+    yield h("p", f"{number(report.site_count)} sites{shown}.")
+    rows = [
+        (row.site, row.pages, row.repeats, row.repeats / row.pages, row.near, row.changed, row.unjudged, row.failed)
+        for row in report.sites
+    ]
+    head = ("Site", "#pages", "#repeats", "#%share", "#near", "#changed", "#unjudged", "#failed")
+    yield from sortable_table("sites-table", "Pages by site; failed are those whose delivery did", head, rows)
+
+
+def drift(report: Report) -> Iterator[Element]:
+    """How known pages change."""
+    if not report.drift:
+        yield h("p", "No page was fetched more than once.")
+        return
+    yield h(
+        "p",
+        "What pages that were fetched before gave when they were fetched again. Where half of them changed in one run, "
+        "the site's design may have, or a wall is in the way.",
+    )
+    rows: list[tuple[Child | int | float, ...]] = [
+        (
+            row.site,
+            row.revisited,
+            row.changed,
+            row.similarity,
+            row.changes_per_visit,
+            h("span", "redesign?", class_="badge") if row.redesign else "",
+        )
+        for row in report.drift
+    ]
+    head = ("Site", "#fetched again", "#changed", "#similarity to before", "#%changes per visit", "Suspected")
+    yield data_table("Known pages by site", head, rows)
+
+
+def runs(report: Report) -> Iterator[Element]:
+    """The runs in the store."""
+    rows = [(row.run, row.pages, row.repeats, at(row.first), at(row.last)) for row in report.runs]
+    yield data_table(
+        "The latest runs; a page is counted in the last that fetched it",
+        ("Run", "#pages", "#repeats", "First page", "Last page"),
+        rows,
+    )
+
+
+def audit(report: Report) -> Iterator[Element]:
+    """Dropped pages beside what they repeat."""
+    if not report.audit:
+        yield h("p", "Nothing was dropped that could be shown.")
+        return
+    yield h(
+        "p",
+        "A random sample of the pages that were dropped, to judge by eye: is what differs noise? If not, raise "
+        "SIMDEDUP_IDENTICAL, or its value for this site in SIMDEDUP_SITES.",
+    )
+    if all(page.lines is None for page in report.audit):
+        yield h(
+            "p",
+            "A store keeps no texts: the differing lines are in the report that a crawl writes itself "
+            "(SIMDEDUP_REPORT), and scrapy simdedup compare fetches two pages and shows them.",
+            class_="soft",
+        )
+    for place, page in enumerate(report.audit):
+        yield _audited(page, unfolded=place < UNFOLDED)
+
+
+def _audited(page: Audited, *, unfolded: bool) -> Element:
+    bits = "" if page.distance is None else f", {page.distance} differing bits"
+    differs = f"; differs in {', '.join(page.facts)}" if page.facts else ""
+    return h(
+        "details",
+        h("summary", f"{number(page.similarity, 3)} similar: {shorten(page.dropped)}"),
+        h("p", "repeats ", link(page.original) if page.original else GONE, h("br"), "dropped ", link(page.dropped)),
+        h("p", f"similarity {number(page.similarity, 3)}{bits}{differs}", class_="soft"),
+        None if page.lines is None else _side_by_side(page),
+        open="" if unfolded else None,
+    )
+
+
+def _side_by_side(page: Audited) -> Element:
+    lines = page.lines or ()
+    if not lines:
+        return h("p", "Not one line of text differs.")
+    more = h("p", f"{page.more:,} more differing lines are left off.", class_="role") if page.more else None
+    head = [h("p", name, class_=f"{side} head") for name, side in (("original", "one"), ("dropped", "other"))]
+    return h("div", head, [part for line in lines for part in _line(line)], more, class_="pair")
+
+
+def _line(line: Difference) -> Iterator[Element]:
+    yield h("p", line.role, class_="role")
+    sides = stretches(line.one, line.other) if line.one and line.other else None
+    for place, (text, side) in enumerate(((line.one, "one"), (line.other, "other"))):
+        if text is None:
+            yield h("p", "nothing", class_=f"{side} soft")
+        elif sides is None:
+            yield h("p", h("mark", text), class_=side)
+        else:
+            yield h("p", [h("mark", part.text) if part.differs else part.text for part in sides[place]], class_=side)

@@ -1,0 +1,60 @@
+"""Records as a crawl would leave them, in a store in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pages import page
+from scrapy_simdedup.fingerprint.fingerprint import fingerprint_page
+from scrapy_simdedup.report.data import Report
+from scrapy_simdedup.report.gather import gather
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.memory import MemoryStore
+
+PRINT = bytes(fingerprint_page(page("any")))
+SHORT = bytes(fingerprint_page(page("any", count=30)))
+
+
+def record(name: str, **values: Any) -> Record:
+    """A new page that was delivered, unless ``values`` say otherwise."""
+    made = Record(
+        url=f"http://a.example/{name}",
+        key=name.encode(),
+        fingerprint=PRINT,
+        run="monday",
+        worker="w",
+        state="confirmed",
+        kind="new",
+        similarity=None,
+        original=None,
+        first_seen=1_000.0,
+        last_seen=1_000.0,
+        last_changed=1_000.0,
+        visits=1,
+        changes=0,
+    )
+    return replace(made, **values)
+
+
+def repeat(name: str, original: str, **values: Any) -> Record:
+    """A page that was dropped because it repeats another."""
+    made = {"state": "alias", "kind": "identical", "similarity": 0.97, "original": original.encode()}
+    return record(name, **{**made, **values})
+
+
+async def stored(sites: dict[str, list[Record]]) -> MemoryStore:
+    """A store with these pages."""
+    store = MemoryStore()
+    await store.open()
+    for site, records in sites.items():
+        for number, made in enumerate(records):
+            await store.append(site, made, number)
+    return store
+
+
+async def report_of(sites: dict[str, list[Record]], run: str | None = None, **settings: Any) -> Report:
+    """The report of a store with these pages."""
+    store = await stored(sites)
+    return await gather(store, DedupSettings.from_keywords(**settings), name="memory:", run=run)
