@@ -56,6 +56,7 @@ class Gate:
             if verdict.page is not None:
                 runtime.settlement.write(verdict.page, "inspected")
             return response
+        runtime.reporter.judged(response, verdict)
         if verdict.page is not None:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":

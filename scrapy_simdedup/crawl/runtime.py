@@ -15,6 +15,7 @@ from scrapy_simdedup.crawl.gate import Gate
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.markdown_field import MarkdownField
+from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.run import job_store, run_name
 from scrapy_simdedup.crawl.settlement import Settlement
 from scrapy_simdedup.crawl.stats import Tally
@@ -80,6 +81,7 @@ class Runtime:
             is_closing=lambda: not crawler.crawling,
         )
         self.markdown = MarkdownField(self.settings.markdown_field)
+        self.reporter = Reporter(self.settings)
         self.gate = Gate(self)
         self._end = Waiters()
         self.ready = False
@@ -176,9 +178,11 @@ class Runtime:
         self._end.wake_all()
         await self.settlement.close()
         await self.workers.close()
+        missing = self._missing()
+        await self.reporter.write(self.detector, self.tally, self.ledger.seconds_per_page, missing)
         await self.detector.close()
         summary = self.tally.summary(
-            mode=self.settings.mode, seconds_per_page=self.ledger.seconds_per_page, missing=self._missing()
+            mode=self.settings.mode, seconds_per_page=self.ledger.seconds_per_page, missing=missing
         )
         logger.info(summary, extra={"spider": self.crawler.spider})
 
