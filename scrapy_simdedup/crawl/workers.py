@@ -91,7 +91,7 @@ class Workers:
     @staticmethod
     def _without_worker(why: str, html: str, url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
         logger.warning("%s is kept unjudged (%s): a new worker process takes over from the next page on", url, why)
-        return fingerprint_read(Page((), "", "", why), body_digest(html), settings, secret)
+        return fingerprint_read(Page((), "", "", why), body_digest(html, secret), settings, secret)
 
     # ------------------------------------------------------------------ whose turn it is
 

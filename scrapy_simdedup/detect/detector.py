@@ -127,7 +127,7 @@ class NearDuplicateDetector:
     async def read(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
         known = self._logs.known(site_of(url, self.settings.site))
-        found = known.same_body(body_digest(html), key or key_of(url)) if known else None
+        found = known.same_body(body_digest(html, self.secret), key or key_of(url)) if known else None
         settings = self.settings_for(url)
         if found is not None and found.unjudged is None and found.extractor == settings.extractor:
             return found
@@ -136,7 +136,8 @@ class NearDuplicateDetector:
     def read_texts(self, texts: Sequence[str]) -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
         page = Page(tuple(Block(text, Kind.FIRM, 0) for text in texts if text.strip()), "", "", None)
-        return fingerprint_read(page, body_digest("\0".join(texts)), replace(self.settings, min_words=1), self.secret)
+        body = body_digest("\0".join(texts), self.secret)
+        return fingerprint_read(page, body, replace(self.settings, min_words=1), self.secret)
 
     async def judge_fingerprint(
         self,

@@ -214,7 +214,7 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
         secret: Key under the hashes; without it anyone can build a page that resembles another.
     """
     page = read_page(html, max_bytes=settings.max_page_bytes, extractor=settings.extractor)
-    return fingerprint_read(page, body_digest(html), settings, secret)
+    return fingerprint_read(page, body_digest(html, secret), settings, secret)
 
 
 def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
@@ -245,9 +245,9 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
     )
 
 
-def body_digest(html: str) -> bytes:
-    """8 bytes that are equal for pages that are equal character for character; no parsing."""
-    return blake2b(html.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def body_digest(html: str, secret: bytes = b"") -> bytes:
+    """8 bytes that are equal for pages that are equal character for character, under one secret; no parsing."""
+    return word_hashes(secret).strong_digest(html.encode("utf-8", "surrogatepass"))
 
 
 def _headline(text: str, words: WordHashes) -> int:

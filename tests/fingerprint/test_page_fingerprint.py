@@ -247,6 +247,7 @@ def test_the_digest_of_the_body_needs_no_parsing() -> None:
     html = pages.page(1)
     assert body_digest(html) == fingerprint_page(html).body == body_digest("".join(list(html)))
     assert body_digest(html) != body_digest(html + " ")
+    assert body_digest(html, b"one") not in {body_digest(html), body_digest(html, b"other")}
     assert len(body_digest("\ud800")) == 8
 
 
