@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 VERSION = "1"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
+SESSION = "SET synchronous_commit = off; SET lock_timeout = '4s'"
+"""A crash may cost the last commits: their pages are fetched again."""
 OLDEST = 14
 """The first PostgreSQL that has ``bit_count``."""
 CONNECTIONS = 4
@@ -37,7 +39,8 @@ WITH made AS (INSERT INTO simdedup_memo VALUES (%(name)s, %(value)s) ON CONFLICT
 SELECT value FROM made UNION ALL SELECT value FROM simdedup_memo WHERE name = %(name)s LIMIT 1
 """
 READ = """
-SELECT counter, page.* FROM simdedup_counter(%(site)s) AS counter LEFT JOIN LATERAL (
+SELECT (SELECT position FROM simdedup_page WHERE site = %(site)s ORDER BY position DESC LIMIT 1), page.*
+FROM (VALUES (1)) AS one LEFT JOIN (
     SELECT * FROM simdedup_page WHERE site = %(site)s AND position > %(after)s ORDER BY position LIMIT %(part)s
 ) AS page ON true ORDER BY page.position
 """
@@ -97,6 +100,7 @@ class PostgresqlStore:
             max_size=CONNECTIONS,
             timeout=CALL_SECONDS,
             reconnect_timeout=CALL_SECONDS,
+            configure=_configure,
             open=False,
         )
         await self._pool.open()
@@ -119,7 +123,7 @@ class PostgresqlStore:
         # A site without news is one row that has its counter alone.
         records = tuple(_record(*record) for _, name, *record, _ in rows if name is not None)
         complete = len(records) < PART
-        return Tail(records, rows[0][0] if complete else records[-1].position, complete)
+        return Tail(records, rows[0][0] or 0 if complete else records[-1].position, complete)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         """Add a record; its id, or None if the site changed after ``expected``."""
@@ -194,6 +198,10 @@ class PostgresqlStore:
                 problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"
                 remedy = "name another database, or use the scrapy-simdedup that made this one"
                 raise StoreError(name, problem, remedy)
+
+
+async def _configure(db: AsyncConnection[Any]) -> None:
+    await db.execute(SESSION)
 
 
 async def _rows(db: AsyncConnection[Any], statement: str, values: Any = None) -> list[tuple[Any, ...]]:

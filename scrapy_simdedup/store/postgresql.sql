@@ -39,50 +39,35 @@ BEGIN
 END $$;
 
 CREATE UNIQUE INDEX simdedup_page_position ON simdedup_page (site, position);
-CREATE INDEX simdedup_page_key ON simdedup_page (site, key, id);
+CREATE INDEX simdedup_page_key ON simdedup_page (key, site, id);
 
 
--- Whoever changes a site waits here for those who do, until its transaction ends.
-CREATE FUNCTION simdedup_lock(of_site text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    -- A crash may cost the last commits: their pages are fetched again.
-    PERFORM set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '4s', true);
-    PERFORM pg_advisory_xact_lock(hashtextextended('simdedup ' || of_site, 0));
-END $$;
-
-CREATE FUNCTION simdedup_counter(of_site text) RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN coalesce((SELECT position FROM simdedup_page WHERE site = of_site ORDER BY position DESC LIMIT 1), 0);
-END $$;
-
-CREATE FUNCTION simdedup_next(of_site text) RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN greatest(simdedup_counter(of_site) + 1, floor(extract(epoch FROM clock_timestamp()) * 1e6)::bigint);
-END $$;
-
-CREATE FUNCTION simdedup_supersede(of_site text, of_key bytea, of_id bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM simdedup_page WHERE site = of_site AND key = of_key AND id < of_id;
-END $$;
+-- The position after the counter of a site; null stands for a site without pages.
+CREATE FUNCTION simdedup_after(counter bigint) RETURNS bigint LANGUAGE sql AS $$
+    SELECT greatest(counter + 1, floor(extract(epoch FROM clock_timestamp()) * 1e6)::bigint)
+$$;
 
 -- Add a record, unless the site changed after ``expected``; its id, or null.
 CREATE FUNCTION simdedup_append(made simdedup_page, expected bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+    counter bigint;
     last simdedup_page;
 BEGIN
-    PERFORM simdedup_lock(made.site);
-    IF simdedup_counter(made.site) > expected THEN
-        SELECT * INTO last FROM simdedup_page WHERE site = made.site ORDER BY position DESC LIMIT 1;
+    -- Whoever changes a site waits here for those who do, until their transactions end.
+    PERFORM pg_advisory_xact_lock(hashtextextended('simdedup ' || made.site, 0));
+    counter := (SELECT position FROM simdedup_page WHERE site = made.site ORDER BY position DESC LIMIT 1);
+    IF counter > expected THEN
+        SELECT * INTO last FROM simdedup_page WHERE site = made.site AND position = counter;
         made.id := last.id;
-        made.position := last.position;
+        made.position := counter;
         -- The answer to this very call was lost, and it is made once more.
         RETURN CASE WHEN made IS NOT DISTINCT FROM last THEN last.id END;
     END IF;
-    made.id := simdedup_next(made.site);
+    made.id := simdedup_after(counter);
     made.position := made.id;
     INSERT INTO simdedup_page SELECT made.*;
     IF made.state IN ('confirmed', 'alias', 'stub') THEN
-        PERFORM simdedup_supersede(made.site, made.key, made.id);
+        DELETE FROM simdedup_page WHERE site = made.site AND key = made.key AND id < made.id;
     END IF;
     RETURN made.id;
 END $$;
@@ -93,11 +78,13 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     its_key bytea;
 BEGIN
-    PERFORM simdedup_lock(of_site);
-    UPDATE simdedup_page SET state = outcome, last_seen = at, position = simdedup_next(of_site)
+    PERFORM pg_advisory_xact_lock(hashtextextended('simdedup ' || of_site, 0));
+    UPDATE simdedup_page SET state = outcome, last_seen = at, position = simdedup_after(
+        (SELECT position FROM simdedup_page WHERE site = of_site ORDER BY position DESC LIMIT 1)
+    )
     WHERE site = of_site AND id = of_id AND state = ANY (steps) RETURNING key INTO its_key;
     IF FOUND AND outcome <> 'released' THEN
-        PERFORM simdedup_supersede(of_site, its_key, of_id);
+        DELETE FROM simdedup_page WHERE site = of_site AND key = its_key AND id < of_id;
     END IF;
 END $$;
 
@@ -106,10 +93,12 @@ CREATE FUNCTION simdedup_forget(of_site text, ids bigint[], at double precision)
 DECLARE
     one bigint;
 BEGIN
-    PERFORM simdedup_lock(of_site);
+    PERFORM pg_advisory_xact_lock(hashtextextended('simdedup ' || of_site, 0));
     FOREACH one IN ARRAY ids LOOP
         UPDATE simdedup_page
-        SET state = 'released', fingerprint = '', simhash = NULL, last_seen = at, position = simdedup_next(of_site)
+        SET state = 'released', fingerprint = '', simhash = NULL, last_seen = at, position = simdedup_after(
+            (SELECT position FROM simdedup_page WHERE site = of_site ORDER BY position DESC LIMIT 1)
+        )
         WHERE site = of_site AND id = one;
     END LOOP;
 END $$;

@@ -20,7 +20,9 @@ from scrapy_simdedup import NearDuplicateDetector
 
 
 async def work(store: str, worker: str, documents: int) -> list[int]:
-    detector = NearDuplicateDetector(store, run="shared", worker=worker)
+    detector = NearDuplicateDetector(
+        store, run="shared", worker=worker, on_store_error=lambda error: print(error, file=sys.stderr)
+    )
     await detector.open()
     rng, delivered = random.Random(worker), []
     for number in rng.sample(range(documents), documents):

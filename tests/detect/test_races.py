@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -25,20 +26,26 @@ from scrapy_simdedup.store.memory import MemoryStore
 WORKER = Path(__file__).with_name("race_worker.py")
 
 
+DOCUMENTS_OF_EIGHT = int(os.environ.get("SIMDEDUP_TEST_DOCUMENTS", "100"))
+"""Documents that eight processes race for; 400 in the long form of this test."""
+
+
 @pytest.mark.slow
-def test_eight_processes_keep_each_document_once(tmp_path: Path) -> None:
-    """On one SQLite file, in orders of their own; what one of them fails to deliver, another one delivers."""
-    url = f"sqlite:///{(tmp_path / 'shared.sqlite').as_posix()}"
+def test_eight_processes_keep_each_document_once(shared_url: str) -> None:
+    """On one store, in orders of their own; what one of them fails to deliver, another one delivers."""
     names = ["failing", *(f"worker {number}" for number in range(7))]
     started = [
         subprocess.Popen(
-            [sys.executable, WORKER, url, name, "100"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, WORKER, shared_url, name, str(DOCUMENTS_OF_EIGHT)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for name in names
     ]
     said = [process.communicate(timeout=300) for process in started]
-    assert [process.returncode for process in started] == [0] * 8, [errors for _, errors in said]
-    assert Counter(chain.from_iterable(json.loads(out) for out, _ in said)) == Counter(range(100))
+    assert [(process.returncode, errors) for process, (_, errors) in zip(started, said, strict=True)] == [(0, "")] * 8
+    assert Counter(chain.from_iterable(json.loads(out) for out, _ in said)) == Counter(range(DOCUMENTS_OF_EIGHT))
 
 
 class Distant(MemoryStore):
