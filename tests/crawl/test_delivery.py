@@ -185,3 +185,17 @@ async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site, tmp_pat
     done = await crawl(PathsSpider, settings, urls=serve_twins(site, 1))
     assert done.stat("confirmed") == 0
     assert done.stat("released_reason_count/feed_failed") == 1
+
+
+@on_asyncio
+async def test_a_page_that_links_to_itself_is_delivered(site: Site) -> None:
+    class Following(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield from super().parse(response)
+            yield response.follow(response.url)
+
+    urls = serve_twins(site, 2)
+    done = await crawl(Following, urls=urls)
+    assert done.urls == urls[:1]
+    assert done.stat("confirmed") == 1
+    assert done.stat("pages/dropped") == 1
