@@ -190,6 +190,10 @@ async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site, tmp_pat
 @on_asyncio
 async def test_a_page_that_links_to_itself_is_delivered(site: Site) -> None:
     class Following(PathsSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(dont_filter=False)
+
         def parse(self, response: Any) -> Any:
             yield from super().parse(response)
             yield response.follow(response.url)
