@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
-from urllib.parse import urlsplit
 
 from scrapy_simdedup.errors import SettingError
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 PREFIX = "SIMDEDUP_"
+HIDDEN = "***"
+"""What errors show instead of a secret."""
 
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
@@ -40,7 +41,7 @@ class DedupSettings:
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
     """Similarity (0..1) from which two pages are near-duplicates."""
-    store: str | None = None
+    store: str | None = field(default=None, repr=False)
     """Store URL; None means ``memory:``, or the job's SQLite file where the crawl has a JOBDIR."""
     against: Against = "run"
     """Which pages can displace a page: those of this run, or of all runs in the store."""
@@ -87,7 +88,7 @@ class DedupSettings:
     """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
     report: tuple[str, ...] = ()
     """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both."""
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)
     """Key under the hashes; None takes the store's own."""
 
     @classmethod
@@ -196,6 +197,12 @@ def _text(example: str) -> Callable[[str, Any], str | None]:
     return check
 
 
+def _secret(name: str, value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and value.strip()):
+        return value
+    raise SettingError(name, HIDDEN, "write a text that is not empty, or None")
+
+
 def _optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return lambda name, value: None if value is None else check(name, value)
 
@@ -232,25 +239,20 @@ def _store(name: str, value: Any) -> str | None:
         return None
     remedy = "write a store URL such as " + " or ".join(map(repr, STORE_FORMS.values()))
     if not isinstance(value, str) or ":" not in value:
-        raise SettingError(name, value, remedy)
-    if value.partition(":")[0] not in STORE_FORMS:
+        raise SettingError(name, without_password(str(value)), remedy)
+    scheme, _, rest = value.partition(":")
+    if scheme not in STORE_FORMS:
         raise SettingError(name, without_password(value), remedy)
+    if scheme != "memory" and not rest.startswith("//"):
+        raise SettingError(name, without_password(value), f"write it as {STORE_FORMS[scheme]!r}")
     return value
 
 
 def without_password(url: str) -> str:
     """The URL with its password, if it has one, as ``***``; safe for logs and errors."""
     url = re.sub(r"([?&](?:ssl_?)?password=)[^&]*", r"\1***", url)
-    try:
-        password = urlsplit(url).password
-    except ValueError:
-        password = None
-    if password:
-        head, _, tail = url.partition("://")
-        credentials, _, host = tail.rpartition("@")
-        return f"{head}://{credentials.partition(':')[0]}:***@{host}"
-    # A URL that does not parse may hide its password anywhere before the last @.
-    return re.sub(r"//[^/@]*:.*@", "//***@", url)
+    # Not by urlsplit: a URL that does not parse may hide its password anywhere before the last @.
+    return re.sub(r"(//[^/@:]*:|^(?!.*//)[^/@:]*:).*@", r"\1***@", url, flags=re.DOTALL)
 
 
 SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs")
@@ -302,7 +304,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "max_page_bytes": _whole(1_000, 1_000_000_000),
     "item_fields": _names,
     "report": _report,
-    "secret": _text("a secret text"),
+    "secret": _secret,
 }
 
 
@@ -311,9 +313,11 @@ def _check(name: str, value: Any) -> Any:
     full = PREFIX + name.upper()
     if check is None:
         close = difflib.get_close_matches(name, CHECKS, n=1)
+        if "secret" in name or close == ["secret"]:
+            value = HIDDEN
         raise SettingError(
             full,
-            value,
+            without_password(value) if isinstance(value, str) else value,
             f"there is no such setting; did you mean {PREFIX}{close[0].upper()}?"
             if close
             else f"there is no such setting; see the table of settings in the README of scrapy-simdedup {_known()}",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
+from scrapy_simdedup.settings import without_password
 from scrapy_simdedup.store.file_system import network_file_system
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class SqliteFile:
         scheme, slashes, path = url.partition(":///")
         if not (scheme == "sqlite" and slashes and path) or path == ":memory:":
             remedy = "write 'sqlite:///pages.sqlite', 'sqlite:////full/path/pages.sqlite' or 'memory:'"
-            raise SettingError("SIMDEDUP_STORE", url, remedy)
+            raise SettingError("SIMDEDUP_STORE", without_password(url), remedy)
         self._url, self._path, self._sleep = url, Path(path), sleep
         self._db: sqlite3.Connection | None = None
         self._inode, self._check_at = -1, 0.0
