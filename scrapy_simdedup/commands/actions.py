@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from scrapy_simdedup.commands import check, clusters, compare, dedupe, explain, export, load, report, similar
+from scrapy_simdedup.commands import calibrate, check, clusters, compare, dedupe, explain, export, load, report, similar
 from scrapy_simdedup.commands.call import FAILED, Call
 from scrapy_simdedup.commands.console import Console
 from scrapy_simdedup.errors import SimdedupError
@@ -37,6 +37,7 @@ ACTIONS: dict[str, Action] = {
     "similar": similar,
     "clusters": clusters,
     "report": report,
+    "calibrate": calibrate,
     "dedupe": dedupe,
     "check": check,
     "export": export,

@@ -23,6 +23,8 @@ class Series:
     name: str
     values: Sequence[int]
     """One for each step."""
+    colour: str
+    """A kind of page whose colour it has; see the style sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,7 @@ def bar_chart(
 ) -> Element:
     """Stacked bars, their legend, and their numbers in a table that can be unfolded.
 
-    Widths are percentages and letters are not, so that nothing shrinks on a phone. Colours go by the names of the
-    series.
+    Widths are percentages and letters are not, so that nothing shrinks on a phone.
 
     Args:
         name: its id on the page.
@@ -72,7 +73,7 @@ def bar_chart(
     )
     said = f"{title}: {len(totals)} steps of at most {number(max(totals, default=0))}; the numbers are below"
     picture = h("div", scale, bars, class_="chart", role="img", aria_label=said)
-    legend = [h("li", h("span", class_=f"swatch {one.name}", aria_hidden="true"), one.name) for one in series]
+    legend = [h("li", h("span", class_=f"swatch {one.colour}", aria_hidden="true"), one.name) for one in series]
     return h("figure", picture, h("ul", legend, class_="legend"), _numbers(title, series, steps, totals), id=name)
 
 
@@ -95,7 +96,7 @@ def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Elem
                     width=f"{width * 0.86:.3f}%",
                     y=f"{floor:.1f}",
                     height=f"{height:.1f}",
-                    class_=one.name,
+                    class_=one.colour,
                 )
             )
     return made

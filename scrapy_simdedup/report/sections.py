@@ -7,22 +7,15 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.crawl.stats import size
 from scrapy_simdedup.report.charts import Mark, Series, bar_chart
 from scrapy_simdedup.report.data import BUCKETS, KINDS
-from scrapy_simdedup.report.differences import stretches
-from scrapy_simdedup.report.elements import h, link, number, shorten
+from scrapy_simdedup.report.elements import h, number
 from scrapy_simdedup.report.explanation import at
 from scrapy_simdedup.report.tables import data_table, sortable_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_simdedup.report.clusters import Cluster
-    from scrapy_simdedup.report.data import Audited, Report
-    from scrapy_simdedup.report.differences import Difference
+    from scrapy_simdedup.report.data import Report
     from scrapy_simdedup.report.elements import Child, Element
-
-GONE = "a page that is not in the store any more"
-UNFOLDED = 3
-"""Clusters and audited pages that are shown unfolded."""
 
 
 def answer(report: Report) -> Iterator[Element]:
@@ -82,7 +75,7 @@ def similarity(report: Report) -> Iterator[Element]:
     yield bar_chart(
         "similarity-chart",
         "Pages by similarity",
-        [Series(name, counts[name][first:]) for name in ("dropped", "kept")],
+        [Series(name, counts[name][first:], colour) for name, colour in (("dropped", "identical"), ("kept", "near"))],
         [f"{step / BUCKETS:.2f} to {(step + 1) / BUCKETS:.2f}" for step in range(first, BUCKETS)],
         ticks=[mark(step / 10, f"{step / 10:.1f}") for step in range(first // 10, 11, 1 if span <= 60 else 2)],
         lines=[mark(report.near, "near"), mark(report.identical, "identical")],
@@ -108,7 +101,7 @@ def verdicts(report: Report) -> Iterator[Element]:
     yield bar_chart(
         "verdicts-chart",
         "Pages by verdict over time",
-        [Series(kind, line.counts[kind]) for kind in KINDS if kind in line.counts],
+        [Series(kind, line.counts[kind], kind) for kind in KINDS if kind in line.counts],
         times[:-1],
         ticks=[
             Mark(share, times[round(share * steps)][short], minor=share in {0.25, 0.75})
@@ -117,57 +110,6 @@ def verdicts(report: Report) -> Iterator[Element]:
     )
     if report.unjudged:
         yield data_table("Pages that could not be judged, and were kept", ("Reason", "#pages"), report.unjudged.items())
-
-
-def clusters(report: Report) -> Iterator[Element]:
-    """The pages with the most repeats."""
-    if not report.clusters:
-        yield h("p", "No page is repeated.")
-        return
-    shown = (
-        f"; the {len(report.clusters)} most repeated are shown" if report.cluster_count > len(report.clusters) else ""
-    )
-    yield h("p", f"{number(report.cluster_count)} pages are repeated{shown}.")
-    for place, cluster in enumerate(report.clusters):
-        yield h(
-            "details",
-            h("summary", f"{number(cluster.repeats)} × {shorten(cluster.original or GONE)}"),
-            h("p", "Original: ", link(cluster.original)) if cluster.original else None,
-            _members(cluster),
-            open="" if place < UNFOLDED else None,
-        )
-
-
-def _members(cluster: Cluster) -> Element:
-    rows: list[tuple[Child | float, ...]] = [
-        (link(member.url), member.similarity, ", ".join(member.differs) or "unknown") for member in cluster.members
-    ]
-    shown = f"{len(rows)} of its {number(cluster.repeats)} repeats" if len(rows) < cluster.repeats else "Its repeats"
-    return data_table(f"{shown} on {cluster.site}", ("Repeat", "#similarity", "Differs in"), rows)
-
-
-def stubs(report: Report) -> Iterator[Element]:
-    """What looks like no content."""
-    if not report.stubs:
-        yield h("p", "No short content comes under a large share of a site's URLs.")
-        return
-    yield h(
-        "p",
-        "Contents that stand for none: captchas, login pages, soft 404s. Suspected are those that are short, and under "
-        "many of their site's URLs.",
-    )
-    rows = [
-        (
-            link(stub.url),
-            stub.site,
-            stub.pages,
-            stub.share,
-            stub.shingles,
-            "found" if stub.sure else "suspected",
-        )
-        for stub in report.stubs
-    ]
-    yield data_table("Stubs and walls", ("Page", "Site", "#pages", "#%of its site", "#shingles", "Status"), rows)
 
 
 def sites(report: Report) -> Iterator[Element]:
@@ -217,58 +159,3 @@ def runs(report: Report) -> Iterator[Element]:
         ("Run", "#pages", "#repeats", "First page", "Last page"),
         rows,
     )
-
-
-def audit(report: Report) -> Iterator[Element]:
-    """Dropped pages beside what they repeat."""
-    if not report.audit:
-        yield h("p", "Nothing was dropped that could be shown.")
-        return
-    yield h(
-        "p",
-        "A random sample of the pages that were dropped, to judge by eye: is what differs noise? If not, raise "
-        "SIMDEDUP_IDENTICAL, or its value for this site in SIMDEDUP_SITES.",
-    )
-    if all(page.lines is None for page in report.audit):
-        yield h(
-            "p",
-            "A store keeps no texts: the differing lines are in the report that a crawl writes itself "
-            "(SIMDEDUP_REPORT), and scrapy simdedup compare fetches two pages and shows them.",
-            class_="soft",
-        )
-    for place, page in enumerate(report.audit):
-        yield _audited(page, unfolded=place < UNFOLDED)
-
-
-def _audited(page: Audited, *, unfolded: bool) -> Element:
-    bits = "" if page.distance is None else f", {page.distance} differing bits"
-    differs = f"; differs in {', '.join(page.facts)}" if page.facts else ""
-    return h(
-        "details",
-        h("summary", f"{number(page.similarity, 3)} similar: {shorten(page.dropped)}"),
-        h("p", "repeats ", link(page.original) if page.original else GONE, h("br"), "dropped ", link(page.dropped)),
-        h("p", f"similarity {number(page.similarity, 3)}{bits}{differs}", class_="soft"),
-        None if page.lines is None else _side_by_side(page),
-        open="" if unfolded else None,
-    )
-
-
-def _side_by_side(page: Audited) -> Element:
-    lines = page.lines or ()
-    if not lines:
-        return h("p", "Not one line of text differs.")
-    more = h("p", f"{page.more:,} more differing lines are left off.", class_="role") if page.more else None
-    head = [h("p", name, class_=f"{side} head") for name, side in (("original", "one"), ("dropped", "other"))]
-    return h("div", head, [part for line in lines for part in _line(line)], more, class_="pair")
-
-
-def _line(line: Difference) -> Iterator[Element]:
-    yield h("p", line.role, class_="role")
-    sides = stretches(line.one, line.other) if line.one and line.other else None
-    for place, (text, side) in enumerate(((line.one, "one"), (line.other, "other"))):
-        if text is None:
-            yield h("p", "nothing", class_=f"{side} soft")
-        elif sides is None:
-            yield h("p", h("mark", text), class_=side)
-        else:
-            yield h("p", [h("mark", part.text) if part.differs else part.text for part in sides[place]], class_=side)

@@ -1,0 +1,78 @@
+"""A calibration as a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.report.charts import Mark, Series, bar_chart
+from scrapy_simdedup.report.elements import h, link, number
+from scrapy_simdedup.report.html import document
+from scrapy_simdedup.report.tables import data_table
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.report.calibration import Calibration
+    from scrapy_simdedup.report.elements import Element
+    from scrapy_simdedup.settings import DedupSettings
+
+
+def render_calibration(found: Calibration, settings: DedupSettings) -> str:
+    """The document.
+
+    Args:
+        found: what it shows.
+        settings: the thresholds in force.
+    """
+    about = f"{found.store}; {number(found.sampled)} of {number(found.pages)} pages were sampled"
+    return document(
+        "Thresholds",
+        about,
+        {
+            "distribution": ("Similarity to the closest page", [_chart(found, settings)]),
+            "thresholds": ("What each threshold would do", [_thresholds(found)]),
+            "choice": ("Thresholds per site", _choices(found)),
+            "borderline": ("Borderline pairs to judge by eye", _borderline(found)),
+        },
+    )
+
+
+def _chart(found: Calibration, settings: DedupSettings) -> Element:
+    lines = [Mark(settings.near, "near"), Mark(settings.identical, "identical")]
+    return bar_chart(
+        "distribution-chart",
+        "Pages by similarity to the closest page of their site",
+        [
+            Series("same headline", found.same_headline, "identical"),
+            Series("another headline", found.other_headline, "stub"),
+        ],
+        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(100)],
+        ticks=[Mark(step / 5, f"{step / 5:.1f}") for step in range(6)],
+        lines=lines,
+    )
+
+
+def _thresholds(found: Calibration) -> Element:
+    rows = [(f"{line.at:.2f}", line.dropped, line.suspicious, line.wrong, line.missed) for line in found.thresholds]
+    head = ("Threshold", "#%drops", "#%with another headline", "#%wrong by labels", "#%copies missed by labels")
+    return data_table("Shares of the sampled pages, of those dropped, and of labelled pairs", head, rows)
+
+
+def _choices(found: Calibration) -> list[Element]:
+    rows = [(choice.site, choice.sampled, choice.identical, choice.near, choice.because) for choice in found.choices]
+    setting = found.setting
+    return [
+        data_table("Chosen for each site", ("Site", "#sampled", "#identical", "#near", "Because"), rows),
+        h("p", "Ready to paste into settings.py:" if setting else "The thresholds in force fit every site."),
+        *([h("pre", setting, tabindex="0")] if setting else []),
+    ]
+
+
+def _borderline(found: Calibration) -> list[Element]:
+    if not found.borderline:
+        return [h("p", "No sampled page is near a threshold.")]
+    rows = [
+        (link(pair.one), link(pair.other), pair.similarity, "another" if pair.renamed else "the same")
+        for pair in found.borderline
+    ]
+    return [
+        data_table("A random sample of pairs next to a threshold", ("One", "Other", "#similarity", "Headline"), rows)
+    ]

@@ -1,0 +1,111 @@
+"""Thresholds follow what is seen: raised above what looks wrong, lowered to what looks right, else left alone."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from scrapy_simdedup.report.calibration import Calibration, Labelled, calibrate
+from scrapy_simdedup.report.calibration_html import render_calibration
+from scrapy_simdedup.report.closest import ClosePair
+from scrapy_simdedup.settings import DedupSettings
+
+COPIES = [(0.985, False)] * 40
+
+
+def pairs(*found: tuple[float, bool]) -> list[ClosePair]:
+    return [
+        ClosePair("a.example", f"http://a.example/{n}", f"http://a.example/{n}?", similarity, renamed)
+        for n, (similarity, renamed) in enumerate(found)
+    ]
+
+
+def labels(*found: tuple[float, bool]) -> list[Labelled]:
+    return [
+        Labelled("a.example", f"one{n}", f"other{n}", similarity, same) for n, (similarity, same) in enumerate(found)
+    ]
+
+
+def made(found: list[ClosePair], looked_at: list[Labelled] | None = None, **settings: object) -> Calibration:
+    checked = DedupSettings.from_keywords(**settings)
+    return calibrate(found, looked_at or [], checked, store="memory:", pages=100)
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("others", "identical"),
+        [
+            ([], 0.95),
+            ([(0.5, True)] * 50, 0.95),
+            ([(0.925, False)] * 5, 0.92),
+            ([(0.925, False)] * 5 + [(0.905, True)], 0.92),
+            ([(0.925, False)] * 5 + [(0.925, True)], 0.95),
+            ([(0.965, True)], 0.97),
+            ([(0.965, False)] * 200 + [(0.965, True)], 0.95),
+            ([(0.85, False)] * 50, 0.95),
+            ([(0.995, True)] * 40, 1.0),
+        ],
+    )
+    def test_is_raised_above_what_looks_wrong_and_lowered_to_what_looks_right(
+        self, others: list[tuple[float, bool]], identical: float
+    ) -> None:
+        (choice,) = made(pairs(*COPIES, *others)).choices
+        assert choice.identical == identical
+        assert choice.changed == (identical != 0.95)
+
+    def test_is_left_alone_where_few_pages_are_alike(self) -> None:
+        (choice,) = made(pairs(*COPIES[:20], *[(0.965, True)] * 5)).choices
+        assert (choice.identical, choice.changed) == (0.95, False)
+        assert "too few" in choice.because
+
+    def test_goes_by_labels_where_there_are_enough(self) -> None:
+        found = pairs(*COPIES, (0.965, True))
+        (choice,) = made(found, labels(*[(0.965, True)] * 40, (0.955, False))).choices
+        assert choice.identical == 0.96
+        assert choice.because == "by labels"
+
+    def test_leaves_near_alone_unless_near_pages_are_dropped(self) -> None:
+        found = pairs(*COPIES, (0.875, True))
+        assert made(found).choices[0].near == 0.85
+        assert made(found, drop="near").choices[0].near == 0.88
+
+    def test_starts_from_the_site_s_own_thresholds(self) -> None:
+        assert not made(pairs(*COPIES), sites={"a.example": {"identical": 0.97}}).choices[0].changed
+
+    def test_can_be_pasted_into_the_settings(self) -> None:
+        setting = made(pairs(*COPIES, (0.965, True))).setting
+        name, _, value = setting.partition(" = ")
+        sites = ast.literal_eval(value)
+        assert name == "SIMDEDUP_SITES"
+        assert DedupSettings.from_keywords(sites=sites).for_site("a.example").identical == 0.97
+        assert made(pairs(*COPIES)).setting == ""
+
+
+def test_each_threshold_says_what_it_drops_and_misses() -> None:
+    found = made(
+        pairs((0.99, False), (0.96, True), (0.9, False), (0.1, True)),
+        labels((0.99, True), (0.96, False), (0.9, True)),
+    )
+    line = next(line for line in found.thresholds if line.at == 0.95)
+    assert (line.dropped, line.suspicious) == (0.5, 0.5)
+    assert (line.wrong, line.missed) == (0.5, 0.5)
+
+
+def test_a_threshold_that_drops_nothing_is_not_wrong() -> None:
+    line = made(pairs((0.1, True))).thresholds[-1]
+    assert (line.dropped, line.suspicious, line.wrong, line.missed) == (0, None, None, None)
+
+
+def test_borderline_pairs_are_those_next_to_a_threshold_each_once() -> None:
+    found = pairs((0.94, False), (0.99, False), (0.5, True), (0.83, True))
+    mirrored = [ClosePair(p.site, p.other, p.one, p.similarity, p.renamed) for p in found]
+    assert sorted(pair.similarity for pair in made(found + mirrored).borderline) == [0.83, 0.94]
+
+
+def test_the_document_shows_it_all() -> None:
+    found = made(pairs(*COPIES, (0.965, True)), labels((0.99, True)))
+    document = render_calibration(found, DedupSettings())
+    assert "SIMDEDUP_SITES" in document
+    assert "http://a.example/40?" in document
+    assert document.count("<rect") == 2
