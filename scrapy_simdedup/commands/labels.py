@@ -54,17 +54,16 @@ class Labels:
             SimdedupError: it is of another form.
         """
         with reading(name) as file:
-            text = file.read().decode("utf-8-sig")
+            text = file.read().decode("utf-8-sig", "replace")
         try:
-            rows = csv.DictReader(io.StringIO(text)) if ".csv" in name else map(json.loads, text.splitlines())
-            return cls(
-                [Label(row["one"], row["other"], MEANINGS[row["label"].strip()]) for row in rows if row["label"]]
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as exc:
-            raise SimdedupError(
-                f"{name} cannot be read: write a .csv or .jsonl file with the columns one, other (URLs) and label "
-                "(same or different)"
-            ) from exc
+            rows = list(csv.DictReader(io.StringIO(text)) if ".csv" in name else map(json.loads, text.splitlines()))
+            labels = [Label(row["one"], row["other"], MEANINGS[row["label"].strip()]) for row in rows if row["label"]]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            rows, labels = [], []
+        if not rows:
+            form = "a .csv or .jsonl file with the columns one, other (URLs) and label (same or different)"
+            raise SimdedupError(f"{name} cannot be read: write {form}")
+        return cls(labels)
 
     def look_at(self, site: str, record: Record) -> None:
         """Take the record's fingerprint if a label is about it."""
