@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.errors import FingerprintMismatch, SettingError, SimdedupError, StoreBusy, StoreError
     from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint, fingerprint_page
     from scrapy_simdedup.page.markdown import page_markdown
+    from scrapy_simdedup.report.comparison import PageComparison, compare_pages
     from scrapy_simdedup.settings import DedupSettings
 
 _HOME = {
@@ -36,12 +37,14 @@ _HOME = {
     "NearDuplicateItem": "crawl.exceptions",
     "NearDuplicatePage": "crawl.exceptions",
     "NearDuplicatePipeline": "crawl.pipeline",
+    "PageComparison": "report.comparison",
     "PageFingerprint": "fingerprint.fingerprint",
     "SettingError": "errors",
     "SimdedupError": "errors",
     "StoreBusy": "errors",
     "StoreError": "errors",
     "Verdict": "detect.verdict",
+    "compare_pages": "report.comparison",
     "fingerprint_page": "fingerprint.fingerprint",
     "page_markdown": "page.markdown",
 }
@@ -58,12 +61,14 @@ __all__ = [
     "NearDuplicateItem",
     "NearDuplicatePage",
     "NearDuplicatePipeline",
+    "PageComparison",
     "PageFingerprint",
     "SettingError",
     "SimdedupError",
     "StoreBusy",
     "StoreError",
     "Verdict",
+    "compare_pages",
     "fingerprint_page",
     "page_markdown",
 ]

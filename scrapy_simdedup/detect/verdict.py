@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from scrapy_simdedup.notebook import table_html
+
 Kind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 
 
@@ -62,3 +64,8 @@ class Verdict:
         if self.pending:
             said.append("which is still in work")
         return f"<Verdict {', '.join(said)}>"
+
+    def _repr_html_(self) -> str:
+        """For Jupyter: what is known, line by line."""
+        known = [(name.replace("_", " "), value) for name, value in asdict(self).items() if value not in (None, False)]
+        return table_html(repr(self).strip("<>"), ("", ""), known)

@@ -17,6 +17,7 @@ from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
+from scrapy_simdedup.notebook import table_html
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Page, read_page
 from scrapy_simdedup.settings import DedupSettings
@@ -46,6 +47,14 @@ class Comparison:
     """Share of common content, 0..1."""
     distance: int
     """Bits in which the simhashes differ."""
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits>"
+
+    def _repr_html_(self) -> str:
+        """For Jupyter."""
+        row = self.kind, f"{self.similarity:.3f}", self.distance
+        return table_html("Comparison", ("kind", "similarity", "differing bits"), [row])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from scrapy_simdedup.report.elements import Element
     from scrapy_simdedup.settings import DedupSettings
 
+FIRST = 50
+"""Hundredths from which the chart begins."""
+
 
 def render_calibration(found: Calibration, settings: DedupSettings) -> str:
     """The document.
@@ -27,7 +30,7 @@ def render_calibration(found: Calibration, settings: DedupSettings) -> str:
         "Thresholds",
         about,
         {
-            "distribution": ("Similarity to the closest page", [_chart(found, settings)]),
+            "distribution": ("Similarity to the closest page", _distribution(found, settings)),
             "thresholds": ("What each threshold would do", [_thresholds(found)]),
             "choice": ("Thresholds per site", _choices(found)),
             "borderline": ("Borderline pairs to judge by eye", _borderline(found)),
@@ -35,19 +38,27 @@ def render_calibration(found: Calibration, settings: DedupSettings) -> str:
     )
 
 
-def _chart(found: Calibration, settings: DedupSettings) -> Element:
-    lines = [Mark(settings.near, "near"), Mark(settings.identical, "identical")]
-    return bar_chart(
+def _distribution(found: Calibration, settings: DedupSettings) -> list[Element]:
+    less = sum(found.same_headline[:FIRST]) + sum(found.other_headline[:FIRST])
+    chart = bar_chart(
         "distribution-chart",
         "Pages by similarity to the closest page of their site",
         [
-            Series("same headline", found.same_headline, "identical"),
-            Series("another headline", found.other_headline, "stub"),
+            Series("same headline", found.same_headline[FIRST:], "identical"),
+            Series("another headline", found.other_headline[FIRST:], "stub"),
         ],
-        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(100)],
-        ticks=[Mark(step / 5, f"{step / 5:.1f}") for step in range(6)],
-        lines=lines,
+        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(FIRST, 100)],
+        ticks=[_mark(step / 10, f"{step / 10:.1f}") for step in range(FIRST // 10, 11)],
+        lines=[_mark(settings.near, "near"), _mark(settings.identical, "identical")],
     )
+    return [
+        h("p", f"{number(less)} more pages are less than {FIRST / 100:g} similar to any other of their site."),
+        chart,
+    ]
+
+
+def _mark(value: float, label: str) -> Mark:
+    return Mark((value * 100 - FIRST) / (100 - FIRST), label)
 
 
 def _thresholds(found: Calibration) -> Element:

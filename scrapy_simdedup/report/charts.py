@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.report.elements import Element
 
-TOP, FLOOR, HEIGHT = 22, 192, 216
+TOP, FLOOR, HEIGHT = 36, 204, 228
 """Pixels from the top: where the highest bar ends, where all begin, and where the picture ends."""
 
 
@@ -66,7 +66,7 @@ def bar_chart(
         "svg",
         [_gridline(share) for share in (0.0, 0.5, 1.0)],
         _bars(series, steps, top),
-        [_line(mark) for mark in lines],
+        [_line(mark, row) for row, mark in enumerate(lines)],
         [_tick(mark) for mark in ticks],
         class_="bars",
         height=str(HEIGHT),
@@ -112,12 +112,13 @@ def _scale(top: int, share: float) -> Element:
     return h("text", number(top * share), x="100%", y=y, text_anchor="end")
 
 
-def _line(mark: Mark) -> Element:
-    x = f"{100 * mark.at:.3f}%"
+def _line(mark: Mark, row: int) -> Element:
+    """A threshold; each has its label in a row of its own, as they may be close."""
+    x, y = f"{100 * mark.at:.3f}%", 10 + 13 * row
     return h(
         "g",
-        h("line", x1=x, x2=x, y1="12", y2=str(FLOOR), class_="threshold"),
-        h("text", mark.label, x=x, y="10", class_="threshold", text_anchor=_anchor(mark.at)),
+        h("line", x1=x, x2=x, y1=str(y + 3), y2=str(FLOOR), class_="threshold"),
+        h("text", mark.label, x=x, y=str(y), class_="threshold", text_anchor=_anchor(mark.at)),
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.fingerprint.fingerprint import body_digest, fingerprint_read
+from scrapy_simdedup.notebook import table_html
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.report.differences import Difference, Line, differences, role_of
-from scrapy_simdedup.report.notebook import table_html
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
