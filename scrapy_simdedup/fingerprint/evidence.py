@@ -43,8 +43,9 @@ LONG, LONG_MOST = 512, 0.015
 OTHER_HEADLINE = 7
 """Own units, an own heading for three, from which a page of another name is no copy."""
 HEADING = 3
-OWN_HEADING = 0.75
-"""So much of a heading is a heading; of one that was edited, half is seen."""
+OWN_HEADING, OWN_HEADINGS = 0.75, 1.0
+"""Headings of its own, as the cautious estimate counts them: from the first there may be another name, where only the
+site can tell; from the second there is."""
 SHORT = 128
 """Content features below which a page with another title and another h1 is no copy in any case."""
 NO_COPY = IDENTICAL - 0.01
@@ -61,7 +62,7 @@ class Evidence(NamedTuple):
     equal: NDArray[np.bool_]
     """The sets of shingles are equal."""
     renamed: NDArray[np.bool_]
-    """The titles differ, or each page has a heading that the other lacks."""
+    """The titles differ, or the h1s, or each page has headings that the other lacks."""
     long: NDArray[np.bool_]
     """Both have more than ``LONG`` units."""
 
@@ -94,14 +95,15 @@ def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     units = lacking(one["odd_units"], many["odd_units"], one["units"], many["units"]) / NAMES
     headings = lacking(one["odd_headings"], many["odd_headings"], one["headings"], many["headings"]) / NAMES
     title, h1 = (_differ(one[name], many[name]) for name in ("title", "h1"))
-    renamed = title | (headings >= OWN_HEADING)
+    other_name = title | h1 | (headings >= OWN_HEADINGS)
     long = np.minimum(many["units"], one["units"]) > NAMES * LONG
     short = np.minimum(many["content"], one["content"]) < SHORT
     penalty = OWN_UNIT * units
     lowered = resemblance - np.where(long, np.minimum(penalty, LONG_MOST), penalty)
     lowered = np.maximum(lowered, np.minimum(resemblance, NEAR))  # what speaks against a copy leaves it near
-    another = (renamed & ~long & (units + HEADING * headings >= OTHER_HEADLINE)) | (title & h1 & short)
+    another = (other_name & ~long & (units + HEADING * headings >= OTHER_HEADLINE)) | (title & h1 & short)
     lowered = np.where(another, np.minimum(lowered, NO_COPY), lowered)
+    renamed = other_name | (headings >= OWN_HEADING)
     equal = many["exact"] == one["exact"]
     return Evidence(resemblance, np.where(equal, 1.0, lowered), equal, renamed, long)
 
