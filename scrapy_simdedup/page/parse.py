@@ -15,7 +15,8 @@ MAX_ELEMENTS = 50_000
 MAX_LINKS = 5_000
 """Links of one page: in an index of this size a page's own text is lost."""
 MAX_TEXT = 1_000_000
-"""Characters of text, without scripts: a novel. Some scripts make a word of each, which takes a microsecond."""
+"""Characters of text, without scripts and white space: a novel. Some languages make a word of each, which takes a
+microsecond."""
 MAX_UNDECODABLE = 0.1
 """Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
 MAX_CONTROLS = 0.01
@@ -152,8 +153,9 @@ def _take_mark(root: HtmlElement) -> bool:
 
 
 def _text_length(root: HtmlElement) -> int:
+    text = "".join(root.itertext())
     code = sum(len(element.text or "") for element in root.iter("script", "style"))
-    return sum(map(len, root.itertext())) - code
+    return len(text) - sum(map(text.count, " \n\t")) - code
 
 
 _count_elements = etree.XPath("count(//*)")

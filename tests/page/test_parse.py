@@ -72,7 +72,7 @@ def test_a_page_whose_rest_is_swallowed_is_cut(opened: str) -> None:
         ("<br>" * (MAX_ELEMENTS + 1), "too_many_elements"),
         ("<i></i>" * (MAX_ELEMENTS + 1), "too_many_elements"),
         ("<a href=/>x</a>" * (MAX_LINKS + 1), "too_many_links"),
-        ("<p>" + "tide " * (MAX_TEXT // 5 + 1), "too_much_text"),
+        ("<p>" + "tide " * (MAX_TEXT // 4 + 1), "too_much_text"),
         ("<simdedup-end-of-page></simdedup-end-of-page><!--" + REST, "cut"),
     ],
 )
