@@ -55,6 +55,8 @@ class DedupSettings:
     """Overrides by registrable domain or host; see :meth:`for_site`."""
     extractor: Extractor = "roles"
     """What decides which text is the page's own: block roles, or Readability's main content."""
+    role_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Words of class and id names, besides those that the package knows, by the name of the role they give; sorted."""
     markdown_field: str | None = None
     """The item field into which the pipeline puts the page's cleaned Markdown; None adds none."""
     bits: int = 64
@@ -222,6 +224,29 @@ def _report(name: str, value: Any) -> tuple[str, ...]:
     raise SettingError(name, value, "write a path that ends with .html or .json, or a list of such paths")
 
 
+ROLES = (
+    *("navigation", "header", "branding", "footer", "aside", "widget", "form", "cookie notice", "advertisement"),
+    *("related pages", "comments", "sharing", "dates and counters"),
+)
+"""The roles that ``SIMDEDUP_ROLE_WORDS`` can give to words."""
+
+
+def _role_words(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    pairs = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else None
+    if pairs is None:
+        raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}")
+    made = {}
+    for role, words in pairs:
+        if role not in ROLES:
+            raise SettingError(name, role, f"there is no such role; write one of {', '.join(map(repr, ROLES))}")
+        if isinstance(words, str) or not all(isinstance(word, str) and word.isalpha() for word in words):
+            raise SettingError(
+                f"{name}[{role!r}]", words, "write a list of single words of letters, such as ['imprint']"
+            )
+        made[role] = tuple(sorted({word.lower() for word in words}))
+    return tuple(sorted((role, words) for role, words in made.items() if words))
+
+
 STORE_FORMS = {
     "memory": "memory:",
     "sqlite": "sqlite:///path/to/pages.sqlite",
@@ -288,6 +313,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "site": _one_of("domain", "host", "all"),
     "sites": _sites,
     "extractor": _one_of("roles", "readability"),
+    "role_words": _role_words,
     "markdown_field": _text("a field name such as 'markdown'"),
     "bits": _bits,
     "shingle_size": _whole(1, 10),

@@ -25,7 +25,7 @@ async def agree(store: FingerprintStore, name: str, settings: DedupSettings) -> 
     Args:
         store: an open store.
         name: how errors call it.
-        settings: ``bits``, ``shingle_size``, ``extractor`` and ``secret`` matter.
+        settings: ``bits``, ``shingle_size``, ``extractor``, ``role_words`` and ``secret`` matter.
 
     Raises:
         StoreError: they do not agree.
@@ -33,6 +33,8 @@ async def agree(store: FingerprintStore, name: str, settings: DedupSettings) -> 
     ours = (
         f"algorithm {ALGORITHM}, {settings.bits} bits, {settings.shingle_size} words per shingle, {settings.extractor}"
     )
+    if settings.role_words:
+        ours += ", role words " + "; ".join(f"{role}: {' '.join(words)}" for role, words in settings.role_words)
     theirs = await store.remember("fingerprint", ours)
     if theirs != ours:
         raise StoreError(name, f"its fingerprints are of {theirs}, and these settings make {ours}", REMEDY)

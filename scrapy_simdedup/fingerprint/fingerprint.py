@@ -20,6 +20,7 @@ from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.notebook import table_html
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Page, read_page
+from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class PageFingerprint:
     """What decided which text is the page's own."""
     secret_id: int = 0
     """16 bits that tell secrets apart; 0 without a secret."""
+    role_words: int = 0
+    """16 bits that tell apart what names of classes and ids mean; 0 for what the package knows by itself."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made it."""
 
@@ -123,7 +126,7 @@ class PageFingerprint:
 
     def check_comparable(self, other: PageFingerprint) -> None:
         """Raise :class:`FingerprintMismatch` unless the two were made the same way."""
-        for name in ("algorithm", "bits", "shingle_size", "extractor", "secret_id"):
+        for name in ("algorithm", "bits", "shingle_size", "extractor", "secret_id", "role_words"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise FingerprintMismatch(
@@ -143,7 +146,9 @@ class PageFingerprint:
     def __bytes__(self) -> bytes:
         made_by = self.shingle_size | (_READABILITY if self.extractor == "readability" else 0)
         judged = self.unjudged is None
-        head = _HEAD.pack(self.algorithm, self.bits, made_by, judged, self.secret_id, self.body, self.total)
+        head = _HEAD.pack(
+            self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total
+        )
         tail = self._tail() if self.unjudged is None else self._tail()[: _COUNTS.size] + self.unjudged.encode()
         return head + self.simhash.to_bytes(self.bits // 8, "little") + tail
 
@@ -156,7 +161,7 @@ class PageFingerprint:
         """
         if len(raw) < _HEAD.size:
             raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
-        algorithm, bits, made_by, judged, secret_id, body, total = _HEAD.unpack_from(raw)
+        algorithm, bits, made_by, judged, secret_id, words_id, body, total = _HEAD.unpack_from(raw)
         if algorithm != ALGORITHM:
             raise FingerprintMismatch(
                 f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
@@ -187,10 +192,11 @@ class PageFingerprint:
             shingle_size=made_by & ~_READABILITY,
             extractor="readability" if made_by & _READABILITY else "roles",
             secret_id=secret_id,
+            role_words=words_id,
         )
 
 
-_HEAD = struct.Struct("<BBBBH8sH")
+_HEAD = struct.Struct("<BBBBHH8sH")
 _COUNTS = struct.Struct("<5H")
 _TEXTS = struct.Struct(f"8s{UNIT_BITS // 8}s{HEADING_BITS // 8}s{EVIDENCE['cells'].itemsize}s")
 _NO_TEXTS = (bytes(8), b"", b"", b"")
@@ -219,10 +225,15 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
 
     Args:
         html: The decoded page.
-        settings: ``bits``, ``shingle_size``, ``min_words``, ``extractor`` and ``max_page_bytes`` matter.
+        settings: ``bits``, ``shingle_size``, ``min_words``, ``extractor``, ``role_words``, ``max_page_bytes`` matter.
         secret: Key under the hashes; without it anyone can build a page that resembles another.
     """
-    page = read_page(html, max_bytes=settings.max_page_bytes, extractor=settings.extractor)
+    page = read_page(
+        html,
+        max_bytes=settings.max_page_bytes,
+        words=role_words(settings.role_words),
+        extractor=settings.extractor,
+    )
     return fingerprint_read(page, body_digest(html, secret), settings, secret)
 
 
@@ -251,6 +262,7 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         shingle_size=settings.shingle_size,
         extractor=settings.extractor,
         secret_id=words.secret_id,
+        role_words=role_words(settings.role_words).words_id,
     )
 
 

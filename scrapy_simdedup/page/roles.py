@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -135,6 +137,9 @@ class RoleWords(dict[str, int]):
     def __init__(self, more: Mapping[int, Iterable[str]] | None = None) -> None:
         """Take the words of :data:`ROLE_WORDS` and ``more``, from role to words."""
         super().__init__()
+        said = repr(sorted((role, sorted(words)) for role, words in (more or {}).items())).encode()
+        self.words_id = int.from_bytes(blake2b(said, digest_size=2).digest(), "little") or 1 if more else 0
+        """16 bits that tell such tables apart; 0 without ``more``."""
         self._roles: dict[str, int] = {}
         for table in ({role: words.split() for role, words in ROLE_WORDS.items()}, more or {}):
             for role, words in table.items():
@@ -163,3 +168,12 @@ def _is_part_of_a_hash(value: str, start: int, end: int) -> bool:
 
 DEFAULT_WORDS = RoleWords()
 """The words that come with the package; one memo for the process."""
+
+
+@lru_cache(maxsize=4)
+def role_words(more: tuple[tuple[str, tuple[str, ...]], ...]) -> RoleWords:
+    """The words that come with the package and more, by the names of :data:`ROLE_NAMES`; one memo for the process."""
+    if not more:
+        return DEFAULT_WORDS
+    roles = {name: role for role, name in ROLE_NAMES.items()}
+    return RoleWords({roles[name]: words for name, words in more})

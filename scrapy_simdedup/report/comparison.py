@@ -10,6 +10,7 @@ from scrapy_simdedup.fingerprint.fingerprint import body_digest, fingerprint_rea
 from scrapy_simdedup.notebook import table_html
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.differences import Difference, Line, differences, role_of
 from scrapy_simdedup.settings import DedupSettings
 
@@ -93,7 +94,8 @@ def compare_under(
     """What :func:`compare_pages` does, under settings that are already checked."""
     prints, sides = [], []
     for html, name, url in zip((one, other), names, urls, strict=True):
-        page = read_page(html, max_bytes=settings.max_page_bytes, extractor=settings.extractor)
+        words = role_words(settings.role_words)
+        page = read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor)
         print_ = fingerprint_read(page, body_digest(html), settings)
         prints.append(print_)
         lines = tuple(Line(role_of(block), " ".join(block.text.split())) for block in page.blocks)
