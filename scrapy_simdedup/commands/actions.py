@@ -6,7 +6,22 @@ import os
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from scrapy_simdedup.commands import calibrate, check, clusters, compare, dedupe, explain, export, load, report, similar
+from scrapy_simdedup.commands import (
+    calibrate,
+    check,
+    clusters,
+    compare,
+    dedupe,
+    drift,
+    explain,
+    export,
+    forget,
+    load,
+    moved,
+    report,
+    rollback,
+    similar,
+)
 from scrapy_simdedup.commands.call import FAILED, Call
 from scrapy_simdedup.commands.console import Console
 from scrapy_simdedup.errors import SimdedupError
@@ -36,10 +51,14 @@ ACTIONS: dict[str, Action] = {
     "explain": explain,
     "similar": similar,
     "clusters": clusters,
+    "drift": drift,
+    "moved": moved,
     "report": report,
     "calibrate": calibrate,
     "dedupe": dedupe,
     "check": check,
+    "forget": forget,
+    "rollback": rollback,
     "export": export,
     "import": load,
 }

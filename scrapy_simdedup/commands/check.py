@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import table
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.stores import opened, records_of, store_url
 from scrapy_simdedup.crawl.stats import size
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -89,7 +89,7 @@ async def _check(call: Call, url: str) -> Findings:
             site = None
             keys: set[bytes] = set()
             originals: list[bytes] = []
-            async for home, record in store.records():
+            async for home, record in records_of(store, None):
                 if home != site:
                     found.orphans += sum(original not in keys for original in originals)
                     site, keys, originals = home, set(), []

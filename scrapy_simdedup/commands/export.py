@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.files import writing
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.stores import opened, records_of, store_url
 from scrapy_simdedup.commands.transfer import MEMOS, VERSION, to_line
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def _export(call: Call, file: IO[bytes]) -> int:
 
     async with opened(store_url(call)) as store:
         with call.console.progress("pages written") as show:
-            async for home, record in store.records():
+            async for home, record in records_of(store, None):
                 if not written:  # only a store with pages is sure to have them
                     memos = {name: await store.remember(name, "") for name in MEMOS}
                     file.write(json.dumps({"simdedup": VERSION, **memos}).encode() + b"\n")

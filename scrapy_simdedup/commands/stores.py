@@ -77,17 +77,19 @@ async def opened_detector(call: Call, url: str) -> AsyncIterator[NearDuplicateDe
 
 
 async def records_of(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
-    """Records with their sites: of one site, or of all."""
+    """Records with their sites: of one site, or of all. What was forgotten is passed over."""
     if site is None:
-        async for found in store.records():
-            yield found
+        async for home, record in store.records():
+            if not record.forgotten:
+                yield home, record
         return
     cursor, complete = 0, False
     while not complete:
         tail = await store.read(site, cursor)
         cursor, complete = tail.cursor, tail.complete
         for record in tail.records:
-            yield site, record
+            if not record.forgotten:
+                yield site, record
 
 
 async def in_batches(store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:

@@ -1,4 +1,4 @@
-"""For a sample of a site's pages, the page of the site that each is most like."""
+"""The page that another is most like, among many: for a sample of a site's pages, and for pages that moved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy_simdedup.fingerprint.evidence import weigh
 from scrapy_simdedup.report.clusters import print_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.report.sample import Reservoir
@@ -25,6 +25,17 @@ CANDIDATES = 50
 
 
 @dataclass(frozen=True, slots=True)
+class Closest:
+    """The page that another is most like."""
+
+    record: Record
+    similarity: float
+    """Share of common content, 0..1."""
+    renamed: bool
+    """Whether the two have different headlines, as different pages mostly do and copies mostly do not."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClosePair:
     """A page, and the page of its site that it is most like."""
 
@@ -32,9 +43,52 @@ class ClosePair:
     one: str
     other: str
     similarity: float
-    """Share of common content, 0..1."""
     renamed: bool
-    """Whether the two have different headlines, as different pages mostly do and copies mostly do not."""
+
+
+class Prints:
+    """Pages that can be compared by their text, as far as they were made in the same way as the first.
+
+    Args:
+        records: the pages.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.records: list[Record] = []
+        self._first: PageFingerprint | None = None
+        prints = []
+        for record in records:
+            fp = print_of(record)
+            if fp is not None and self._fits(fp):
+                self.records.append(record)
+                prints.append(fp)
+        if prints:
+            self._simhashes = np.array([_words(fp) for fp in prints], np.uint64)
+            self._evidence = np.concatenate([fp.evidence for fp in prints])
+
+    def closest(self, record: Record) -> Closest | None:
+        """The page, other than itself, that a page is most like; None if there is nothing to compare it with."""
+        fp = print_of(record)
+        if fp is None or not self.records or not self._fits(fp):
+            return None
+        distance = np.bitwise_count(self._simhashes ^ np.array(_words(fp), np.uint64)).sum(axis=1)
+        near = np.argpartition(distance, CANDIDATES) if len(distance) > CANDIDATES else np.arange(len(distance))
+        rows = [int(row) for row in near[: CANDIDATES + 1] if self.records[row].key != record.key]
+        if not rows:
+            return None
+        found = weigh(fp.evidence[0], self._evidence[rows])
+        best = int(np.argmax(found.similarity))
+        return Closest(self.records[rows[best]], float(found.similarity[best]), bool(found.renamed[best]))
+
+    def _fits(self, fp: PageFingerprint) -> bool:
+        if fp.unjudged:
+            return False
+        self._first = self._first or fp
+        try:
+            self._first.check_comparable(fp)
+        except FingerprintMismatch:
+            return False
+        return True
 
 
 def pairs_of(site: str, pages: Reservoir[Record], sample: int) -> Iterator[ClosePair]:
@@ -45,35 +99,11 @@ def pairs_of(site: str, pages: Reservoir[Record], sample: int) -> Iterator[Close
         pages: its pages.
         sample: how many are looked at.
     """
-    prints = list(_comparable(pages))
-    if len(prints) < 2:
-        return
-    simhashes = np.array([_words(fp) for _, fp in prints], np.uint64)
-    evidence = np.concatenate([fp.evidence for _, fp in prints])
-    for at, (record, _) in enumerate(prints[:sample]):
-        distance = np.bitwise_count(simhashes ^ simhashes[at]).sum(axis=1, dtype=np.intp)
-        distance[at] = simhashes.shape[1] * 64 + 1  # it is not compared with itself
-        count = min(CANDIDATES, len(prints) - 1)
-        near = np.argpartition(distance, count - 1)[:count]
-        found = weigh(evidence[at], evidence[near])
-        best = int(np.argmax(found.similarity))
-        other, _ = prints[int(near[best])]
-        yield ClosePair(site, record.url, other.url, float(found.similarity[best]), bool(found.renamed[best]))
-
-
-def _comparable(pages: Reservoir[Record]) -> Iterator[tuple[Record, PageFingerprint]]:
-    """The pages that can be judged by their text, as far as they were made in the same way as the first."""
-    first = None
-    for record in pages.values():
-        fp = print_of(record)
-        if fp is None or fp.unjudged:
-            continue
-        first = first or fp
-        try:
-            first.check_comparable(fp)
-        except FingerprintMismatch:
-            continue
-        yield record, fp
+    prints = Prints(pages.values())
+    for record in prints.records[:sample]:
+        found = prints.closest(record)
+        if found is not None:
+            yield ClosePair(site, record.url, found.record.url, found.similarity, found.renamed)
 
 
 def _words(fp: PageFingerprint) -> list[int]:

@@ -86,10 +86,12 @@ async def gather(
     read = 0
     async for site, record in store.records():
         read += 1
+        progress(read)
+        if record.forgotten:
+            continue
         readings.runs.add(record)
         if run is None or record.run == run:
             readings.add(site, record)
-        progress(read)
     clusters = Collecting(readings.clusters.biggest, MEMBERS)
     sample = readings.sample.found if crawl is None else []
     originals = Originals(sample)

@@ -72,6 +72,11 @@ class Record:
         return self.state in {"confirmed", "alias", "stub"}
 
     @property
+    def forgotten(self) -> bool:
+        """Whether it is only the tombstone of a record that was taken out."""
+        return not self.fingerprint
+
+    @property
     def changes_per_day(self) -> float | None:
         """How often the page changes, estimated from its visits; None before the second.
 

@@ -128,7 +128,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         for name, repeats in REPEATS.items():
             for number in range(repeats + 1):
                 site[f"/{name}?v={number}"] = page(name, number)
-        site["/like-a?v=0"] = page("a", body=prose("a", 210) + prose("other", 30))
+        site["/like-a?v=0"] = page("a", body=prose("a", 215) + prose("other", 25))
         site["/short?v=0"] = "<p>Too short</p>"
         made = Crawled(tmp_path_factory.mktemp("crawled"), site)
         wait_for(made.crawl(SIMDEDUP_RUN="monday"))

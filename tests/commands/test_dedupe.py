@@ -169,7 +169,7 @@ class TestVerdicts:
 
     def test_settings_say_what_is_dropped(self, tmp_path: Path) -> None:
         feed = tmp_path / "feed.jsonl"
-        near = page("a", body=prose("a", 210) + prose("other", 30))
+        near = page("a", body=prose("a", 215) + prose("other", 25))
         feed.write_bytes(
             lines([{"url": f"http://a.example/{n}", "html": html} for n, html in enumerate([page("a"), near])])
         )

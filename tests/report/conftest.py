@@ -34,7 +34,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reported]:
         for number in range(12):
             for wrapping in range(6 if number == 0 else 1 + number % 2):
                 site[f"/{number}?v={wrapping}"] = page(number, wrapping)
-        site["/near"] = page("0", body=prose("0", 210) + prose("other", 30))
+        site["/near"] = page("0", body=prose("0", 215) + prose("other", 25))
         site["/short"] = "<p>Hello"
         settings = {
             **ADDON,

@@ -1,0 +1,80 @@
+"""``drift``: how known pages change, and where a redesign is suspected."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from scrapy_simdedup.commands.call import NO, YES
+from scrapy_simdedup.commands.console import count, table
+from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.report.readings import push
+from scrapy_simdedup.report.sites import Sites
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.report.data import DriftRow
+    from scrapy_simdedup.store.base import Record
+
+SUMMARY = "tell how known pages change from visit to visit, and which sites may have a new design"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Where, and how many."""
+    parser.add_argument("--site", help="of this site alone")
+    parser.add_argument("-n", "--limit", type=count, default=20, metavar="N", help="sites and pages; default: 20")
+
+
+def run(call: Call) -> int:
+    """Tell; no if no page was fetched more than once."""
+    sites, pages = asyncio.run(_drift(call))
+    call.console.answer({"sites": [_site(row) for row in sites], "pages": pages}, _text(sites, pages))
+    return YES if sites else NO
+
+
+async def _drift(call: Call) -> tuple[list[DriftRow], list[dict[str, Any]]]:
+    sites, limit = Sites(), call.options.limit
+    restless: list[tuple[float, int, int, Record]] = []
+    async with opened(store_url(call)) as store:
+        with call.console.progress("pages read") as show:
+            read = 0
+            async for site, record in records_of(store, call.options.site):
+                sites.add(site, record)
+                if record.changes:
+                    push(restless, (record.changes / (record.visits - 1 or 1), record.changes, read, record), limit)
+                read += 1
+                show(read)
+    pages = [_page(record) for *_, record in sorted(restless, reverse=True, key=lambda entry: entry[:3])]
+    return list(sites.drift[:limit]), pages
+
+
+def _site(row: DriftRow) -> dict[str, Any]:
+    names = ("site", "revisited", "changed", "similarity", "changes_per_visit", "redesign")
+    return {name: getattr(row, name) for name in names}
+
+
+def _page(record: Record) -> dict[str, Any]:
+    names = ("url", "visits", "changes", "changes_per_day", "last_changed", "last_seen")
+    return {name: getattr(record, name) for name in names}
+
+
+def _text(sites: list[DriftRow], pages: list[dict[str, Any]]) -> str:
+    if not sites:
+        return "No page was fetched more than once."
+    rows = [
+        (
+            row.revisited,
+            row.changed,
+            row.similarity,
+            f"{row.changes_per_visit:.0%}",
+            row.site + " (a redesign?)" * row.redesign,
+        )
+        for row in sites
+    ]
+    text = table(("#fetched again", "#changed", "#similarity", "#per visit", "site"), rows)
+    if pages:
+        changed = [(page["changes"], page["visits"], page["changes_per_day"], page["url"]) for page in pages]
+        text += "\n\n" + table(("#changes", "#visits", "#per day", "page"), changed)
+    return text

@@ -1,0 +1,61 @@
+"""``moved``: pages that the latest run met under another URL."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.commands.call import NO, YES
+from scrapy_simdedup.commands.console import count
+from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.report.explanation import at
+from scrapy_simdedup.report.moves import moves
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Iterator
+
+    from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.report.moves import Move
+    from scrapy_simdedup.store.base import Record
+
+SUMMARY = "list pages that the latest run met under a new URL, and no more under the old one"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Where, and how many."""
+    parser.add_argument("--site", help="on this site alone")
+    parser.add_argument("-n", "--limit", type=count, default=100, metavar="N", help="shown; default: 100; JSON has all")
+
+
+def run(call: Call) -> int:
+    """List them; no if there are none."""
+    found = asyncio.run(_moved(call))
+    call.console.answer([move.as_dict() for move in found], "\n".join(_text(found, call.options.limit)))
+    return YES if found else NO
+
+
+async def _moved(call: Call) -> list[Move]:
+    found: list[Move] = []
+    records: list[Record] = []
+    home = ""
+    async with opened(store_url(call)) as store:
+        with call.console.progress("pages read") as show:
+            read = 0
+            async for site, record in records_of(store, call.options.site):
+                if site != home:
+                    found += moves(home, records, call.settings.for_site(home).identical)
+                    home, records = site, []
+                records.append(record)
+                read += 1
+                show(read)
+            found += moves(home, records, call.settings.for_site(home).identical)
+    return found
+
+
+def _text(found: list[Move], limit: int) -> Iterator[str]:
+    yield f"{len(found):,} pages moved" + (f", the first {limit:,} of them:" if len(found) > limit else "")
+    for move in found[:limit]:
+        yield ""
+        yield f"{move.old}, last met {at(move.last_seen)}"
+        yield f"  {move.similarity:.3f}  {move.new}"

@@ -1,0 +1,124 @@
+"""``forget``, ``rollback``, ``drift`` and ``moved``: what one crawl tells the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands.conftest import Crawled
+from on_asyncio import on_asyncio
+from pages import page
+from site_server import Site
+
+INCREMENTAL = {"SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Crawled]:
+    """A site of its own for each test: thirty pages, the first under three URLs."""
+    with Site() as site:
+        for number in range(30):
+            site[f"/{number}"] = page(number)
+        site["/0?print=1"], site["/0?ref=mail"] = page(0, 1), page(0, 2)
+        yield Crawled(tmp_path, site)
+
+
+class TestForget:
+    @on_asyncio
+    async def test_what_is_forgotten_is_kept_in_the_next_run(self, shop: Crawled) -> None:
+        await shop.crawl(**INCREMENTAL)
+        assert len((await shop.crawl(**INCREMENTAL)).items) == 0, "nothing is new"
+        answer = shop.call("forget", shop.site.url("/7"), "--json")
+        assert answer.json == {"pages": 1, "others": 0, "dry_run": False}
+        again = await shop.crawl(**INCREMENTAL)
+        assert again.urls == [shop.site.url("/7")]
+        assert again.stat("pages/new") == 1
+
+    @on_asyncio
+    async def test_who_forgets_a_repeat_forgets_its_content(self, shop: Crawled) -> None:
+        await shop.crawl(**INCREMENTAL)
+        answer = shop.call("forget", shop.site.url("/0?print=1"))
+        assert answer.out.startswith("1 pages are forgotten, and 2 with the same content")
+        again = await shop.crawl(**INCREMENTAL)
+        assert again.urls == [shop.site.url("/0")]
+        assert again.stat("pages/dropped") == 31
+
+    @on_asyncio
+    async def test_nothing_happens_in_a_dry_run(self, shop: Crawled) -> None:
+        await shop.crawl(**INCREMENTAL)
+        answer = shop.call("forget", "--site", "127.0.0.1", "--dry-run")
+        assert "32 pages would be forgotten" in answer.out
+        assert shop.call("check", "--json").json["pages"] == 32
+
+    @on_asyncio
+    async def test_a_site_or_what_is_old_can_be_forgotten(self, shop: Crawled) -> None:
+        await shop.crawl(**INCREMENTAL)
+        assert shop.call("forget", "--older-than", "1").code == 1
+        assert shop.call("forget", "--older-than", "0", "--site", "127.0.0.1").code == 0
+        assert shop.call("check", "--json").json["pages"] == 0
+        assert shop.call("export").out == ""
+        assert shop.call("report", "--json").json["pages"] == 0
+        assert shop.call("explain", shop.site.url("/0")).code == 1
+
+    @on_asyncio
+    async def test_it_wants_to_know_what(self, shop: Crawled) -> None:
+        await shop.crawl(**INCREMENTAL)
+        answer = shop.call("forget")
+        assert answer.code == 2
+        assert "say which pages" in answer.err
+
+
+@on_asyncio
+async def test_rollback_takes_out_what_a_run_wrote(shop: Crawled) -> None:
+    await shop.crawl(**INCREMENTAL, SIMDEDUP_RUN="good")
+    shop.site["/new"] = page("new")
+    await shop.crawl(**INCREMENTAL, SIMDEDUP_RUN="bad")
+    # The new page, and the two that the run recognised as repeats once more.
+    assert shop.call("rollback", "bad", "--dry-run", "--json").json["pages"] == 3
+    assert shop.call("rollback", "bad", "--json").json == {"run": "bad", "pages": 3, "others": 0, "dry_run": False}
+    again = await shop.crawl(**INCREMENTAL)
+    assert again.urls == [shop.site.url("/new")], "as if the bad run had never been"
+    assert shop.call("rollback", "bad").code == 1
+
+
+@on_asyncio
+async def test_drift_tells_pages_that_change_and_sites_that_may_have_a_new_design(shop: Crawled) -> None:
+    await shop.crawl()
+    assert shop.call("drift").out == "No page was fetched more than once.\n"
+    shop.site["/3"] = page("another text")
+    await shop.crawl()
+    calm = shop.call("drift", "--json").json
+    assert [(row["changed"], row["redesign"]) for row in calm["sites"]] == [(1, False)]
+    assert [row["url"] for row in calm["pages"]] == [shop.site.url("/3")]
+    for number in range(25):
+        shop.site[f"/{number}"] = page(f"new {number}")
+    await shop.crawl()
+    answer = shop.call("drift", "-n", 3)
+    assert "127.0.0.1 (a redesign?)" in answer.out
+    assert shop.site.url("/3") in answer.out, "the page that changed twice comes first"
+
+
+class TestMoved:
+    @pytest.mark.parametrize("against", ["run", "history"])
+    @on_asyncio
+    async def test_a_page_is_found_under_its_new_url(self, shop: Crawled, against: str) -> None:
+        await shop.crawl(SIMDEDUP_AGAINST=against)
+        assert shop.call("moved").code == 1
+        del shop.site.answers["/5"]
+        shop.site["/moved/5"] = page(5, "another frame")
+        shop.site["/6?print=1"] = page(6, "no move: /6 is still there")
+        await shop.crawl(SIMDEDUP_AGAINST=against)
+        (move,) = shop.call("moved", "--json").json
+        assert (move["old"], move["new"]) == (shop.site.url("/5"), shop.site.url("/moved/5"))
+        assert move["similarity"] > 0.95
+        assert shop.site.url("/moved/5") in shop.call("moved", "--site", "127.0.0.1").out
+
+    @on_asyncio
+    async def test_a_page_that_is_gone_did_not_move(self, shop: Crawled) -> None:
+        await shop.crawl()
+        del shop.site.answers["/5"]
+        shop.site["/new"] = page("new")
+        await shop.crawl()
+        assert shop.call("moved").out == "0 pages moved\n"
