@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from commands.conftest import perform_here, stored
+
 EXAMPLE = Path(__file__).parent.parent / "example_project"
 LINE = re.compile(r"^ {2}(kept|BROKEN) +(.+?) +(\d+) of (\d+)", re.MULTILINE)
 
@@ -111,6 +113,24 @@ class TestTheDemonstration:
         """The endless page is cut off with a warning; nothing else goes wrong."""
         log = runs[0].log.splitlines()
         assert [line for line in log if " ERROR: " in line or "Traceback" in line] == []
+
+    def test_every_dropped_page_is_explained_by_an_address_of_the_same_page(
+        self, runs: list[Demonstration], project: Path
+    ) -> None:
+        """``scrapy simdedup explain`` names the right original for each of them."""
+        store = f"sqlite:///{(project / 'data' / 'pages.sqlite').as_posix()}"
+        code = "import json; from website.addresses import all_addresses; print(json.dumps(all_addresses()))"
+        printed = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
+        id_of = {"/": "en/index", **json.loads(printed.stdout)}
+        explained = 0
+        for record in (record for _, record in stored(store) if record.state == "alias"):
+            (found,) = perform_here("explain", record.url, "--store", store, "--json").json
+            dropped, original = (re.sub("^https?://[^/]+", "", url) for url in (record.url, found["other"]["url"]))
+            assert found["dropped"]
+            if dropped in id_of:
+                explained += 1
+                assert id_of.get(original, original) == id_of[dropped], found["why"]
+        assert explained > 300
 
 
 @pytest.mark.slow
