@@ -72,8 +72,13 @@ REMOTE = [
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``store_url`` is an empty store of each kind, ``shared_url`` of all but memory, ``remote_url`` on a server."""
-    names = {"store_url": ["memory", "sqlite", *REMOTE], "shared_url": ["sqlite", *REMOTE], "remote_url": REMOTE}
+    """Empty stores: of each kind, of all that processes can share, on all servers, on those that are one process."""
+    names = {
+        "store_url": ["memory", "sqlite", *REMOTE],
+        "shared_url": ["sqlite", *REMOTE],
+        "remote_url": REMOTE,
+        "server_url": REMOTE[::2],
+    }
     for name, kinds in names.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, kinds, indirect=True)
@@ -84,4 +89,4 @@ def store_url(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue(f"{request.param}_store")
 
 
-shared_url = remote_url = store_url
+shared_url = remote_url = server_url = store_url

@@ -41,6 +41,7 @@ class Server:
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(prefix="simdedup-"))  # short enough for a socket, open to other users
         self.process: subprocess.Popen[bytes] | None = None
+        self._frozen: list[int] = []
 
     command: Sequence[str | Path]
     user: str | None = None
@@ -58,13 +59,23 @@ class Server:
         if process.returncode is not None:
             pytest.fail((self.directory / "log").read_text(errors="replace")[-2000:])
 
-    def send(self, number: int) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
+    def pids(self) -> list[int]:
+        """Its processes."""
+        return [] if self.process is None else [self.process.pid]
+
+    def freeze(self) -> None:
+        """Answer nobody any more, without closing a connection."""
+        self._frozen = self.pids()
+        for pid in self._frozen:
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        while self._frozen:
+            os.kill(self._frozen.pop(), signal.SIGCONT)
 
     def stop(self, number: int = signal.SIGTERM) -> None:
+        self.thaw()
         if self.process is not None:
-            self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(number)
             self.process.wait(timeout=START_SECONDS)
             self.process = None
@@ -85,12 +96,14 @@ class Server:
 class RedisServer(Server):
     """Keeps what it has over a restart, as far as it was told to save it."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, password: str | None = None) -> None:
         super().__init__()
+        self.password = password
         self.command = [
             executable("redis-server", "redis-server", "/usr/bin"),
             *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.directory)),
             *("--unixsocket", str(self.directory / "redis.sock"), "--save", "", "--appendonly", "yes"),
+            *(["--requirepass", password] if password else []),
             *options,
         ]
 
@@ -99,7 +112,7 @@ class RedisServer(Server):
         return f"redis://127.0.0.1:{self.port}/0"
 
     def ask(self, *words: Any) -> Any:
-        with redis.Redis(port=self.port) as client:
+        with redis.Redis(port=self.port, password=self.password) as client:
             return client.execute_command(*words)
 
     def is_ready(self) -> bool:
@@ -214,6 +227,11 @@ class PostgresqlServer(Server):
         self._schemas += 1
         self.ask(f"CREATE SCHEMA test_{self._schemas}")
         return f"{self.url}?options=-csearch_path%3Dtest_{self._schemas}"
+
+    def pids(self) -> list[int]:
+        """Its clients have a process each."""
+        rows = self.ask("SELECT pid FROM pg_stat_activity WHERE client_port IS NOT NULL AND pid <> pg_backend_pid()")
+        return [pid for (pid,) in rows] + super().pids()
 
     def ask(self, statement: str) -> list[Any]:
         with psycopg.connect(self.url, autocommit=True) as db:

@@ -111,6 +111,10 @@ class NearDuplicateDetector:
 
     async def close(self) -> None:
         """Close the store."""
+        try:
+            await self._logs.settle_owed()
+        except StoreError as exc:
+            self._failed(exc)
         await self.store.close()
 
     async def judge(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.detect.expiry import SLACK, outdated
 from scrapy_simdedup.detect.liveness import is_alive
 from scrapy_simdedup.detect.site_indexes import SiteIndexes
+from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Sleep, Tail
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class SiteLogs:
         self._store, self._settings, self._worker, self._now, self._sleep = store, settings, worker, now, sleep
         searched = run if settings.against == "run" else None
         self._indexes = SiteIndexes(settings.bits, searched, bounded=not store.in_memory)
+        self._owed: list[tuple[str, int, Outcome]] = []
+        """What the store could not be told when it happened."""
 
     def known(self, site: str) -> SiteIndex | None:
         """The site's index as it was last read; None if it was not."""
@@ -49,6 +52,7 @@ class SiteLogs:
 
     async def index(self, site: str) -> SiteIndex:
         """The site's index, up to date."""
+        await self.settle_owed()
         index = self._indexes.of(site)
         first = index.cursor == 0
         while True:
@@ -70,8 +74,17 @@ class SiteLogs:
         return id_
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
-        """Write down a page's fate."""
-        await self._store.settle(site, id_, outcome, self._now())
+        """Write down a page's fate; now, or else as soon as the store is there again."""
+        try:
+            await self._store.settle(site, id_, outcome, self._now())
+        except StoreError:
+            self._owed.append((site, id_, outcome))
+            raise
+
+    async def settle_owed(self) -> None:
+        """Write down what the store could not be told."""
+        while self._owed:
+            await self.settle(*self._owed.pop())
 
     async def beat(self) -> None:
         """Tell other workers that this one is alive."""

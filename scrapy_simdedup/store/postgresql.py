@@ -16,7 +16,7 @@ from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.settings import STORE_FORMS, without_password
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
-from scrapy_simdedup.store.remote import CALL_SECONDS, Remote
+from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -27,7 +27,6 @@ SESSION = "SET synchronous_commit = off; SET lock_timeout = '4s'"
 """A crash may cost the last commits: their pages are fetched again."""
 OLDEST = 14
 """The first PostgreSQL that has ``bit_count``."""
-CONNECTIONS = 4
 PART = 2000
 """Records that are read at a time: some milliseconds in which nothing else runs in this process."""
 
@@ -95,11 +94,11 @@ class PostgresqlStore:
         await self._remote.run(self._prepare)
         self._pool = AsyncConnectionPool(
             self._url,
-            kwargs={"autocommit": True, "connect_timeout": round(CALL_SECONDS)},
+            kwargs={"autocommit": True, "connect_timeout": round(CONNECT_SECONDS)},
             min_size=1,
-            max_size=CONNECTIONS,
-            timeout=CALL_SECONDS,
-            reconnect_timeout=CALL_SECONDS,
+            max_size=CALLS,
+            timeout=CONNECT_SECONDS,
+            reconnect_timeout=CONNECT_SECONDS,
             configure=_configure,
             open=False,
         )
@@ -185,7 +184,7 @@ class PostgresqlStore:
 
     async def _prepare(self) -> None:
         name = self._remote.name
-        async with await AsyncConnection.connect(self._url, connect_timeout=round(CALL_SECONDS)) as db:
+        async with await AsyncConnection.connect(self._url, connect_timeout=round(CONNECT_SECONDS)) as db:
             if db.info.server_version < OLDEST * 10_000:
                 problem = f"is PostgreSQL {db.info.server_version // 10_000}"
                 raise StoreError(name, problem, f"use PostgreSQL {OLDEST} or newer")

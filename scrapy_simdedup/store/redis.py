@@ -24,7 +24,7 @@ from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.settings import STORE_FORMS, without_password
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, Outcome, Record, Tail
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
-from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, Remote
+from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -42,11 +42,12 @@ REMEDIES = {
     "invalid username-password": "correct user and password in SIMDEDUP_STORE",
     "invalid password": "correct user and password in SIMDEDUP_STORE",
     "noauth": "write user and password into SIMDEDUP_STORE: 'redis://user:password@host:6379/0'",
+    "client already authenticated": "write user and password into SIMDEDUP_STORE: 'redis://user:password@host:6379/0'",
     "authentication required": "write user and password into SIMDEDUP_STORE: 'redis://user:password@host:6379/0'",
     "noperm": "let the user read and write keys that contain 'simdedup', and run scripts",
     "oom": "give Redis more memory, or the store a SIMDEDUP_TTL",
     "readonly": "name the primary, not a replica",
-    "moved": "name the cluster as 'redis+cluster://host:6379'",
+    "movederror": "name the cluster as 'redis+cluster://host:6379'",
     "cluster mode is not enabled": "name a single server as 'redis://host:6379/0'",
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
@@ -176,7 +177,7 @@ class RedisStore:
         return await self._remote.run(run)
 
     def _connect(self) -> Redis | RedisCluster:
-        options: dict[str, Any] = {"socket_connect_timeout": CALL_SECONDS, "socket_timeout": CALL_SECONDS}
+        options: dict[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_timeout": CALL_SECONDS}
         scheme, _, rest = self._url.partition(":")
         if scheme == "redis+cluster":
             return RedisCluster.from_url(f"redis:{rest}", max_connections=2 * CALLS, **options)

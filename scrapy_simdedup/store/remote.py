@@ -18,8 +18,10 @@ CALL_SECONDS = 5.0
 """How long a call may take."""
 REST_SECONDS = 1.0
 """How long a database that did not answer is left alone, so that a crawl does not wait for it page by page."""
-CALLS = 8
-"""Calls at a time; more of them only queue in the database."""
+CONNECT_SECONDS = 2.0
+"""How long a call may take of that to get a connection."""
+CALLS = 4
+"""Calls, and connections, at a time; more of them only queue in the database."""
 
 ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
 
@@ -91,7 +93,7 @@ class Remote:
 
     def error(self, exc: Exception) -> StoreError:
         """The driver's error as ours."""
-        message = " ".join(str(exc).split()) or type(exc).__name__
+        message = " ".join(f"{type(exc).__name__}: {exc}".split())
         found = (remedy for part, remedy in self._remedies.items() if part in message.lower())
         return StoreError(self.name, message, next(found, ""))
 

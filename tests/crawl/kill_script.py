@@ -1,19 +1,22 @@
-"""A crawl that exports articles to a file, to be killed at any instant: ``python kill_script.py ROOT ARTICLES OUT``.
+"""A crawl that exports articles to a file, to be killed at any instant.
 
-Settings come as JSON from the environment variable SETTINGS.
+    python kill_script.py ROOT ARTICLES OUT [VARIANTS]
+
+Settings come as JSON from the environment variable SETTINGS. With FAILS set, every other item fails in the pipeline.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sys
 from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 
-VARIANTS = ("", "?print=1", "?utm_source=mail")
+VARIANTS = sys.argv[4].split(",") if len(sys.argv) > 4 else ["", "?print=1", "?utm_source=mail"]
 
 
 class Articles(Spider):
@@ -37,6 +40,8 @@ class Export:
         self.file = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def process_item(self, item: Any) -> Any:
+        if "FAILS" in os.environ and random.random() < 0.5:
+            raise RuntimeError("the disk is full")
         os.write(self.file, f"{item['article']}\n".encode())
         return item
 
@@ -49,7 +54,7 @@ if __name__ == "__main__":
             "ITEM_PIPELINES": {Export: 500},
             "TELNETCONSOLE_ENABLED": False,
             "REMOTECONTROL_ENABLED": False,
-            "LOG_LEVEL": "WARNING",
+            "LOG_LEVEL": "CRITICAL" if "FAILS" in os.environ else "WARNING",
             "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
             "SIMDEDUP_UNCHANGED": "drop",
             **json.loads(os.environ["SETTINGS"]),

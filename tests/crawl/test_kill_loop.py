@@ -23,6 +23,8 @@ SCRIPT = Path(__file__).with_name("kill_script.py")
 KILLS = int(os.environ.get("SIMDEDUP_TEST_KILLS", "20"))
 """Kills per loop; 100 in the long form of this test."""
 ARTICLES = 120
+SHARED = 60
+"""Articles where two workers share them."""
 CONCURRENT_REQUESTS = 16
 
 pytestmark = [
@@ -33,9 +35,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("job", [False, True], ids=["store", "jobdir"])
 def test_killing_a_crawl_at_random_instants_loses_no_article(site: Site, tmp_path: Path, job: bool) -> None:
-    for number in range(ARTICLES):
-        for frame, variant in enumerate(("", "?print=1", "?utm_source=mail")):
-            site[f"/{number}{variant}"] = page(number, (number, frame), count=120)
+    serve(site, "", "?print=1", "?utm_source=mail")
     store = tmp_path / "job" / "simdedup.sqlite" if job else tmp_path / "pages.sqlite"
     settings = (
         {"JOBDIR": str(tmp_path / "job")} if job else {"SIMDEDUP_STORE": f"sqlite:///{store}", "SIMDEDUP_RUN": "one"}
@@ -44,12 +44,7 @@ def test_killing_a_crawl_at_random_instants_loses_no_article(site: Site, tmp_pat
     rng = random.Random(KILLS)
     for _ in range(KILLS):
         crawl = start(site, exported, settings)
-        seen = len(site.requested)
-        while crawl.poll() is None and len(site.requested) == seen:
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0, 0.6))
-        crawl.send_signal(signal.SIGKILL)
-        crawl.wait()
+        kill(crawl, site, rng.uniform(0, 0.6))
     last = start(site, exported, settings)
     assert last.wait(timeout=180) == 0
 
@@ -60,7 +55,63 @@ def test_killing_a_crawl_at_random_instants_loses_no_article(site: Site, tmp_pat
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def start(site: Site, exported: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"SETTINGS": json.dumps(settings)}
+def test_two_workers_on_one_server_lose_no_article_when_they_are_killed(
+    server_url: str, site: Site, tmp_path: Path
+) -> None:
+    """Each fetches other URLs of the same articles; what a dead one had reserved, the other one delivers."""
+    kills = KILLS // 4
+    variants = ["?print=1,?utm_source=mail", "?print=2,?utm_source=feed"]
+    serve(site, *",".join(variants).split(","))
+    settings = {"SIMDEDUP_STORE": server_url, "SIMDEDUP_RUN": "one"}
+    exported = tmp_path / "exported"
+    rng = random.Random(KILLS)
+    workers = [start(site, exported, settings, mine) for mine in variants]
+    for number in range(kills):
+        which = number % 2
+        kill(workers[which], site, rng.uniform(0, 0.6))
+        workers[which] = start(site, exported, settings, variants[which])
+    assert [worker.wait(timeout=180) for worker in workers] == [0, 0]
+
+    times = Counter(exported.read_text().split())
+    assert set(times) == {str(number) for number in range(SHARED)}
+    assert sum(times.values()) - len(times) <= kills * CONCURRENT_REQUESTS
+
+
+def test_what_one_worker_loses_in_its_pipeline_another_delivers(server_url: str, site: Site, tmp_path: Path) -> None:
+    variants = ["?print=1", "?utm_source=mail"]
+    serve(site, *variants)
+    settings = {"SIMDEDUP_STORE": server_url, "SIMDEDUP_RUN": "one"}
+    exported = tmp_path / "exported"
+    workers = [
+        start(site, exported, settings, "?print=1", FAILS="1"),
+        start(site, exported, settings, "?utm_source=mail"),
+    ]
+    assert [worker.wait(timeout=180) for worker in workers] == [0, 0]
+    assert set(exported.read_text().split()) == {str(number) for number in range(SHARED)}
+
+
+def serve(site: Site, *variants: str) -> None:
+    for number in range(ARTICLES):
+        for frame, variant in enumerate(variants):
+            site[f"/{number}{variant}"] = page(number, (number, frame), count=120)
+
+
+def kill(crawl: subprocess.Popen[bytes], site: Site, seconds: float) -> None:
+    """Some time after it began to fetch."""
+    seen = len(site.requested)
+    while crawl.poll() is None and len(site.requested) == seen:
+        time.sleep(0.01)
+    time.sleep(seconds)
+    crawl.send_signal(signal.SIGKILL)
+    crawl.wait()
+
+
+def start(
+    site: Site, exported: Path, settings: dict[str, Any], variants: str | None = None, **environment: str
+) -> subprocess.Popen[bytes]:
+    environment = os.environ | {"SETTINGS": json.dumps(settings)} | environment
     environment.pop("COVERAGE_PROCESS_START", None)  # a killed process leaves half-written data files
-    return subprocess.Popen([sys.executable, str(SCRIPT), site.root, str(ARTICLES), str(exported)], env=environment)
+    words = [sys.executable, str(SCRIPT), site.root, str(ARTICLES), str(exported)]
+    if variants:
+        words[3:] = [str(SHARED), str(exported), variants]
+    return subprocess.Popen(words, env=environment)

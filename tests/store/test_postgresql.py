@@ -1,0 +1,123 @@
+"""What only the store in PostgreSQL can get wrong: its tables, and what it offers to those who query them."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from test_contract import SITE, put, record, stored
+from test_remote import opened
+
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup import NearDuplicateDetector, fingerprint_page
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.url import store_by_url
+from servers import PASSWORD, PostgresqlServer
+
+pytestmark = pytest.mark.postgresql
+
+
+def schema_of(url: str) -> str:
+    return url.rpartition("%3D")[2]
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@on_asyncio
+async def test_near_pages_can_be_asked_for_in_sql(postgresql_store: str, bits: int) -> None:
+    """By the distance of their simhashes, as Python counts it."""
+    prints = {}
+    detector = NearDuplicateDetector(postgresql_store, bits=bits, secret="ours")
+    await detector.open()
+    for number in range(5):
+        html, url = page(number), f"https://{SITE}/{number}"
+        prints[url] = await detector.read(html, url=url)
+        await detector.add(html, url=url)
+    await detector.close()
+    asked = prints[f"https://{SITE}/0"]
+    question = f"SELECT * FROM simdedup_neighbours('{SITE}', B'{asked.simhash:0{bits}b}', {bits // 2})"
+    with psycopg.connect(postgresql_store) as db:
+        rows = db.execute(question.encode()).fetchall()
+    distances = {url: (asked.simhash ^ found.simhash).bit_count() for url, found in prints.items()}
+    expected = {(url, "confirmed", distance) for url, distance in distances.items() if distance <= bits // 2}
+    assert set(rows) == expected
+    assert rows[0] == (f"https://{SITE}/0", "confirmed", 0)
+    assert len(rows) > 1
+
+
+@on_asyncio
+async def test_a_view_shows_what_the_published_recipe_keeps(
+    postgresql_server: PostgresqlServer, postgresql_store: str
+) -> None:
+    """The delivered pages: URL, domain, hash and time."""
+    async with opened(postgresql_store) as store:
+        await put(store, record(b"a"))
+        html = page("one")
+        made = record(b"b", fingerprint=bytes(fingerprint_page(html)), state="alias", original=b"a", last_seen=86400.0)
+        await put(store, made)
+    schema = schema_of(postgresql_store)
+    rows = postgresql_server.ask(
+        f"SELECT url, domain, hash, fetched_at AT TIME ZONE 'UTC' FROM {schema}.content_hashes"
+    )
+    ((url, domain, hash_, fetched_at),) = rows
+    assert (url, domain, str(fetched_at)) == (made.url, SITE, "1970-01-02 00:00:00")
+    assert hash_ == f"{fingerprint_page(html).simhash:064b}"
+
+
+@on_asyncio
+async def test_a_table_of_the_published_recipe_is_left_alone(
+    postgresql_server: PostgresqlServer, postgresql_store: str
+) -> None:
+    schema = schema_of(postgresql_store)
+    postgresql_server.ask(f"CREATE TABLE {schema}.content_hashes (url text)")
+    async with opened(postgresql_store) as store:
+        id_ = await put(store, record())
+        assert await stored(store) == [id_]
+    assert postgresql_server.ask(f"SELECT * FROM {schema}.content_hashes") == []
+
+
+@on_asyncio
+async def test_sites_are_spread_over_the_partitions(postgresql_server: PostgresqlServer, postgresql_store: str) -> None:
+    async with opened(postgresql_store) as store:
+        for number in range(40):
+            await put(store, record(), f"site-{number}.example")
+        assert len([site async for site in store.sites()]) == 40
+    (used,) = postgresql_server.ask(f"SELECT count(DISTINCT tableoid) FROM {schema_of(postgresql_store)}.simdedup_page")
+    assert used == (8,)
+
+
+@on_asyncio
+async def test_tables_of_another_version_are_refused(
+    postgresql_server: PostgresqlServer, postgresql_store: str
+) -> None:
+    async with opened(postgresql_store):
+        pass
+    postgresql_server.ask(f"UPDATE {schema_of(postgresql_store)}.simdedup_memo SET value = '99' WHERE name = 'tables'")
+    with pytest.raises(StoreError, match=r"tables of version 99.*name another database"):
+        await store_by_url(postgresql_store).open()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ((PASSWORD, "wrong"), "correct user and password in SIMDEDUP_STORE"),
+        ((f":{PASSWORD}", ""), "write the password into SIMDEDUP_STORE"),
+        (("/postgres?", "/nowhere?"), "create it first"),
+    ],
+)
+@on_asyncio
+async def test_a_url_that_leads_nowhere_is_said_without_its_password(
+    postgresql_store: str, change: tuple[str, str], problem: str
+) -> None:
+    with pytest.raises(StoreError, match=problem) as caught:
+        await store_by_url(postgresql_store.replace(*change)).open()
+    assert "wrong" not in str(caught.value)
+    assert PASSWORD not in str(caught.value)
+
+
+@on_asyncio
+async def test_who_may_not_create_tables_is_told(postgresql_server: PostgresqlServer, postgresql_store: str) -> None:
+    postgresql_server.ask("DROP ROLE IF EXISTS guest")
+    postgresql_server.ask(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
+    postgresql_server.ask(f"GRANT USAGE ON SCHEMA {schema_of(postgresql_store)} TO guest")
+    with pytest.raises(StoreError, match=r"permission denied.*let the user create tables"):
+        await store_by_url(postgresql_store.replace("simdedup:", "guest:")).open()
