@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.detect.scan import Rows
+    from scrapy_simdedup.fingerprint.evidence import Evidence
     from scrapy_simdedup.store.base import Record, Tail
 
 SEARCHED = frozenset({"reserved", "confirmed", "stub"})
@@ -59,6 +60,8 @@ class SiteIndex:
         self._seniority = Seniority() if of_all else None
         self._texts: dict[int, SiteText] = defaultdict(SiteText)
         """By the way in which the pages' texts were found."""
+        self._asked: tuple[bytes, bool] = b"", False
+        """The page asked about last, by its bytes as they came, and whether it is a version of an original."""
 
     def __len__(self) -> int:
         return len(self._versions)
@@ -94,9 +97,13 @@ class SiteIndex:
         fp = PageFingerprint.from_bytes(record.fingerprint)
         if fp.unjudged:
             return
-        one, rows = fp.evidence[0], self._originals.candidates(fp, record.key)
-        found = weigh(one, self._originals.evidence(rows[self._originals.ids[rows] < record.id]))
-        if not np.any((found.resemblance >= NEAR) & ~found.renamed):
+        body, is_version = self._asked
+        one = fp.evidence[0]
+        if body != fp.body:
+            rows = self._originals.candidates(fp, record.key)
+            rows = rows[self._originals.ids[rows] < record.id]
+            is_version = _is_version(weigh(one, self._originals.evidence(rows)))
+        if not is_version:
             self._texts[method_of(fp)].vote(one["cells"])
 
     # ------------------------------------------------------------------ asking
@@ -144,13 +151,20 @@ class SiteIndex:
 
     def _similarity(self, fp: PageFingerprint, rows: Rows, drop: float) -> NDArray[np.float64]:
         """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
+        self._asked = fp.body, False
         if fp.unjudged or not len(rows):
             return np.ones(len(rows))
         one, many = fp.evidence[0], self._originals.evidence(rows)
         found = weigh(one, many)
+        self._asked = fp.body, _is_version(found)
         alike = found.similarity
         asked = np.flatnonzero((alike >= drop) & ~found.equal)
         if len(asked):
             explained = self._texts[method_of(fp)].explains(one, many[asked], found.of(asked))
             alike[asked[explained]] = JUST_BELOW * drop
         return alike
+
+
+def _is_version(found: Evidence) -> bool:
+    """Whether a page is like any of those it was weighed against, and not under another name."""
+    return bool(np.any((found.resemblance >= NEAR) & ~found.renamed))

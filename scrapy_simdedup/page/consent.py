@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.roles import H1, MAIN
@@ -24,7 +23,8 @@ EDGE = 0.02
 LEFT, LEFT_SHARE = 300, 0.1
 """The characters, and the share of all, that the page must have besides."""
 
-_COOKIE = re.compile("[Cc]ookie|COOKIE|[Кк]уки|クッキー|עוגי|쿠키")
+_SUBJECT = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキー", "עוגי", "쿠키")
+"""Cookies, in some languages."""
 
 
 def find_consent(page: Outline, is_content: Sequence[bool]) -> list[bool]:
@@ -36,8 +36,12 @@ def find_consent(page: Outline, is_content: Sequence[bool]) -> list[bool]:
         page: The blocks, and the boxes around them.
         is_content: Of each block, whether it is content so far.
     """
-    mentions = [len(_COOKIE.findall(text)) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
-    if sum(mentions) < MENTIONS or _COOKIE.search(page.title):
+    everything = "\n".join(page.texts)
+    words = [word for word in _SUBJECT if word in everything]
+    if not words or any(word in page.title for word in _SUBJECT):
+        return [False] * len(page.texts)
+    mentions = [sum(map(text.count, words)) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
+    if sum(mentions) < MENTIONS:
         return [False] * len(mentions)
     parents, boxes = page.box_parents, page.boxes
     lengths = [len(text) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
