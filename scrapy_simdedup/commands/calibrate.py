@@ -13,8 +13,8 @@ from scrapy_simdedup.report.calibration import calibrate
 from scrapy_simdedup.report.closest import POOL, pairs_of
 from scrapy_simdedup.report.sample import Reservoir
 from scrapy_simdedup.report.write import write_calibration
-from scrapy_simdedup.settings import without_password
 from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

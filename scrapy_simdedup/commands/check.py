@@ -14,7 +14,7 @@ from scrapy_simdedup.commands.stores import opened, records_of, store_url
 from scrapy_simdedup.crawl.stats import size
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.settings import without_password
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

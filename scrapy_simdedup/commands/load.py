@@ -10,7 +10,7 @@ from scrapy_simdedup.commands.files import reading
 from scrapy_simdedup.commands.stores import named_url, opened
 from scrapy_simdedup.commands.transfer import from_line, read_head
 from scrapy_simdedup.errors import SimdedupError, StoreError
-from scrapy_simdedup.settings import without_password
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

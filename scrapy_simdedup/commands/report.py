@@ -10,7 +10,7 @@ from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.report.gather import gather
 from scrapy_simdedup.report.write import write_report
-from scrapy_simdedup.settings import without_password
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

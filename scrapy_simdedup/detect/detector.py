@@ -19,8 +19,9 @@ from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, Page
-from scrapy_simdedup.settings import DedupSettings, without_password
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

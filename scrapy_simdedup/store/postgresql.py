@@ -14,9 +14,9 @@ from psycopg_pool import AsyncConnectionPool
 
 from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.settings import STORE_FORMS, without_password
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
+from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

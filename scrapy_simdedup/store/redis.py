@@ -21,10 +21,10 @@ from redis.exceptions import (
 )
 
 from scrapy_simdedup.errors import SettingError, StoreError
-from scrapy_simdedup.settings import STORE_FORMS, without_password
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, Outcome, Record, Tail
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
+from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.settings import without_password
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

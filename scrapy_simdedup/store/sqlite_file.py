@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
-from scrapy_simdedup.settings import without_password
 from scrapy_simdedup.store.file_system import network_file_system
+from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

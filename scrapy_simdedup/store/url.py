@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, TypeAlias
 
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.settings import STORE_FORMS, without_password
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.sqlite import SqliteStore
+from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ STORES: dict[str, Make] = {
     "unix": _redis,
     "postgresql": _postgresql,
 }
-"""What makes the store of each scheme; :data:`~scrapy_simdedup.settings.STORE_FORMS` has an example of each."""
+"""What makes the store of each scheme; :data:`~scrapy_simdedup.store_urls.STORE_FORMS` has an example of each."""
 
 
 def store_by_url(url: str, sleep: Sleep = asyncio.sleep, ttl: float | None = None) -> FingerprintStore:

@@ -16,7 +16,7 @@ from crawling import ADDON, Crawl, PathsSpider, crawl
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, StoreError
-from scrapy_simdedup.settings import without_password
+from scrapy_simdedup.store_urls import without_password
 from site_server import Site
 
 PASSWORD = "hunter2"

@@ -10,7 +10,8 @@ import pages
 from on_asyncio import on_asyncio
 from scrapy_simdedup import FingerprintMismatch, NearDuplicateDetector, SettingError, StoreError, fingerprint_page
 from scrapy_simdedup.page.roles import ROLE_NAMES
-from scrapy_simdedup.settings import ROLES, DedupSettings
+from scrapy_simdedup.setting_checks import ROLES
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.memory import MemoryStore
 
 WORDS = {"aside": ["kasten"], "footer": ["Impressum"]}

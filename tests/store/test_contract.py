@@ -11,10 +11,10 @@ import pytest
 
 from on_asyncio import on_asyncio, wait_for
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.settings import STORE_FORMS
 from scrapy_simdedup.store.base import FingerprintStore, Record, Tail
 from scrapy_simdedup.store.url import STORES as SCHEMES
 from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store_urls import STORE_FORMS
 
 SITE = "shop.example"
 

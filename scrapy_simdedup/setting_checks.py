@@ -1,0 +1,190 @@
+"""One check per setting: the value that can be used, or an error that names setting, value and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.store_urls import STORE_FORMS, without_password
+
+HIDDEN = "***"
+"""What errors show instead of a secret."""
+
+
+def _flag(name: str, value: Any) -> bool:
+    known = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in known:
+        return known[str(value).lower()]
+    raise SettingError(name, value, "write True or False")
+
+
+def _one_of(*choices: str) -> Callable[[str, Any], str]:
+    def check(name: str, value: Any) -> str:
+        if value in choices:
+            return cast("str", value)
+        raise SettingError(name, value, f"write one of {', '.join(map(repr, choices))}")
+
+    return check
+
+
+def _number(low: float, high: float, remedy: str) -> Callable[[str, Any], float]:
+    def check(name: str, value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if isinstance(value, bool) or not low <= number <= high:
+            raise SettingError(name, value, remedy)
+        return number
+
+    return check
+
+
+def _similarity(name: str, value: Any) -> float:
+    return _number(0.0, 1.0, "write a similarity between 0 and 1, such as 0.95")(name, value)
+
+
+def _whole(low: int, high: int) -> Callable[[str, Any], int]:
+    remedy = f"write a whole number from {low} to {high}"
+
+    def check(name: str, value: Any) -> int:
+        number = _number(low, high, remedy)(name, value)
+        if number != int(number):
+            raise SettingError(name, value, remedy)
+        return int(number)
+
+    return check
+
+
+def _bits(name: str, value: Any) -> int:
+    if str(value) not in {"64", "128"}:
+        raise SettingError(name, value, "write 64 or 128")
+    return int(value)
+
+
+def _text(example: str) -> Callable[[str, Any], str | None]:
+    def check(name: str, value: Any) -> str | None:
+        if value is None or (isinstance(value, str) and value.strip()):
+            return value
+        raise SettingError(name, value, f"write {example}, or None")
+
+    return check
+
+
+def _secret(name: str, value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and value.strip()):
+        return value
+    raise SettingError(name, HIDDEN, "write a text that is not empty, or None")
+
+
+def _optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
+
+
+def _report(name: str, value: Any) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, str) else [] if value is None else value
+    if isinstance(paths, (list, tuple)) and all(isinstance(p, str) and p.endswith((".html", ".json")) for p in paths):
+        return tuple(paths)
+    raise SettingError(name, value, "write a path that ends with .html or .json, or a list of such paths")
+
+
+ROLES = (
+    *("navigation", "header", "branding", "footer", "aside", "widget", "form", "cookie notice", "advertisement"),
+    *("related pages", "comments", "sharing", "dates and counters"),
+)
+"""The roles that ``SIMDEDUP_ROLE_WORDS`` can give to words."""
+
+
+def _role_words(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    pairs = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else None
+    if pairs is None:
+        raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}")
+    made = {}
+    for role, words in pairs:
+        if role not in ROLES:
+            raise SettingError(name, role, f"there is no such role; write one of {', '.join(map(repr, ROLES))}")
+        if isinstance(words, str) or not all(isinstance(word, str) and word.isalpha() for word in words):
+            raise SettingError(
+                f"{name}[{role!r}]", words, "write a list of single words of letters, such as ['imprint']"
+            )
+        made[role] = tuple(sorted({word.lower() for word in words}))
+    return tuple(sorted((role, words) for role, words in made.items() if words))
+
+
+def _store(name: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    remedy = "write a store URL such as " + " or ".join(map(repr, STORE_FORMS.values()))
+    if not isinstance(value, str) or ":" not in value:
+        raise SettingError(name, without_password(str(value)), remedy)
+    scheme, _, rest = value.partition(":")
+    if scheme not in STORE_FORMS:
+        raise SettingError(name, without_password(value), remedy)
+    if scheme != "memory" and not rest.startswith("//"):
+        raise SettingError(name, without_password(value), f"write it as {STORE_FORMS[scheme]!r}")
+    return value
+
+
+SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs")
+"""The settings that ``SIMDEDUP_SITES`` can override for a site."""
+
+
+def _sites(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
+    example = "write a dictionary such as {'news.example': {'drop': 'near', 'near': 0.8}}"
+    if not isinstance(value, Mapping):
+        raise SettingError(name, value, example)
+    checked: dict[str, dict[str, Any]] = {}
+    for site, overrides in value.items():
+        if not isinstance(site, str) or not isinstance(overrides, Mapping):
+            raise SettingError(name, value, example)
+        checked[site.lower()] = {}
+        for key, setting in overrides.items():
+            if key not in SITE_OVERRIDES:
+                raise SettingError(f"{name}[{site!r}]", key, f"a site can override {', '.join(SITE_OVERRIDES)}")
+            checked[site.lower()][key] = CHECKS[key](f"{name}[{site!r}][{key!r}]", setting)
+    return checked
+
+
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "enabled": _flag,
+    "mode": _one_of("pages", "items", "observe"),
+    "drop": _one_of("identical", "near"),
+    "identical": _similarity,
+    "near": _similarity,
+    "store": _store,
+    "against": _one_of("run", "history"),
+    "run": _text("a name such as 'monday'"),
+    "unchanged": _one_of("keep", "drop"),
+    "site": _one_of("domain", "host", "all"),
+    "sites": _sites,
+    "extractor": _one_of("roles", "readability"),
+    "role_words": _role_words,
+    "markdown_field": _text("a field name such as 'markdown'"),
+    "bits": _bits,
+    "shingle_size": _whole(1, 10),
+    "min_words": _whole(1, 10_000),
+    "pending": _one_of("wait", "keep", "drop"),
+    "pending_timeout": _number(0, 86_400, "write seconds from 0 to 86400"),
+    "confirm": _one_of("items", "callback", "feed", "manual"),
+    "stubs": _one_of("flag", "drop", "keep"),
+    "wall_pause": _number(0, 86_400, "write seconds from 0 to 86400"),
+    "ttl": _optional(_number(1, 1e10, "write seconds from 1 up, or None")),
+    "max_pages_per_site": _optional(_whole(1, 1_000_000_000)),
+    "workers": _whole(0, 256),
+    "worker_timeout": _number(0.1, 3_600, "write seconds from 0.1 to 3600"),
+    "max_page_bytes": _whole(1_000, 1_000_000_000),
+    "item_fields": _names,
+    "report": _report,
+    "secret": _secret,
+}
