@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import fields
 from importlib.resources import files
+from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+
+COLUMNS = attrgetter(*(field.name for field in fields(Record)))
 
 VERSION = "1"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
@@ -126,7 +129,7 @@ class PostgresqlStore:
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         """Add a record; its id, or None if the site changed after ``expected``."""
-        ((id_,),) = await self._ask(APPEND, (site, *astuple(record), _bits(record.fingerprint), expected))
+        ((id_,),) = await self._ask(APPEND, (site, *COLUMNS(record), _bits(record.fingerprint), expected))
         return None if id_ is None else int(id_)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name

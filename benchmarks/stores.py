@@ -1,0 +1,150 @@
+"""Check-and-append per second and bytes per page of all four stores, at 1,000, 100,000 and 1,000,000 pages per site.
+
+    python benchmarks/stores.py [--pages 1000 100000] [--json FILE]
+
+Servers are started on loopback with their defaults, on a disk, and stopped again. One connection, one call after the
+other: what a page costs is a ``read`` of what is new and an ``append``; a delivery costs a ``settle``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from measure import arguments, finish, memory
+from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.store.base import FingerprintStore, Record
+from scrapy_simdedup.store.url import store_by_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SITE = "shop.example"
+MEASURED = 2000
+"""Pages of each measurement. What is said is how many a second has of those that take the median time, which other work
+on the machine shifts least."""
+
+
+def records(seed: int) -> Callable[[int], Record]:
+    rng = random.Random(seed)
+    size = len(bytes(fingerprint_page(f"<main><p>{' '.join(map(str, range(100)))}</p></main>")))
+
+    def make(number: int) -> Record:
+        return Record(
+            url=f"https://{SITE}/a/path/of/usual/length/article-{number}.html",
+            key=rng.randbytes(20),
+            fingerprint=rng.randbytes(size),
+            run="20260101T000000Z-abcdef",
+            worker="crawler-1.example:12345:0123abcd",
+            state="reserved",
+            kind="new",
+            similarity=None,
+            original=None,
+            first_seen=1.7e9 + number,
+            last_seen=1.7e9 + number,
+            last_changed=1.7e9 + number,
+            visits=1,
+            changes=0,
+        )
+
+    return make
+
+
+async def fill(store: FingerprintStore, make: Callable[[int], Record], first: int, pages: int, cursor: int) -> int:
+    for number in range(first, pages):
+        made = await store.append(SITE, make(number), cursor)
+        assert made is not None
+        cursor = made
+    return cursor
+
+
+async def measure(url: str, sizes: list[int], stored: Callable[[], int]) -> list[dict[str, Any]]:
+    store = store_by_url(url)
+    await store.open()
+    empty, make, pages, cursor, figures = stored(), records(1), 0, 0, []
+    for size in sizes:
+        cursor = await fill(store, make, pages, size, cursor)
+        pages = size
+        found: dict[str, Any] = {"pages": size, "bytes_per_page": (stored() - empty) / size}
+        seconds: dict[str, list[float]] = {"check_and_append": [], "settle": []}
+        ids = []
+        for number in range(pages, pages + MEASURED):
+            start = time.perf_counter()
+            cursor = (await store.read(SITE, cursor)).cursor
+            made = await store.append(SITE, make(number), cursor)
+            seconds["check_and_append"].append(time.perf_counter() - start)
+            assert made is not None
+            ids.append(cursor := made)
+        for id_ in ids:
+            start = time.perf_counter()
+            await store.settle(SITE, id_, "confirmed", 1.8e9)
+            seconds["settle"].append(time.perf_counter() - start)
+        cursor, pages = (await store.read(SITE, cursor)).cursor, pages + MEASURED
+        for name, each in seconds.items():
+            found[f"{name}_per_second"] = 1 / statistics.median(each)
+        start, tail_cursor, complete = time.perf_counter(), 0, False
+        while not complete:
+            tail = await store.read(SITE, tail_cursor)
+            tail_cursor, complete = tail.cursor, tail.complete
+        found["load_seconds"] = time.perf_counter() - start
+        figures.append(found)
+        print(url.partition(":")[0], found, file=sys.stderr, flush=True)
+    await store.close()
+    return figures
+
+
+def stores(stack: ExitStack) -> dict[str, tuple[str, Callable[[], int]]]:
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    from servers import PostgresqlServer, RedisServer
+
+    directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    redis, postgresql = stack.enter_context(RedisServer()), stack.enter_context(PostgresqlServer())
+
+    def files() -> int:
+        return sum(path.stat().st_size for path in directory.iterdir())
+
+    def tables() -> int:
+        sizes = "SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('simdedup_page')"
+        return int(postgresql.ask(sizes)[0][0])
+
+    return {
+        "memory": ("memory:", memory),
+        "SQLite": (f"sqlite:///{directory}/pages.sqlite", files),
+        "Redis": (redis.url, lambda: int(redis.ask("INFO", "memory")["used_memory"])),
+        "PostgreSQL": (postgresql.url, tables),
+    }
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--pages", type=int, nargs="+", default=[1_000, 100_000, 1_000_000])
+    options = parser.parse_args()
+    figures = {}
+    with ExitStack() as stack:
+        for name, (url, stored) in stores(stack).items():
+            figures[name] = asyncio.run(measure(url, options.pages, stored))
+    rows = [["store", "pages", "check and append / s", "settle / s", "bytes per page", "load, s"]]
+    for name, found in figures.items():
+        rows += [
+            [
+                name,
+                f"{each['pages']:,}",
+                f"{each['check_and_append_per_second']:,.0f}",
+                f"{each['settle_per_second']:,.0f}",
+                f"{each['bytes_per_page']:,.0f}",
+                f"{each['load_seconds']:.2f}",
+            ]
+            for each in found
+        ]
+    finish({"stores": figures}, rows, options.json)
+
+
+if __name__ == "__main__":
+    main()
