@@ -91,7 +91,8 @@ def perform(options: Namespace, settings: Settings) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        console.complain(f"scrapy simdedup {options.action}: {error.filename}: {error.strerror}")
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        console.complain(f"scrapy simdedup {options.action}: {what}")
     except SimdedupError as error:
         console.complain(f"scrapy simdedup {options.action}: {error}")
     except KeyboardInterrupt:
