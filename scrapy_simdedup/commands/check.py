@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import table
 from scrapy_simdedup.commands.stores import opened, records_of, store_url
-from scrapy_simdedup.crawl.stats import size
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store_urls import without_password
+from scrapy_simdedup.wording import size
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

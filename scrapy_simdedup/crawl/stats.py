@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.wording import size
+
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
@@ -130,13 +132,3 @@ class Tally:
             lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]
         lines += [f"  note: {sentence}" for sentence in missing]
         return "\n".join(lines)
-
-
-def size(count: int) -> str:
-    """Bytes for people: ``size(1536)`` is ``'1.5 kB'``."""
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1024:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} TB"

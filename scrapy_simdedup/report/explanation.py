@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.wording import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,15 +110,6 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"<Explanation {self.record.state} {self.record.kind}: {self.record.url!r}>"
-
-
-def at(seconds: float) -> str:
-    """A time for people, in UTC.
-
-    >>> at(0)
-    '1970-01-01 00:00:00 UTC'
-    """
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _times(number: int) -> str:

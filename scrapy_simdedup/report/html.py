@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report import sections, shown_pages
 from scrapy_simdedup.report.elements import clean, h, to_html
-from scrapy_simdedup.report.explanation import at
+from scrapy_simdedup.wording import at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -28,7 +28,7 @@ def test_numbers_stand_on_the_right_and_nothing_is_a_dash() -> None:
 
 def test_a_line_that_is_too_long_for_the_terminal_is_cut() -> None:
     assert (
-        table(("#n", "url"), [(1, "http://a.example/" + "x" * 100)], width=20).splitlines()[1] == "1  http://a.exampl…"
+        table(("#n", "url"), [(1, "http://a.example/" + "x" * 100)], width=20).splitlines()[1] == "1  http://a.example…"
     )
 
 

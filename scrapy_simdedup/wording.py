@@ -1,0 +1,24 @@
+"""Sizes and times in words, for logs, terminals and reports."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+
+def size(count: int) -> str:
+    """Bytes for people: ``size(1536)`` is ``'1.5 kB'``."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TB"
+
+
+def at(seconds: float) -> str:
+    """A time for people, in UTC.
+
+    >>> at(0)
+    '1970-01-01 00:00:00 UTC'
+    """
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
