@@ -65,6 +65,14 @@ async def fill(store: FingerprintStore, make: Callable[[int], Record], first: in
     return cursor
 
 
+async def read_on(store: FingerprintStore, cursor: int) -> int:
+    complete = False
+    while not complete:
+        tail = await store.read(SITE, cursor)
+        cursor, complete = tail.cursor, tail.complete
+    return cursor
+
+
 async def measure(url: str, sizes: list[int], stored: Callable[[], int]) -> list[dict[str, Any]]:
     store = store_by_url(url)
     await store.open()
@@ -86,13 +94,11 @@ async def measure(url: str, sizes: list[int], stored: Callable[[], int]) -> list
             start = time.perf_counter()
             await store.settle(SITE, id_, "confirmed", 1.8e9)
             seconds["settle"].append(time.perf_counter() - start)
-        cursor, pages = (await store.read(SITE, cursor)).cursor, pages + MEASURED
+        cursor, pages = await read_on(store, cursor), pages + MEASURED
         for name, each in seconds.items():
             found[f"{name}_per_second"] = 1 / statistics.median(each)
-        start, tail_cursor, complete = time.perf_counter(), 0, False
-        while not complete:
-            tail = await store.read(SITE, tail_cursor)
-            tail_cursor, complete = tail.cursor, tail.complete
+        start = time.perf_counter()
+        await read_on(store, 0)
         found["load_seconds"] = time.perf_counter() - start
         figures.append(found)
         print(url.partition(":")[0], found, file=sys.stderr, flush=True)

@@ -50,6 +50,18 @@ async def test_scripts_that_were_flushed_are_sent_again(redis_server: RedisServe
         assert await stored(store) == ids
 
 
+@pytest.mark.parametrize("key", keys(SITE)[:3])
+@on_asyncio
+async def test_a_key_that_was_evicted_stops_nobody(redis_server: RedisServer, redis_store: str, key: str) -> None:
+    """What it held is forgotten; the site goes on."""
+    async with opened(redis_store) as store:
+        first = await put(store, record(b"a"))
+        redis_server.ask("DEL", key)
+        second = await put(store, record(b"b"))
+        await store.settle(SITE, second, "confirmed", 2000.0)
+        assert [id_ for id_ in await stored(store) if id_ != first] == [second]
+
+
 @on_asyncio
 async def test_a_unix_socket_leads_to_the_same_store(redis_server: RedisServer, redis_store: str) -> None:
     async with opened(redis_store) as store, opened(f"unix://{redis_server.directory}/redis.sock?db=0") as other:
