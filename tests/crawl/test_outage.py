@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,7 +38,7 @@ async def test_a_crawl_goes_on_while_its_server_is_gone_and_uses_it_after(
     class Breaking(PathsSpider):
         def parse(self, response: Any) -> Any:
             if response.url.endswith("/break"):
-                server.stop()
+                server.stop(signal.SIGINT)  # in order: a crash may cost the last commits
                 back.start()
             return super().parse(response)
 
