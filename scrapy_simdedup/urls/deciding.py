@@ -87,7 +87,7 @@ def _fading(weight: float, verified: int) -> float:
 
 
 def _skip(site: Site, reading: Reading, known: Known, url: str) -> None:
-    rules = tuple(known.tags)
+    rules = tuple(sorted(known.tags, key=lambda rule: rule.number))
     for rule in rules:
         evidence = reading.leaf.rules.at[rule].evidence[rule]
         evidence.unverified += 1

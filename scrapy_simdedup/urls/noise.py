@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 MAX_DISPUTES = 2000
 
+_MAX_CLOSED = 300
+"""Disputes that are closed at once, to bound the time that takes: the latest."""
+
 _MARGIN = 1.3
-"""How much more often than the average of all parts a single one may fail."""
+"""How much more often than the median of all parts a single one may fail."""
 
 _TO_ACCEPT, _TO_KEEP = 1.5, 2.0
 """Standard deviations above the average from which failures are more than noise."""
@@ -73,11 +76,10 @@ class Noise:
         """Share of trials that fail for no reason."""
 
     def estimate(self, evidence: Iterable[Evidence]) -> None:
-        """Learn how often a trial fails for no reason from evidence on different parts, the worst of them left out."""
-        good = sorted((e for e in evidence if e.likely and e.successes > 20), key=lambda e: e.doubt)
-        if self.proven and len(good) > 2:
-            others = good[:-1]
-            self.share = sum(e.failures for e in others) / sum(e.trials for e in others)
+        """Learn how often a trial fails for no reason: as often as it does for the median of different parts."""
+        shares = sorted(e.doubt for e in evidence if e.likely and e.successes > 20)
+        if self.proven and len(shares) > 2:
+            self.share = shares[(len(shares) - 1) // 2]
 
     def explains(self, evidence: Evidence, *, random: bool, related: Evidence | None = None) -> bool:
         """Whether failures are no more than noise would cause; those of a related hypothesis are added."""

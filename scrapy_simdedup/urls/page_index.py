@@ -105,6 +105,7 @@ class PageIndex:
         """Enter a page; without tags it can be compared with, but does not tell where it differs."""
         if len(dropped) > MAX_ASSUMED:
             return
+        dropped = sorted(dropped, key=lambda pair: pair[0].number)
         assumed = tuple(h for h, _ in dropped)
         number = self.numbers.get(assumed)
         if number is None:
