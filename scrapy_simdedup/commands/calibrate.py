@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.console import count, table
 from scrapy_simdedup.commands.labels import Labels, write_borderline
-from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.report.calibration import calibrate
 from scrapy_simdedup.report.closest import POOL, pairs_of
+from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sample import Reservoir
 from scrapy_simdedup.report.write import write_calibration
 from scrapy_simdedup.store.base import Record

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import table
-from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.store_urls import without_password
 from scrapy_simdedup.wording import size
 

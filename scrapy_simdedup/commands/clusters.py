@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import count, table
-from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.report.clusters import Collecting, Counting
+from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

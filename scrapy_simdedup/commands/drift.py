@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import count, table
-from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.report.readings import push
+from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sites import Sites
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.stores import in_batches, opened, records_of, store_url
+from scrapy_simdedup.commands.stores import in_batches, opened, store_url
 from scrapy_simdedup.detect.site import host_of, site_of
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.explanation import Explanation
 from scrapy_simdedup.report.nearest import Nearest
+from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

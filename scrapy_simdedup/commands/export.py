@@ -8,8 +8,9 @@ from typing import IO, TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.files import writing
-from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.commands.transfer import MEMOS, VERSION, to_line
+from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -6,7 +6,8 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.stores import opened, records_of, store_url
+from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
     from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.store.base import Record
 
 SUMMARY = "list the pages of the store that are most like one"
 
@@ -28,16 +29,20 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read"
     )
-    parser.add_argument("--site", help="compare with the pages of this site; default: the URL's, or all for a file")
+    parser.add_argument("--site", help="compare with the pages of this site; default: that of a stored page, else all")
     parser.add_argument("-n", "--limit", type=count, default=10, metavar="N", help="default: 10")
 
 
 def run(call: Call) -> int:
     """List them; yes if one is a near-duplicate at least."""
-    name, url = call.options.page, store_url(call)
-    site = call.options.site or (site_of(name, call.settings.site) if is_url(name) else None)
-    stored = asyncio.run(_stored(url, name, site))
-    nearest = Nearest(*(stored or _fingerprint(call, url, name)), call.options.limit)
+    name, url, site = call.options.page, store_url(call), call.options.site
+    stored = asyncio.run(_stored(call, url, name)) if is_url(name) else None
+    if stored is None:
+        nearest = Nearest(_fingerprint(call, url, name), b"", call.options.limit)
+    else:
+        home, record = stored
+        site = site or home
+        nearest = Nearest(PageFingerprint.from_bytes(record.fingerprint), record.key, call.options.limit)
     asyncio.run(_search(call, url, site, nearest))
     settings = call.settings
     answer = [
@@ -61,15 +66,14 @@ def run(call: Call) -> int:
     return YES if any(found.similarity >= settings.near for found in nearest.found) else NO
 
 
-async def _stored(url: str, name: str, site: str | None) -> tuple[PageFingerprint, bytes] | None:
-    if not is_url(name):
-        return None
+async def _stored(call: Call, url: str, page: str) -> tuple[str, Record] | None:
+    """The newest record of a page, with its site."""
     async with opened(url) as store:
-        found = await find(store, name, site)
-    return (PageFingerprint.from_bytes(found[-1][1].fingerprint), found[-1][1].key) if found else None
+        found = await find(store, page, call.options.site or site_of(page, call.settings.site))
+    return found[-1] if found else None
 
 
-def _fingerprint(call: Call, url: str, name: str) -> tuple[PageFingerprint, bytes]:
+def _fingerprint(call: Call, url: str, name: str) -> PageFingerprint:
     (page,) = read_pages([name], call.scrapy)
 
     async def read() -> PageFingerprint:
@@ -79,7 +83,7 @@ def _fingerprint(call: Call, url: str, name: str) -> tuple[PageFingerprint, byte
     fp = asyncio.run(read())
     if fp.unjudged and fp.unjudged not in COMPARED_BY_BODY:
         raise SimdedupError(f"{name} is like no other page: it is unjudged ({fp.unjudged})")
-    return fp, b""
+    return fp
 
 
 async def _search(call: Call, url: str, site: str | None, nearest: Nearest) -> None:

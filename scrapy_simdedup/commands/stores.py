@@ -13,6 +13,7 @@ from scrapy_simdedup.crawl.run import job_store
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.site import key_of
 from scrapy_simdedup.errors import SettingError, StoreError
+from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
@@ -74,22 +75,6 @@ async def opened_detector(call: Call, url: str) -> AsyncIterator[NearDuplicateDe
         yield detector
     finally:
         await detector.close()
-
-
-async def records_of(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
-    """Records with their sites: of one site, or of all. What was forgotten is passed over."""
-    if site is None:
-        async for home, record in store.records():
-            if not record.forgotten:
-                yield home, record
-        return
-    cursor, complete = 0, False
-    while not complete:
-        tail = await store.read(site, cursor)
-        cursor, complete = tail.cursor, tail.complete
-        for record in tail.records:
-            if not record.forgotten:
-                yield site, record
 
 
 async def in_batches(store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:

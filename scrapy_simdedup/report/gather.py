@@ -1,4 +1,4 @@
-"""From a store to a report: all records are read twice, and none is held but those that the report shows."""
+"""From a store to a report: all records are read, some twice, and none is held but those that the report shows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scrapy_simdedup.report.clusters import Collecting, Counting
 from scrapy_simdedup.report.data import KINDS, Audited, Report, Savings
 from scrapy_simdedup.report.findings import Originals, stubs_of, warnings_of
 from scrapy_simdedup.report.readings import Runs, Sample, Times, Totals
+from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sites import Sites
 
 if TYPE_CHECKING:
@@ -84,23 +85,21 @@ async def gather(
     """
     readings = _Readings()
     read = 0
-    async for site, record in store.records():
+    async for site, record in records_of(store, None):
         read += 1
         progress(read)
-        if record.forgotten:
-            continue
         readings.runs.add(record)
         if run is None or record.run == run:
             readings.add(site, record)
     clusters = Collecting(readings.clusters.biggest, MEMBERS)
     sample = readings.sample.found if crawl is None else []
     originals = Originals(sample)
-    if clusters.sites or sample:
-        async for site, record in store.records():
+    for home in clusters.sites | {site for site, _ in sample}:
+        async for site, record in records_of(store, home):
             read += 1
+            progress(read)
             clusters.add(site, record)
             originals.add(site, record)
-            progress(read)
     totals, sites = readings.totals, readings.sites
     counted = totals.kinds if crawl is None else crawl.kinds
     kinds = {kind: counted[kind] for kind in KINDS if counted[kind]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from commands.conftest import REPEATS, Crawled, perform_here, simdedup
@@ -108,6 +109,18 @@ class TestSimilar:
         answer = crawled.call("similar", file)
         assert answer.code == 2
         assert "it is unjudged (too_short)" in answer.err
+
+
+class TestOtherScopes:
+    def test_a_page_is_found_whatever_the_crawl_called_its_site(self, tmp_path: Path) -> None:
+        feed, store = tmp_path / "feed.jsonl", f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+        urls = ["http://a.example/", "http://b.example/"]
+        feed.write_text("".join(json.dumps({"url": url, "html": page("a", url)}) + "\n" for url in urls))
+        perform_here("dedupe", feed, "--store", store, "-s", "SIMDEDUP_SITE=all")
+        (explained,) = perform_here("explain", urls[1], "--store", store, "--json").json
+        assert (explained["dropped"], explained["other"]["url"]) == (True, urls[0])
+        (found,) = perform_here("similar", urls[0], "--store", store, "--json").json
+        assert found["url"] == urls[1]
 
 
 class TestClusters:
