@@ -69,7 +69,8 @@ class TestCalibrate:
 
     def test_pairs_to_label_come_in_the_form_in_which_labels_are_read(self, crawled: Crawled, tmp_path: Path) -> None:
         audit = tmp_path / "audit.csv"
-        crawled.call("calibrate", "--audit", audit, "-s", "SIMDEDUP_NEAR=0.92")
+        (near,) = crawled.call("explain", crawled.url("like-a"), "--json").json
+        crawled.call("calibrate", "--audit", audit, "-s", f"SIMDEDUP_NEAR={near['similarity']}")
         rows = list(csv.DictReader(audit.read_text().splitlines()))
         assert any(crawled.url("like-a") in (row["one"], row["other"]) for row in rows)
         audit.write_text(audit.read_text().replace("\n,", "\nsame,"))
