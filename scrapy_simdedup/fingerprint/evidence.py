@@ -30,14 +30,16 @@ EVIDENCE = np.dtype(
 """The last bytes of every judged fingerprint; its fields are those of
 :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint`, ``units`` and ``headings`` the sizes of the sets."""
 
-IDENTICAL, NEAR = 0.838, 0.70
+IDENTICAL, NEAR = 0.845, 0.70
 """The lines of copies, and of pages that are nearly alike."""
 
 SCALE = ((0.0, 0.0), (NEAR, 0.85), (IDENTICAL, 0.95), (1.0, 1.0))
 """Resemblance → similarity, linear in between."""
 
-OWN_UNIT = 0.006
-"""What each unit of text takes off that each page has and the other lacks."""
+FREE_UNITS = 3
+"""Units of text of its own that each page may have before they speak against it: a counter, a date, a corrected line."""
+OWN_UNIT = 0.01
+"""What each further unit takes off that each page has and the other lacks."""
 LONG, LONG_MOST = 512, 0.015
 """In pages of more units, some 3,000 words, they take off so much at most: long pages differ somewhere."""
 OTHER_HEADLINE = 7
@@ -98,7 +100,7 @@ def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     other_name = title | h1 | (headings >= OWN_HEADINGS)
     long = np.minimum(many["units"], one["units"]) > NAMES * LONG
     short = np.minimum(many["content"], one["content"]) < SHORT
-    penalty = OWN_UNIT * units
+    penalty = OWN_UNIT * np.maximum(units - FREE_UNITS, 0)
     lowered = resemblance - np.where(long, np.minimum(penalty, LONG_MOST), penalty)
     lowered = np.maximum(lowered, np.minimum(resemblance, NEAR))  # what speaks against a copy leaves it near
     another = (other_name & ~long & (units + HEADING * headings >= OTHER_HEADLINE)) | (title & h1 & short)
