@@ -37,7 +37,7 @@ SCALE = ((0.0, 0.0), (NEAR, 0.85), (IDENTICAL, 0.95), (1.0, 1.0))
 """Resemblance → similarity, linear in between."""
 
 FREE_UNITS = 3
-"""Units of text of its own that each page may have before they speak against it: a counter, a date, a corrected line."""
+"""Units of text of its own that each page may have before they speak against it: a counter, a date, a mended line."""
 OWN_UNIT = 0.01
 """What each further unit takes off that each page has and the other lacks."""
 LONG, LONG_MOST = 512, 0.015
