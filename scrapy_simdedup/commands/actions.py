@@ -20,6 +20,7 @@ from scrapy_simdedup.commands import (
     moved,
     report,
     rollback,
+    rules,
     similar,
 )
 from scrapy_simdedup.commands.call import FAILED, Call
@@ -53,6 +54,7 @@ ACTIONS: dict[str, Action] = {
     "clusters": clusters,
     "drift": drift,
     "moved": moved,
+    "rules": rules,
     "report": report,
     "calibrate": calibrate,
     "dedupe": dedupe,

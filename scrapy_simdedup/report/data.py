@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scrapy_simdedup.report.clusters import Cluster
     from scrapy_simdedup.report.differences import Difference
+    from scrapy_simdedup.report.url_rules import Lesson
 
 KINDS = ("new", "near", "changed", "unchanged", "identical", "stub", "unjudged")
 """Verdicts, in the order of every chart and table."""
@@ -160,6 +161,8 @@ class Report:
     sites: tuple[SiteRow, ...]
     """Those with the most pages."""
     site_count: int
+    lesson: Lesson
+    """What learning from the URLs would have saved, by some of the sites."""
     drift: tuple[DriftRow, ...]
     runs: tuple[RunRow, ...]
     """The latest."""

@@ -12,6 +12,7 @@ from scrapy_simdedup.report.findings import Originals, stubs_of, warnings_of
 from scrapy_simdedup.report.readings import Runs, Sample, Times, Totals
 from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sites import Sites
+from scrapy_simdedup.report.url_rules import Replay
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 CLUSTERS, MEMBERS, AUDITED = 50, 5, 30
 """How many of each a report shows."""
+REPLAYED = 20_000
+"""Pages whose URLs are learned from: a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class _Readings:
     sites: Sites = field(default_factory=Sites)
     clusters: Counting = field(default_factory=lambda: Counting(CLUSTERS))
     sample: Sample = field(default_factory=lambda: Sample(AUDITED))
+    replay: Replay = field(default_factory=lambda: Replay(REPLAYED))
     stubs: list[tuple[str, Record]] = field(default_factory=list)
 
     def add(self, site: str, record: Record) -> None:
@@ -57,6 +61,7 @@ class _Readings:
         self.sites.add(site, record)
         self.clusters.add(site, record)
         self.sample.add(site, record)
+        self.replay.add(site, record)
         if record.state == "stub" and len(self.stubs) < CLUSTERS:
             self.stubs.append((site, record))
 
@@ -125,6 +130,7 @@ async def gather(
         stubs=tuple(stubs_of(readings.stubs, found, sites.rows)),
         sites=sites.rows,
         site_count=sites.count,
+        lesson=readings.replay.lesson,
         drift=sites.drift,
         runs=readings.runs.rows,
         audit=originals.audited if crawl is None else crawl.audit,

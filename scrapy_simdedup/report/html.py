@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
     "clusters": ("Most repeated pages", shown_pages.clusters),
     "stubs": ("Stubs and walls", shown_pages.stubs),
     "sites": ("Sites", sections.sites),
+    "rules": ("URL rules", sections.rules),
     "drift": ("Drift of known pages", sections.drift),
     "audit": ("Dropped pages to judge by eye", shown_pages.audit),
     "runs": ("Runs", sections.runs),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.report.data import Report
     from scrapy_simdedup.report.elements import Child, Element
 
+SHOWN_RULES = 50
+
 
 def answer(report: Report) -> Iterator[Element]:
     """The numbers that matter, and what should be looked at."""
@@ -123,6 +125,34 @@ def sites(report: Report) -> Iterator[Element]:
     ]
     head = ("Site", "#pages", "#repeats", "#%share", "#near", "#changed", "#unjudged", "#failed")
     yield from sortable_table("sites-table", "Pages by site; failed are those whose delivery did", head, rows)
+
+
+def rules(report: Report) -> Iterator[Element]:
+    """What the URLs teach."""
+    lesson = report.lesson
+    if not lesson.rules:
+        yield h("p", "No part of a URL was found not to change the page.")
+        return
+    share = lesson.saved / lesson.pages if lesson.pages else 0.0
+    yield h(
+        "p",
+        f"A crawl that learns from URLs would have saved {number(lesson.saved)} of {number(lesson.pages)} fetches "
+        f"({share:.0%}) on {number(lesson.sites)} sites, and lost {number(lesson.lost)} contents.",
+    )
+    rows = [
+        (
+            str(rule),
+            rule.pattern,
+            rule.site,
+            rule.skipped,
+            rule.successes,
+            rule.failures,
+            "in force" if rule.in_force else "refuted",
+        )
+        for rule in lesson.rules[:SHOWN_RULES]
+    ]
+    head = ("Does not matter", "In", "Site", "#fetches saved", "#same page", "#another page", "Status")
+    yield data_table("Parts of URLs, and the pages that were the same and another without them", head, rows)
 
 
 def drift(report: Report) -> Iterator[Element]:
