@@ -13,8 +13,8 @@ SLACK = 0.05
 """How far a site may grow beyond its cap before it is cut back, so that this happens once in many pages."""
 
 
-def outdated(records: Iterable[Record], now: float, ttl: float | None, cap: int | None) -> list[Record]:
-    """The settled records that are to be forgotten; what is still on its way stays.
+def outdated(records: Iterable[Record], now: float, ttl: float | None, cap: int | None) -> list[int]:
+    """The ids of the settled records that are to be forgotten; what is still on its way stays.
 
     Args:
         records: all of a site.
@@ -22,7 +22,9 @@ def outdated(records: Iterable[Record], now: float, ttl: float | None, cap: int 
         ttl: seconds after which a page that was not seen again expires; None for never.
         cap: records that a site may have; None for any number. Beyond, those seen longest ago go first.
     """
-    settled = sorted((record for record in records if record.settled), key=lambda record: record.last_seen)
-    expired = sum(record.last_seen < now - ttl for record in settled) if ttl is not None else 0
+    if ttl is None and cap is None:
+        return []
+    settled = sorted((record.last_seen, record.id) for record in records if record.settled)
+    expired = sum(last_seen < now - ttl for last_seen, _ in settled) if ttl is not None else 0
     too_many = len(settled) - cap if cap is not None else 0
-    return settled[: max(expired, too_many)]
+    return [id_ for _, id_ in settled[: max(expired, too_many)]]

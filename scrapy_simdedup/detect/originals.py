@@ -1,8 +1,8 @@
-"""The originals of one site in numpy arrays, and those among them that may be like a page."""
+"""The originals of one site in numpy arrays, 30 bytes each, and those among them that may be like a page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from scrapy_simdedup.fingerprint.evidence import EVIDENCE, read_evidence
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
 from scrapy_simdedup.fingerprint.odd_sketch import unlike_bits
 
+Numbers = TypeVar("Numbers", np.uint32, np.uint64)
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.store.base import Record
+    from scrapy_simdedup.store.shelf import Shelf
 
 RADIUS = 18
 """Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
@@ -23,69 +26,75 @@ CANDIDATES = 512
 """Pages within the radius whose odd sketches are looked at, the nearest."""
 COMPARED = 64
 """Pages that are compared in full, those with the nearest odd sketches: what bounds the time a page can take."""
-BY_BODY, BY_TEXT = 0, {"roles": 1, "readability": 2}
-"""What may be compared with what: whole bodies, or texts that were found in the same way."""
+BY_BODY, BY_TEXT = 1, {"roles": 2, "readability": 3}
+"""What may be compared with what: whole bodies, or texts that were found in the same way. 0 is never compared."""
+_FIRST_ROWS = 4
+_STAMP = 0xFFFF_FFFF
 
 
 class Originals:
-    """Row i of each array is about record i; a row that goes is filled with the last one.
+    """Row i of each array is about the record in slot i of a shelf, if it is searched.
 
     Args:
         bits: width of the simhashes.
+        shelf: where the records are.
     """
 
-    def __init__(self, bits: int) -> None:
-        self.records: list[Record] = []
+    def __init__(self, bits: int, shelf: Shelf) -> None:
+        self._shelf = shelf
         self._radius = RADIUS * bits // 64
-        self._rows: dict[int, int] = {}
-        # Arrays grow by doubling; only the first rows are in use.
-        self._ids = np.zeros(8, np.int64)
-        self._simhash = np.zeros((bits // 64, 8), np.uint64)
-        self._exact = np.zeros(8, np.uint64)
-        self._body = np.zeros(8, np.uint64)
-        self._method = np.zeros(8, np.uint8)
-        self._confirmed = np.zeros(8, np.bool_)
+        self._count = 0
+        # Arrays grow by an eighth, in place; only the first rows are in use.
+        self._stamps = np.zeros(_FIRST_ROWS, np.uint32)
+        """The lower half of each id, which tells whether another record has the slot by now."""
+        self._simhash = np.zeros((_FIRST_ROWS, bits // 64), np.uint64)
+        self._exact = np.zeros(_FIRST_ROWS, np.uint32)
+        """The lower half of each digest: what it finds is looked at again."""
+        self._body = np.zeros(_FIRST_ROWS, np.uint64)
+        self._method = np.zeros(_FIRST_ROWS, np.uint8)
+        self._confirmed = np.zeros(_FIRST_ROWS, np.bool_)
 
     @property
-    def ids(self) -> NDArray[np.int64]:
-        """The id of each record."""
-        return self._ids[: len(self.records)]
+    def size(self) -> int:
+        """Bytes of the arrays."""
+        return sum(column.nbytes for column in self._columns())
 
-    @property
-    def confirmed(self) -> NDArray[np.bool_]:
-        """Whether each was delivered."""
-        return self._confirmed[: len(self.records)]
+    def ids(self, rows: Rows) -> NDArray[np.uint64]:
+        """The ids of records."""
+        found: NDArray[np.uint64] = np.frombuffer(self._shelf.ids, np.uint64)[rows]
+        return found
 
-    def add(self, record: Record) -> bool:
-        """Take a record in; False if its page repeats nothing and cannot be repeated."""
+    def confirmed(self, rows: Rows) -> NDArray[np.bool_]:
+        """Whether records were delivered."""
+        return self._confirmed[rows]
+
+    def has(self, slot: int, id_: int) -> bool:
+        """Whether a record is among them."""
+        return slot < self._count and int(self._stamps[slot]) == id_ & _STAMP
+
+    def add(self, slot: int, record: Record) -> bool:
+        """Take a record in, or its change; False if its page repeats nothing and cannot be repeated."""
         fp = PageFingerprint.from_bytes(record.fingerprint)
         if not is_searched(fp):
             return False
-        row = self._rows[record.id] = len(self.records)
-        self.records.append(record)
-        if row == len(self._exact):
-            self._grow()
-        self._ids[row] = record.id
-        self._simhash[:, row] = words(fp.simhash, len(self._simhash))
-        self._exact[row], self._body[row] = _number(fp.exact), _number(fp.body)
-        self._method[row] = method_of(fp)
-        self._confirmed[row] = record.state == "confirmed"
+        if slot >= len(self._stamps):
+            self._grow(slot)
+        self._count = max(self._count, slot + 1)
+        self._stamps[slot] = record.id & _STAMP
+        self._simhash[slot] = words(fp.simhash, self._simhash.shape[1])
+        self._exact[slot], self._body[slot] = _number(fp.exact[:4]), _number(fp.body)
+        self._method[slot] = method_of(fp)
+        self._confirmed[slot] = record.state == "confirmed"
         return True
 
-    def remove(self, id_: int) -> None:
+    def remove(self, slot: int) -> None:
         """Let a record go, if it is there."""
-        row = self._rows.pop(id_, None)
-        if row is None:
-            return
-        last = self.records.pop()
-        if last.id != id_:
-            self.records[row], self._rows[last.id] = last, row
-            for column in self._columns():
-                column[..., row] = column[..., len(self.records)]
+        if slot < self._count:
+            self._stamps[slot] = self._method[slot] = 0
 
     def same_body(self, body: bytes) -> Rows:
         """Those with these very bytes."""
-        return np.flatnonzero(self._used(self._body) == _number(body))
+        return self._standing(np.flatnonzero(self._used(self._body) == _number(body)))
 
     def candidates(self, fp: PageFingerprint, key: bytes) -> Rows:
         """Those that may be like the page, at most :data:`COMPARED` and all that are equal."""
@@ -93,36 +102,46 @@ class Originals:
             return np.zeros(0, np.intp)
         if fp.unjudged:
             return self._comparable(fp, self.same_body(fp.body))
-        equal = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact)))
-        if any(self._confirmed[row] and self.records[row].key != key for row in equal):
+        equal = self._equal(fp)
+        if any(self._confirmed[row] and self._shelf.key(row) != key for row in equal):
             return equal  # nothing can be more similar, so nothing else need be looked at
-        near = self._comparable(fp, nearest(self._used(self._simhash), fp.simhash, self._radius, CANDIDATES))
-        if len(near) <= COMPARED:
-            return near
-        one, many = fp.evidence[0], self.evidence(near)
-        unlike = unlike_bits(one["odd_units"], many["odd_units"])
-        unlike += unlike_bits(one["odd_headings"], many["odd_headings"])
-        chosen: Rows = np.union1d(near[np.argpartition(unlike, COMPARED)[:COMPARED]], equal)
+        near = self._comparable(fp, nearest(self._used(self._simhash).T, fp.simhash, self._radius, CANDIDATES))
+        if len(near) > COMPARED:
+            one, many = fp.evidence[0], self.evidence(near)
+            unlike = unlike_bits(one["odd_units"], many["odd_units"])
+            unlike += unlike_bits(one["odd_headings"], many["odd_headings"])
+            near = near[np.argpartition(unlike, COMPARED)[:COMPARED]]
+        chosen: Rows = np.union1d(near, equal)
         return chosen
 
     def evidence(self, rows: Rows) -> NDArray[np.void]:
         """What judged pages are compared by, in their order."""
-        return read_evidence(b"".join([self.records[row].fingerprint[-EVIDENCE.itemsize :] for row in rows]))
+        return read_evidence(self._shelf.tails(rows.tolist(), EVIDENCE.itemsize))
+
+    def _equal(self, fp: PageFingerprint) -> Rows:
+        """Those with the same set of shingles."""
+        rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact[:4])))
+        return rows[self.evidence(rows)["exact"] == _number(fp.exact)] if len(rows) else rows
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
-        same: Rows = rows[self._method[rows] == method_of(fp)]
-        return same
+        return self._standing(rows[self._method[rows] == method_of(fp)])
+
+    def _standing(self, rows: Rows) -> Rows:
+        """Without those that went from the shelf since they were taken in."""
+        if len(rows):
+            rows = rows[self.ids(rows) & _STAMP == self._stamps[rows]]
+        return rows
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        return self._ids, self._simhash, self._exact, self._body, self._method, self._confirmed
+        return self._stamps, self._simhash, self._exact, self._body, self._method, self._confirmed
 
-    def _grow(self) -> None:
-        self._ids, self._simhash, self._exact, self._body, self._method, self._confirmed = (
-            np.concatenate((column, np.zeros_like(column)), axis=-1) for column in self._columns()
-        )
+    def _grow(self, slot: int) -> None:
+        rows = max(slot + 1, len(self._stamps) * 9 // 8)
+        for column in self._columns():
+            column.resize((rows, *column.shape[1:]), refcheck=False)  # no view outlives the method that made it
 
-    def _used(self, column: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return column[..., : len(self.records)]
+    def _used(self, column: NDArray[Numbers]) -> NDArray[Numbers]:
+        return column[: self._count]
 
 
 def is_searched(fp: PageFingerprint) -> bool:

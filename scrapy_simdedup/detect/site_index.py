@@ -1,4 +1,4 @@
-"""The pages of one site, in memory: their versions by key, the originals that are searched, what the site repeats."""
+"""What is known of one site: its records, the originals among them that are searched, what the site repeats."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scrapy_simdedup.detect.seniority import Seniority
 from scrapy_simdedup.detect.site_text import SiteText
 from scrapy_simdedup.fingerprint.evidence import NEAR, weigh
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.store.shelf import Names, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 SEARCHED = frozenset({"reserved", "confirmed", "stub"})
 """States of the records that a page is compared with."""
 VOTERS = 256
-"""Pages of one tail, the newest, that say what the site repeats: the votes of older ones would be halved four times."""
+"""Pages of one log, the newest, that say what the site repeats: the votes of older ones would be halved four times."""
+SITE_TEXT = 4_000
+"""Bytes that an index takes before it has any pages, and each text that its site repeats once it is learned."""
 JUST_BELOW = 0.995
 """What is left of the line of what is dropped, where the site's own text explains why two pages are alike."""
 
@@ -48,23 +51,33 @@ class SiteIndex:
     Args:
         bits: width of the simhashes.
         run: the only run whose pages are searched; None searches those of all.
+        shelf: the site's records, if the store lends them; None keeps a copy of what was read.
         of_all: whether this is the one site of all domains, of which a younger one displaces no older one's pages.
     """
 
-    def __init__(self, bits: int, run: str | None = None, *, of_all: bool = False) -> None:
+    def __init__(self, bits: int, run: str | None = None, shelf: Shelf | None = None, *, of_all: bool = False) -> None:
         self.cursor = 0
         """The site's counter up to which the log was applied."""
         self._run = run
-        self._versions: dict[bytes, tuple[Record, ...]] = {}
-        self._originals = Originals(bits)
+        self._is_lent = shelf is not None
+        self._shelf = Shelf(Names()) if shelf is None else shelf
+        self._originals = Originals(bits, self._shelf)
         self._seniority = Seniority() if of_all else None
         self._texts: dict[int, SiteText] = defaultdict(SiteText)
         """By the way in which the pages' texts were found."""
+        self._voters: list[Record] = []
+        """New originals of a log that was not read to its end yet."""
         self._asked: tuple[bytes, bool] = b"", False
         """The page asked about last, by its bytes as they came, and whether it is a version of an original."""
 
     def __len__(self) -> int:
-        return len(self._versions)
+        """How many records there are, released ones not counted."""
+        return len(self._shelf)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes besides what is lent, about."""
+        return self._originals.size + SITE_TEXT * (1 + len(self._texts)) + (0 if self._is_lent else self._shelf.size)
 
     # ------------------------------------------------------------------ taking in the log
 
@@ -72,25 +85,35 @@ class SiteIndex:
         """Take in what happened. Tails may overlap: what is known already is passed over."""
         new = [record for record in tail.records if record.position > self.cursor and self._apply(record)]
         self.cursor = max(self.cursor, tail.cursor)
-        for record in sorted(new, key=lambda record: record.id)[-VOTERS:]:
-            self._let_vote(record)
+        self._voters = sorted([*self._voters, *new], key=lambda record: record.id)[-VOTERS:]
+        if tail.complete:
+            voters, self._voters = self._voters, []
+            for record in voters:
+                self._let_vote(record)
 
     def _apply(self, record: Record) -> bool:
         """Take a record in; whether it is an original that was not known."""
         if self._seniority is not None:
             self._seniority.see(record)
-        live = [] if record.state == "released" else [record]
-        known = False
-        for version in self._versions.pop(record.key, ()):
-            known |= version.id == record.id
-            if version.id == record.id or (record.settled and version.id < record.id):
-                self._originals.remove(version.id)
-            else:
-                live.append(version)
-        if live:
-            self._versions[record.key] = tuple(sorted(live, key=lambda version: version.id))
-        searched = record.state in SEARCHED and self._run in {None, record.run} and self._originals.add(record)
-        return searched and not known
+        slot = self._slot(record)
+        if slot is None:
+            return False
+        known = self._originals.has(slot, record.id)
+        if record.state in SEARCHED and self._run in {None, record.run}:
+            return self._originals.add(slot, record) and not known
+        self._originals.remove(slot)
+        return False
+
+    def _slot(self, record: Record) -> int | None:
+        """Where the record is; None if it is gone."""
+        if not self._is_lent and record.state != "released":
+            return self._shelf.put(record)
+        slot = next((slot for slot in self._shelf.slots(record.key) if self._shelf.ids[slot] == record.id), None)
+        if slot is not None and not self._is_lent:
+            self._originals.remove(slot)
+            self._shelf.drop(slot)
+            return None
+        return slot
 
     def _let_vote(self, record: Record) -> None:
         """Let a page say what its site repeats, unless it is a version of one that said so before."""
@@ -101,7 +124,7 @@ class SiteIndex:
         one = fp.evidence[0]
         if body != fp.body:
             rows = self._originals.candidates(fp, record.key)
-            rows = rows[self._originals.ids[rows] < record.id]
+            rows = rows[self._originals.ids(rows) < record.id]
             is_version = _is_version(weigh(one, self._originals.evidence(rows)))
         if not is_version:
             self._texts[method_of(fp)].vote(one["cells"])
@@ -110,20 +133,22 @@ class SiteIndex:
 
     def past(self, key: bytes, run: str) -> Record | None:
         """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
-        versions = self._versions.get(key, ())
-        return next((version for version in reversed(versions) if version.settled or version.run == run), None)
+        return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
     def records(self) -> Iterator[Record]:
         """All that are known, in no order."""
-        for versions in self._versions.values():
-            yield from versions
+        return (record for record in self._shelf if record.state != "released")
 
     def same_body(self, body: bytes, key: bytes) -> PageFingerprint | None:
         """The fingerprint of a page with these bytes, if one is at hand: the page itself before, or an original."""
-        known = list(self._versions.get(key, ()))
-        known += [self._originals.records[row] for row in self._originals.same_body(body)[:1]]
+        known = self._versions(key) + [self._shelf[row] for row in self._originals.same_body(body)[:1]]
         found = (PageFingerprint.from_bytes(record.fingerprint) for record in known)
         return next((fp for fp in found if fp.body == body), None)
+
+    def _versions(self, key: bytes) -> list[Record]:
+        """Those of a page, the newest first."""
+        versions = (self._shelf[slot] for slot in self._shelf.slots(key))
+        return sorted((v for v in versions if v.state != "released"), key=lambda version: -version.id)
 
     def closest(self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float) -> Match | None:
         """The original of another key that decides about a page.
@@ -136,9 +161,9 @@ class SiteIndex:
         rows = originals.candidates(fp, key)
         alike = self._similarity(fp, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
-        rank = (alike >= drop) * (1 + originals.confirmed[rows])
-        for at in np.lexsort((originals.ids[rows], -alike, -rank)):
-            record = originals.records[rows[at]]
+        rank = (alike >= drop) * (1 + originals.confirmed(rows))
+        for at in np.lexsort((originals.ids(rows), -alike, -rank)):
+            record = self._shelf[rows[at]]
             if record.key != key and (self._seniority is None or self._seniority.may_displace(record.url, url)):
                 distance = fp.simhash ^ PageFingerprint.from_bytes(record.fingerprint).simhash
                 return Match(record, float(alike[at]), distance.bit_count())

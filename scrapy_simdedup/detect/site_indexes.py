@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scrapy_simdedup.detect.site import ALL
 from scrapy_simdedup.detect.site_index import SiteIndex
 
-MAX_PAGES = 250_000
-"""Pages of all indexes together, at about 1 KB each. A site that was forgotten is read from the store again."""
-EMPTY_SITE = 4
-"""What an index counts for before it has pages, so that many small sites are bounded too."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simdedup.store.shelf import Shelf
+
+MAX_BYTES = 160_000_000
+"""Of all indexes together, with the records that were read. A site that was forgotten is read from the store again."""
 
 
 class SiteIndexes:
@@ -17,14 +22,14 @@ class SiteIndexes:
     Args:
         bits: width of the simhashes.
         run: the only run whose pages are searched; None searches those of all.
-        bounded: whether sites may be forgotten; where the store is in memory that would free little.
+        lend: gives the records of a site, if the store has them in this process.
     """
 
-    def __init__(self, bits: int, run: str | None, *, bounded: bool) -> None:
-        self._bits, self._run, self._bounded = bits, run, bounded
+    def __init__(self, bits: int, run: str | None, lend: Callable[[str], Shelf] | None) -> None:
+        self._bits, self._run, self._lend = bits, run, lend
         self._indexes: dict[str, tuple[SiteIndex, int]] = {}
-        """By site, the one asked for last at the end, with the pages it was counted for."""
-        self._pages = 0
+        """By site, the one asked for last at the end, with the bytes it was counted for."""
+        self._bytes = 0
 
     def known(self, site: str) -> SiteIndex | None:
         """The site's index, if there is one."""
@@ -34,12 +39,13 @@ class SiteIndexes:
     def of(self, site: str) -> SiteIndex:
         """The site's index; an empty one if there was none."""
         if site not in self._indexes:
-            self._indexes[site] = SiteIndex(self._bits, self._run, of_all=site == ALL), 0
+            shelf = self._lend(site) if self._lend else None
+            self._indexes[site] = SiteIndex(self._bits, self._run, shelf, of_all=site == ALL), 0
         index, counted = self._indexes.pop(site)
-        size = EMPTY_SITE + len(index)
+        size = index.size
         self._indexes[site] = index, size
-        self._pages += size - counted
-        while self._bounded and self._pages > MAX_PAGES and len(self._indexes) > 1:
+        self._bytes += size - counted
+        while self._bytes > MAX_BYTES and len(self._indexes) > 1:
             _, counted = self._indexes.pop(next(iter(self._indexes)))
-            self._pages -= counted
+            self._bytes -= counted
         return index

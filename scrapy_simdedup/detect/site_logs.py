@@ -10,6 +10,7 @@ from scrapy_simdedup.detect.liveness import is_alive
 from scrapy_simdedup.detect.site_indexes import SiteIndexes
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Sleep, Tail
+from scrapy_simdedup.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,8 @@ class SiteLogs:
     ) -> None:
         self._store, self._settings, self._worker, self._now, self._sleep = store, settings, worker, now, sleep
         searched = run if settings.against == "run" else None
-        self._indexes = SiteIndexes(settings.bits, searched, bounded=not store.in_memory)
+        lend = store.shelf if isinstance(store, MemoryStore) else None
+        self._indexes = SiteIndexes(settings.bits, searched, lend)
         self._owed: list[tuple[str, int, Outcome]] = []
         """What the store could not be told when it happened."""
 
@@ -103,5 +105,5 @@ class SiteLogs:
     async def _forget_outdated(self, site: str, index: SiteIndex) -> None:
         old = outdated(index.records(), self._now(), self._settings.ttl, self._settings.max_pages_per_site)
         if old:
-            await self._store.forget(site, [record.id for record in old], self._now())
+            await self._store.forget(site, old, self._now())
             index.apply(await self._store.read(site, index.cursor))

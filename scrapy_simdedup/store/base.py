@@ -108,9 +108,6 @@ class FingerprintStore(Protocol):
     A verb raises :class:`~scrapy_simdedup.errors.StoreError` if the database fails, and has then changed nothing.
     """
 
-    in_memory: bool
-    """Whether all of it is in this process anyway, so that forgetting what was read from it would free nothing."""
-
     async def open(self) -> None:
         """Connect, check what is there, and create what is missing."""
 

@@ -2,48 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from array import array
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store.base import STEPS, Outcome, Record, Tail
+from scrapy_simdedup.store.shelf import Names, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+STEP = 1_000
+"""Changes that are read at a time."""
 
-@dataclass(slots=True)
+
 class _Log:
     """One site."""
 
-    counter: int = 0
-    records: dict[int, Record] = field(default_factory=dict)
-    """By id; what changed last comes last."""
-    versions: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
-    """The ids of each page's records, by key."""
+    __slots__ = ("shelf", "slots")
+
+    def __init__(self, names: Names) -> None:
+        self.shelf = Shelf(names)
+        self.slots = array("I")
+        """Of each change, the slot of the record that changed."""
+
+    @property
+    def counter(self) -> int:
+        """How many changes there were; what changed next has the position after."""
+        return len(self.slots)
 
     def put(self, record: Record) -> None:
         """Add or change a record, at the head of the log."""
-        self.counter = record.position
-        self.records.pop(record.id, None)
-        self.records[record.id] = record
-        ids = {*self.versions.get(record.key, ()), record.id}
-        if record.settled:
-            superseded = {id_ for id_ in ids if id_ < record.id}
-            for id_ in superseded:
-                del self.records[id_]
-            ids -= superseded
-        self.versions[record.key] = tuple(ids)
+        self.slots.append(self.shelf.put(replace(record, position=self.counter + 1)))
+
+    def at(self, position: int) -> Record | None:
+        """The record that changed last at a position; None if it changed again later, or is gone."""
+        slot = self.slots[position - 1]
+        here = self.shelf.ids[slot] and self.shelf.position(slot) == position
+        return self.shelf[slot] if here else None
+
+    def with_id(self, id_: int) -> Record | None:
+        """The record that was appended as ``id_``."""
+        slot = self.slots[id_ - 1] if 0 < id_ <= self.counter else None
+        return self.shelf[slot] if slot is not None and self.shelf.ids[slot] == id_ else None
 
 
 class MemoryStore:
-    """Keeps records as they are; nothing is copied for those who read them."""
-
-    in_memory = True
+    """Keeps each record once, and lends the shelves to detectors of this process."""
 
     def __init__(self) -> None:
         self._memos: dict[str, str] = {}
+        self._names = Names()
         self._logs: dict[str, _Log] = {}
         self._beats: dict[str, float] = {}
+
+    def shelf(self, site: str) -> Shelf:
+        """The site's records themselves, for those who only look."""
+        return self._log(site).shelf
 
     async def open(self) -> None:
         """Nothing to do."""
@@ -56,39 +71,36 @@ class MemoryStore:
         return self._memos.setdefault(name, value)
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``."""
+        """What happened to the site since the counter was ``after``, or the first part of it."""
         log = self._logs.get(site)
         if log is None:
             return Tail((), 0)
-        tail = []
-        for record in reversed(log.records.values()):
-            if record.position <= after:
-                break
-            tail.append(record)
-        return Tail(tuple(reversed(tail)), log.counter)
+        end = min(after + STEP, log.counter)
+        found = (log.at(position) for position in range(after + 1, end + 1))
+        return Tail(tuple(record for record in found if record is not None), end, complete=end == log.counter)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         """Add a record; its id, or None if the counter is not ``expected`` any more."""
-        log = self._logs.setdefault(site, _Log())
+        log = self._log(site)
         if log.counter != expected:
             return None
-        log.put(replace(record, id=expected + 1, position=expected + 1))
+        log.put(replace(record, id=expected + 1))
         return expected + 1
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record."""
         log = self._logs.get(site)
-        record = log.records.get(id) if log else None
+        record = log.with_id(id) if log else None
         if log and record and record.state in STEPS[state]:
-            log.put(replace(record, state=state, last_seen=now, position=log.counter + 1))
+            log.put(replace(record, state=state, last_seen=now))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Take records out; their tombstones stay for this process's indexes."""
         log = self._logs.get(site)
         for id_ in ids:
-            record = log.records.get(id_) if log else None
+            record = log.with_id(id_) if log else None
             if log and record:
-                log.put(replace(record, state="released", last_seen=now, fingerprint=b"", position=log.counter + 1))
+                log.put(replace(record, state="released", last_seen=now, fingerprint=b""))
 
     async def beat(self, worker: str, now: float) -> None:
         """The worker is alive."""
@@ -106,5 +118,13 @@ class MemoryStore:
     async def records(self) -> AsyncIterator[tuple[str, Record]]:
         """All records with their sites."""
         for site, log in list(self._logs.items()):
-            for record in list(log.records.values()):
-                yield site, record
+            for position in range(1, log.counter + 1):
+                record = log.at(position)
+                if record is not None:
+                    yield site, record
+
+    def _log(self, site: str) -> _Log:
+        log = self._logs.get(site)
+        if log is None:
+            log = self._logs[site] = _Log(self._names)
+        return log

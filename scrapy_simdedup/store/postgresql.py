@@ -77,8 +77,6 @@ class PostgresqlStore:
         SettingError: the URL cannot be used.
     """
 
-    in_memory = False
-
     def __init__(self, url: str) -> None:
         try:
             conninfo_to_dict(url)

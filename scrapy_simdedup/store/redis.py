@@ -65,8 +65,6 @@ class RedisStore:
         SettingError: the URL cannot be used.
     """
 
-    in_memory = False
-
     def __init__(self, url: str, ttl: float | None = None) -> None:
         self._url = url
         self._ttl = "" if ttl is None else str(max(1, round(ttl)))

@@ -86,8 +86,6 @@ class SqliteStore:
         SettingError: the URL names no file.
     """
 
-    in_memory = False
-
     def __init__(self, url: str, sleep: Sleep = asyncio.sleep) -> None:
         self._file = SqliteFile(url, sleep)
         self._tidy = False

@@ -12,6 +12,7 @@ import pytest
 from on_asyncio import on_asyncio, wait_for
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.store.base import FingerprintStore, Record, Tail
+from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.url import STORES as SCHEMES
 from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.store_urls import STORE_FORMS
@@ -30,7 +31,7 @@ def store(store_url: str) -> Iterator[FingerprintStore]:
 @pytest.fixture
 def other(store_url: str, store: FingerprintStore) -> Iterator[FingerprintStore]:
     """A second connection to the same store; memory has but one."""
-    if store.in_memory:
+    if isinstance(store, MemoryStore):
         yield store
         return
     made = store_by_url(store_url)

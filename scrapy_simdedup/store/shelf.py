@@ -1,0 +1,206 @@
+"""The records of one site, packed one behind the other: 80 bytes each besides what they say, instead of a thousand."""
+
+from __future__ import annotations
+
+import math
+import struct
+from array import array
+from itertools import accumulate
+from typing import TYPE_CHECKING, cast
+
+from scrapy_simdedup.store.base import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy_simdedup.store.base import State
+
+_FOOT = struct.Struct("<Q4d4I2H2BIH")
+"""The end of a packed record: position, similarity, three times, visits, changes, the numbers of run, worker, state and
+kind, and the sizes of what stands in front of it: key, key of the original, URL, fingerprint."""
+_SIZES = struct.Struct("<2BIH")
+_FIRST_CELLS = 8
+
+
+class Names:
+    """A number for each of the few texts that many records have in common."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The number of a text, the same whenever it is asked for."""
+        found = self._numbers.setdefault(text, len(self._texts))
+        if found == len(self._texts):
+            self._texts.append(text)
+        return found
+
+    def text(self, number: int) -> str:
+        """The text of a number."""
+        return self._texts[number]
+
+
+class Shelf:
+    """Each record has a slot, which is another's when it went. Slots are found by the records' keys.
+
+    Args:
+        names: shelves that share them need less memory.
+    """
+
+    __slots__ = ("_buffer", "_ends", "_gaps", "_names", "_standing", "_table", "_taken", "_vacant", "ids")
+
+    def __init__(self, names: Names) -> None:
+        self.ids = array("Q")
+        """Of each slot, the id of its record; 0 for none."""
+        self._names = names
+        self._buffer = bytearray()
+        self._ends = array("Q")
+        """Of each slot, where its record ends in the buffer."""
+        self._gaps: dict[int, list[int]] = {}
+        """By size, the ends of places in the buffer that are free again."""
+        self._vacant: list[int] = []
+        """The slots that are free again."""
+        self._standing = 0
+        # A hash table with linear probing, from keys to slots plus one. Cells of what went stay until it is made anew.
+        self._table = array("I", bytes(4 * _FIRST_CELLS))
+        self._taken = 0
+
+    def __len__(self) -> int:
+        """How many records there are, released ones not counted."""
+        return self._standing
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self[slot] for slot, id_ in enumerate(self.ids) if id_)
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return len(self._buffer) + 16 * len(self.ids) + 4 * len(self._table)
+
+    # ------------------------------------------------------------------ records
+
+    def put(self, record: Record) -> int:
+        """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions."""
+        versions = self.slots(record.key)
+        slot = next((slot for slot in versions if self.ids[slot] == record.id), None)
+        if slot is not None:
+            self._clear(slot)
+        else:
+            slot = self._vacant.pop() if self._vacant else self._add_slot()
+            self._enter(record.key, slot)
+        packed = self._pack(record)
+        ends = self._gaps.get(len(packed))
+        end = ends.pop() if ends else len(self._buffer) + len(packed)
+        self._buffer[end - len(packed) : end] = packed
+        self._ends[slot] = end
+        self.ids[slot] = record.id
+        self._standing += record.state != "released"
+        if record.settled:
+            for version in versions:
+                if self.ids[version] < record.id:
+                    self.drop(version)
+        return slot
+
+    def drop(self, slot: int) -> None:
+        """Take a record out."""
+        self._clear(slot)
+        self.ids[slot] = 0
+        self._vacant.append(slot)
+
+    def slots(self, key: bytes) -> list[int]:
+        """Where the versions of a page are, in no order."""
+        candidates = dict.fromkeys(self._probe(key))  # a slot that was another's before may come up twice
+        return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
+
+    def __getitem__(self, slot: int) -> Record:
+        foot = self._ends[slot] - _FOOT.size
+        said = _FOOT.unpack_from(self._buffer, foot)
+        position, similarity, first_seen, last_seen, last_changed, visits, changes, run, worker, state, kind = said[:11]
+        packed = bytes(self._buffer[foot - sum(said[11:]) : foot])
+        original, url, fingerprint = accumulate(said[11:14])
+        text = self._names.text
+        return Record(
+            url=packed[url:fingerprint].decode("utf-8", "surrogatepass"),
+            key=packed[:original],
+            fingerprint=packed[fingerprint:],
+            run=text(run),
+            worker=text(worker),
+            state=cast("State", text(state)),
+            kind=text(kind),
+            similarity=None if math.isnan(similarity) else similarity,
+            original=packed[original:url] or None,
+            first_seen=first_seen,
+            last_seen=last_seen,
+            last_changed=last_changed,
+            visits=visits,
+            changes=changes,
+            id=self.ids[slot],
+            position=position,
+        )
+
+    def key(self, slot: int) -> bytes:
+        """The key of a record."""
+        start, sizes = self._start(slot)
+        return bytes(self._buffer[start : start + sizes[0]])
+
+    def position(self, slot: int) -> int:
+        """The position of a record in its log."""
+        found: int = _FOOT.unpack_from(self._buffer, self._ends[slot] - _FOOT.size)[0]
+        return found
+
+    def tails(self, slots: Iterable[int], size: int) -> bytes:
+        """The last ``size`` bytes of the fingerprints, joined."""
+        ends = (self._ends[slot] - _FOOT.size for slot in slots)
+        return b"".join([self._buffer[end - size : end] for end in ends])
+
+    # ------------------------------------------------------------------ how they lie
+
+    def _pack(self, record: Record) -> bytes:
+        url = record.url.encode("utf-8", "surrogatepass")
+        original = record.original or b""
+        number = self._names.number
+        foot = _FOOT.pack(
+            *(record.position, math.nan if record.similarity is None else record.similarity),
+            *(record.first_seen, record.last_seen, record.last_changed, record.visits, record.changes),
+            *(number(record.run), number(record.worker), number(record.state), number(record.kind)),
+            *(len(record.key), len(original), len(url), len(record.fingerprint)),
+        )
+        return b"".join((record.key, original, url, record.fingerprint, foot))
+
+    def _start(self, slot: int) -> tuple[int, tuple[int, int, int, int]]:
+        end = self._ends[slot]
+        sizes = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
+        return end - _FOOT.size - sum(sizes), cast("tuple[int, int, int, int]", sizes)
+
+    def _clear(self, slot: int) -> None:
+        self._standing -= self[slot].state != "released"
+        start, _ = self._start(slot)
+        self._gaps.setdefault(self._ends[slot] - start, []).append(self._ends[slot])
+
+    def _add_slot(self) -> int:
+        self.ids.append(0)
+        self._ends.append(0)
+        return len(self.ids) - 1
+
+    def _probe(self, key: bytes) -> Iterator[int]:
+        """Slots that may be the key's, as the table has them. The hash is this process's, and never leaves it."""
+        mask = len(self._table) - 1
+        cell = hash(key) & mask
+        while self._table[cell]:
+            yield self._table[cell] - 1
+            cell = (cell + 1) & mask
+
+    def _enter(self, key: bytes, slot: int) -> None:
+        if 3 * self._taken >= 2 * len(self._table):
+            size = max(_FIRST_CELLS, 1 << (2 * len(self.ids)).bit_length())
+            self._table, self._taken = array("I", bytes(4 * size)), 0
+            for other, id_ in enumerate(self.ids):
+                if id_:
+                    self._enter(self.key(other), other)
+        mask = len(self._table) - 1
+        cell = hash(key) & mask
+        while self._table[cell] not in {0, slot + 1}:
+            cell = (cell + 1) & mask
+        self._taken += not self._table[cell]
+        self._table[cell] = slot + 1
