@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
-STEP = 20_000
+STEP = 1_000
 FIRM_CELLS = np.arange(12, 16, dtype=np.uint8)
 """What a firm feature can leave in a half-byte of a sketch."""
 
