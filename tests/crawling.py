@@ -8,7 +8,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.utils.defer import maybe_deferred_to_future
 
-QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTECONTROL_ENABLED": False, "RETRY_ENABLED": False}
+QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "RETRY_ENABLED": False}
 ADDON = {"ADDONS": {"scrapy_simdedup.Addon": 500}}
 
 

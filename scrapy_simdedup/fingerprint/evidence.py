@@ -30,7 +30,7 @@ EVIDENCE = np.dtype(
 """The last bytes of every judged fingerprint; its fields are those of
 :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint`, ``units`` and ``headings`` the sizes of the sets."""
 
-IDENTICAL, NEAR = 0.845, 0.70
+IDENTICAL, NEAR = 0.855, 0.70
 """The lines of copies, and of pages that are nearly alike."""
 
 SCALE = ((0.0, 0.0), (NEAR, 0.85), (IDENTICAL, 0.95), (1.0, 1.0))
@@ -38,8 +38,10 @@ SCALE = ((0.0, 0.0), (NEAR, 0.85), (IDENTICAL, 0.95), (1.0, 1.0))
 
 FREE_UNITS = 3
 """Units of text of its own that each page may have before they speak against it: a counter, a date, a mended line."""
-OWN_UNIT = 0.01
+OWN_UNIT = 0.006
 """What each further unit takes off that each page has and the other lacks."""
+SAME_NAME_MOST = 0.03
+"""What they take off at most where no headline differs: then they are an edit, or came with the page."""
 LONG, LONG_MOST = 512, 0.015
 """In pages of more units, some 3,000 words, they take off so much at most: long pages differ somewhere."""
 OTHER_HEADLINE = 7
@@ -101,7 +103,8 @@ def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     long = np.minimum(many["units"], one["units"]) > NAMES * LONG
     short = np.minimum(many["content"], one["content"]) < SHORT
     penalty = OWN_UNIT * np.maximum(units - FREE_UNITS, 0)
-    lowered = resemblance - np.where(long, np.minimum(penalty, LONG_MOST), penalty)
+    penalty = np.minimum(penalty, np.where(long, LONG_MOST, np.where(other_name, np.inf, SAME_NAME_MOST)))
+    lowered = resemblance - penalty
     lowered = np.maximum(lowered, np.minimum(resemblance, NEAR))  # what speaks against a copy leaves it near
     another = (other_name & ~long & (units + HEADING * headings >= OTHER_HEADLINE)) | (title & h1 & short)
     lowered = np.where(another, np.minimum(lowered, NO_COPY), lowered)

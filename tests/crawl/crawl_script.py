@@ -42,7 +42,7 @@ def main(kind: str, *urls: str) -> None:
         {
             "ADDONS": {"scrapy_simdedup.Addon": 500},
             "TELNETCONSOLE_ENABLED": False,
-            "REMOTECONTROL_ENABLED": False,
+            "REMOTE_CONTROL_ENABLED": False,
             "CONCURRENT_REQUESTS": 1,
             **settings,
             **json.loads(os.environ.get("SETTINGS", "{}")),

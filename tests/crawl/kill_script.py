@@ -53,7 +53,7 @@ if __name__ == "__main__":
             "ADDONS": {"scrapy_simdedup.Addon": 500},
             "ITEM_PIPELINES": {Export: 500},
             "TELNETCONSOLE_ENABLED": False,
-            "REMOTECONTROL_ENABLED": False,
+            "REMOTE_CONTROL_ENABLED": False,
             "LOG_LEVEL": "CRITICAL" if "FAILS" in os.environ else "WARNING",
             "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
             "SIMDEDUP_UNCHANGED": "drop",
