@@ -1,4 +1,4 @@
-"""Chromium for tests, where it is installed."""
+"""Chromium for tests; installed on Debian if it is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+from servers import executable
+
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
@@ -31,12 +32,12 @@ def with_chromium(test: Callable[..., None]) -> Callable[..., None]:
     """Give a test an ``open_page(url, **context)``, in a thread of its own, as this one has a running loop."""
 
     @pytest.mark.browser
-    @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:
         pytest.importorskip("playwright")
+        program = os.environ.get("CHROMIUM") or shutil.which("google-chrome") or str(executable("chromium", "chromium"))
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(_run, test, args, kwargs).result()
+            pool.submit(_run, program, test, args, kwargs).result()
 
     given = inspect.signature(test)
     wanted = [parameter for name, parameter in given.parameters.items() if name != "open_page"]
@@ -44,11 +45,11 @@ def with_chromium(test: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _run(test: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _run(program: str, test: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
 
         def open_page(url: str, **context: Any) -> Seen:
             page = browser.new_context(**context).new_page()
