@@ -10,7 +10,10 @@ from w3lib.url import canonicalize_url
 MAX_URL = 2000
 """Characters above which a URL is neither learned from nor skipped."""
 
-_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?:/[A-Za-z0-9_.~;=-]*)+(?:\?[A-Za-z0-9_.~=&-]*)?\Z")
+_WORD = "[A-Za-z0-9_.~-]*"
+_PLAIN = re.compile(
+    rf"https?://[a-z0-9.-]+(?:/[A-Za-z0-9_.~;=-]*)+(?:\?{_WORD}(?:={_WORD})?(?:&{_WORD}(?:={_WORD})?)*)?\Z"
+)
 _DEFAULT_PORT = {"http": 80, "https": 443}
 
 

@@ -83,7 +83,7 @@ def _verification(site: Site, reading: Reading, known: Known, caution: Caution) 
 
 def _fading(weight: float, verified: int) -> float:
     """From one half down to zero; adds up to about ``2 * sqrt(weight * skips)`` verifications."""
-    return weight / (2 * weight + verified)
+    return weight / (2 * weight + verified) if weight else 0.0
 
 
 def _skip(site: Site, reading: Reading, known: Known, url: str) -> None:

@@ -87,7 +87,8 @@ class UrlLearner:
         if site is None or parts is None:
             return []
         site.fetched += 1
-        if len(site.pages) < self._caution.max_urls:
+        most = self._caution.max_urls
+        if len(site.pages) < most and len(site.index.entries) < 4 * most:
             content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS
             verdicts = Verdicts(site, self._caution, self.changes)
             Observation(site, site.read(parts), url, content, verdicts).learn()

@@ -64,14 +64,15 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
     host, _, path = rest.partition("/")
     parts: dict[str, str] = dict(removed)
     segments = _split_path(path, parts)
-    if query:
-        for piece in query.split("&"):
-            if piece:
-                name, _, value = piece.partition("=")
-                if name[:4].lower() == "utm_":
-                    name, value = "utm_*", piece
-                name = "query:" + name
-                parts[name] = "&".join(sorted((*parts[name].split("&"), value))) if name in parts else value
+    values: dict[str, list[str]] = {}
+    for piece in query.split("&") if query else ():
+        if piece:
+            name, _, value = piece.partition("=")
+            if name[:4].lower() == "utm_":
+                name, value = "utm_*", piece
+            values.setdefault("query:" + name, []).append(value)
+    for name, found in values.items():
+        parts[name] = found[0] if len(found) == 1 else "&".join(sorted(found))
     pairs = tuple(parts.items())
     return UrlParts(
         scheme, host, tuple(segments), pairs[:MAX_PARTS], str(pairs[MAX_PARTS:]) if len(pairs) > MAX_PARTS else ""
@@ -102,12 +103,12 @@ def _split_path(path: str, parts: dict[str, str]) -> list[str]:
     if len(segments) > 1 and _WORD.match(segments[-1]):
         parts["suffix"] = segments.pop()
     lower = [segment.lower() for segment in segments]
-    if lower != segments:
-        parts["spelling"] = "/".join(segments)
     for i, segment in enumerate(lower):
         if len(segment) >= 12 and _SESSION_SEGMENT.match(segment):
-            parts[f"segment:{i}"] = segment
-            lower[i] = TOKEN
+            parts[f"segment:{i}"] = segments[i]
+            segments[i] = lower[i] = TOKEN
+    if lower != segments:
+        parts["spelling"] = "/".join(segments)
     return lower
 
 

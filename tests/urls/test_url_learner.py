@@ -1,0 +1,201 @@
+"""The learner in small: what one observation says about the next URL."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simdedup.urls import Caution, UrlLearner
+from scrapy_simdedup.urls.site_names import site_name
+
+SURE = Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0)
+"""Never verifies, so that a rule in force skips for sure."""
+
+
+def taught(learner: UrlLearner, pages: int = 40, part: str = "ref=1", host: str = "example.com") -> UrlLearner:
+    """A learner that has seen that a parameter does not matter."""
+    for number in range(pages):
+        learner.observe(f"https://{host}/item?id={number}", f"item {number}")
+        learner.observe(f"https://{host}/item?id={number}&{part}", f"item {number}")
+    return learner
+
+
+def test_a_parameter_that_never_changes_the_page_becomes_a_rule() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    learner.observe("https://example.com/item?id=1000", "item 1000")
+    decision = learner.decide("https://example.com/item?id=1000&ref=1")
+    assert decision.skip
+    assert "query:ref" in decision.rules[0]
+    assert learner.known_url(decision) == "https://example.com/item?id=1000"
+
+
+def test_a_url_whose_bare_form_is_unknown_goes() -> None:
+    assert taught(UrlLearner(caution=SURE)).decide("https://example.com/item?id=1000&ref=1").action == "go"
+
+
+def test_a_parameter_that_matters_is_no_rule() -> None:
+    learner = UrlLearner(caution=SURE)
+    for number in range(100):
+        assert not learner.decide(f"https://example.com/item?id={number}").skip
+        learner.observe(f"https://example.com/item?id={number}", f"item {number}")
+
+
+def test_twenty_session_ids_of_one_page_prove_nothing() -> None:
+    """Evidence counts per content, not per pair of URLs."""
+    learner = UrlLearner(caution=SURE)
+    for number in range(200):
+        learner.observe(f"https://example.com/item?id=1&x={number}", "the same")
+    learner.observe("https://example.com/item?id=2", "two")
+    assert not learner.decide("https://example.com/item?id=2&x=5").skip
+
+
+def test_one_site_teaches_nothing_about_another() -> None:
+    learner = taught(UrlLearner(caution=SURE), host="alice.github.io")
+    learner.observe("https://bob.github.io/item?id=5", "bob's")
+    assert not learner.decide("https://bob.github.io/item?id=5&ref=1").skip
+
+
+def test_hosts_of_one_site_share_what_is_known() -> None:
+    learner = taught(UrlLearner(caution=SURE), host="www.example.co.uk")
+    learner.observe("https://www.example.co.uk/item?id=900", "item 900")
+    learner.observe("https://shop.example.co.uk/item?id=901", "item 901")
+    assert learner.decide("https://shop.example.co.uk/item?id=901&ref=1").skip
+    assert not learner.decide("https://shop.example.co.uk/item?id=900").skip, "no alias was learned"
+
+
+def test_a_site_can_be_what_the_caller_says() -> None:
+    learner = taught(UrlLearner(caution=SURE, site_of=lambda host: host), host="a.example.com")
+    learner.observe("https://b.example.com/item?id=5", "five")
+    assert not learner.decide("https://b.example.com/item?id=5&ref=1").skip
+
+
+@pytest.mark.parametrize(
+    ("host", "site"),
+    [
+        ("www.example.com", "example.com"),
+        ("a.b.example.co.uk", "example.co.uk"),
+        ("alice.github.io", "alice.github.io"),
+        ("localhost", "localhost"),
+        ("127.0.0.1:8000", "127.0.0.1"),
+        ("[::1]:8000", "[::1]"),
+        ("[::1]", "[::1]"),
+    ],
+)
+def test_a_site_is_a_registrable_domain(host: str, site: str) -> None:
+    assert site_name(host) == site
+
+
+def test_an_unusable_page_justifies_no_skip() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    learner.observe("https://example.com/item?id=1000", None)
+    assert not learner.decide("https://example.com/item?id=1000&ref=1").skip
+
+
+def test_the_target_of_a_redirect_passes() -> None:
+    """Only what was observed is known: that http leads to https does not make the https page known."""
+    learner = UrlLearner(caution=SURE)
+    for number in range(60):
+        learner.observe(f"http://example.com/{number}", f"item {number}")
+        learner.observe(f"https://example.com/{number}", f"item {number}")
+    assert not learner.decide("https://example.com/1000").skip
+    learner.observe("http://example.com/1000", "item 1000")
+    assert learner.decide("https://example.com/1000").skip
+
+
+def test_the_same_url_with_new_content_blames_no_rule() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    for version in range(50):
+        assert learner.observe("https://example.com/item?id=7&ref=1", f"version {version}") == []
+    learner.observe("https://example.com/item?id=1000", "item 1000")
+    assert learner.decide("https://example.com/item?id=1000&ref=1").skip
+
+
+def test_tracking_parameters_do_not_matter_from_the_first_request_on() -> None:
+    learner = UrlLearner(caution=SURE)
+    learner.observe("https://example.com/a?id=1", "a")
+    for tracking in ("utm_source=x&utm_medium=y", "gclid=Cj0KCQ", "fbclid=IwAR2F4"):
+        assert learner.decide(f"https://example.com/a?id=1&{tracking}").skip
+    assert not learner.decide("https://example.com/a?id=1&ref=x").skip
+
+
+def test_a_tracking_parameter_that_matters_after_all_is_a_rule_no_longer() -> None:
+    learner = UrlLearner(caution=SURE)
+    learner.observe("https://example.com/a1", "a1")
+    assert learner.decide("https://example.com/a1?gclid=1").skip
+    back: list[str] = []
+    for number in range(30):
+        learner.observe(f"https://example.com/b{number}", f"b{number}")
+        back += learner.observe(f"https://example.com/b{number}?gclid=1", f"b{number} for clickers")
+    assert back == ["https://example.com/a1?gclid=1"]
+    assert not learner.decide("https://example.com/a1?gclid=2").skip
+
+
+def test_what_is_nearly_a_rule_is_deprioritized() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    for number in range(100, 103):
+        learner.observe(f"https://example.com/item?id={number}", f"item {number}")
+        learner.observe(f"https://example.com/item?id={number}&ref=1", f"item {number} by reference")
+    learner.observe("https://example.com/item?id=1000", "item 1000")
+    decision = learner.decide("https://example.com/item?id=1000&ref=1")
+    assert decision.action == "deprioritize"
+    assert learner.known_url(decision) == "https://example.com/item?id=1000"
+
+
+def test_a_rule_that_falls_gives_back_exactly_what_it_skipped() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    skipped = []
+    for number in range(1000, 1300):
+        learner.observe(f"https://example.com/item?id={number}", f"item {number}")
+        url = f"https://example.com/item?id={number}&ref=1"
+        if learner.decide(url).skip:
+            skipped.append(url)
+    learner.observe("https://example.com/item?id=2000", "item 2000")
+    back = learner.observe("https://example.com/item?id=2000&ref=1", "another page")
+    back += learner.remaining()
+    assert sorted(back) == sorted(skipped)
+    assert skipped
+    assert learner.remaining() == []
+
+
+def test_a_rule_is_never_long_without_a_verification() -> None:
+    learner = taught(UrlLearner(caution=Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0, max_unverified=20)))
+    run = 0
+    for number in range(1000, 1200):
+        learner.observe(f"https://example.com/item?id={number}", f"item {number}")
+        url = f"https://example.com/item?id={number}&ref=1"
+        run = run + 1 if learner.decide(url).skip else 0
+        if not run:
+            learner.observe(url, f"item {number}")
+        assert run <= 20
+
+
+def test_not_more_than_a_share_of_a_site_is_skipped() -> None:
+    learner = UrlLearner(caution=Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0, max_skipped=0.5))
+    learner.observe("https://example.com/a", "a")
+    skipped = sum(learner.decide(f"https://example.com/a?gclid={n}").skip for n in range(1000))
+    assert 0 < skipped < 100
+
+
+def test_a_hint_makes_learning_faster_but_is_not_believed() -> None:
+    def trials_until_skip(hinted: bool) -> int:
+        learner = UrlLearner(caution=SURE)
+        if hinted:
+            learner.hint("https://example.com/item?id=1&ref=1", "https://example.com/item?id=1")
+            assert not learner.decide("https://example.com/item?id=1&ref=1").skip
+        for number in range(100):
+            learner.observe(f"https://example.com/item?id={number}", f"item {number}")
+            if learner.decide(f"https://example.com/item?id={number}&ref=1").skip:
+                return number
+            learner.observe(f"https://example.com/item?id={number}&ref=1", f"item {number}")
+        raise AssertionError("nothing was learned")
+
+    assert trials_until_skip(True) < trials_until_skip(False)
+
+
+def test_a_false_hint_loses_nothing() -> None:
+    learner = UrlLearner(caution=SURE)
+    for number in range(60):
+        learner.hint(f"https://example.com/list?page={number}", "https://example.com/list")
+        learner.hint(f"https://example.com/list?page={number}", "https://other.example/list")
+        learner.hint("not a URL", "https://example.com/")
+        assert not learner.decide(f"https://example.com/list?page={number}").skip
+        learner.observe(f"https://example.com/list?page={number}", f"page {number}")

@@ -1,0 +1,107 @@
+"""A third page tells a rule that is wrong from a fingerprint that errs."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simdedup.urls import Caution, UrlLearner
+from scrapy_simdedup.urls.evidence import Evidence, lower_bound
+from scrapy_simdedup.urls.noise import Noise
+
+SURE = Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0)
+ALWAYS = Caution(verify_floor=1.0)
+"""Verifies every skip."""
+
+
+def taught(learner: UrlLearner) -> UrlLearner:
+    for number in range(40):
+        url = f"https://e.com/item?id={number}"
+        for other in (url, f"{url}&ref=1", f"{url}&ref=2", f"{url}&hl=a", f"{url}&view=x", f"{url}&gclid=1"):
+            learner.observe(other, f"item {number}")
+    return learner
+
+
+def in_force(learner: UrlLearner, rule: str) -> bool:
+    return any(r.in_force and str(r) == rule for r in learner.rules() if r.pattern != "**")
+
+
+def test_on_a_site_without_noise_a_single_failure_refutes_a_rule() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    assert in_force(learner, "query:view=x")
+    learner.observe("https://e.com/item?id=100", "item 100")
+    learner.observe("https://e.com/item?id=100&view=x", "item 100 viewed")
+    assert not in_force(learner, "query:view=x")
+
+
+def test_a_failure_that_a_third_page_proves_to_be_noise_is_forgiven() -> None:
+    """The page without the part is the odd one: one with another part agrees with the one that has it."""
+    learner = taught(UrlLearner(caution=SURE))
+    learner.observe("https://e.com/item?id=100", "noise")
+    learner.observe("https://e.com/item?id=100&view=x", "item 100")
+    assert not in_force(learner, "query:view=x")
+    learner.observe("https://e.com/item?id=100&gclid=2", "item 100")
+    assert in_force(learner, "query:view=x")
+    assert learner._sites["e.com"].noise.proven == 1
+
+
+def test_a_third_page_on_the_other_side_proves_nothing() -> None:
+    learner = taught(UrlLearner(caution=SURE))
+    learner.observe("https://e.com/item?id=100", "item 100")
+    learner.observe("https://e.com/item?id=100&view=x", "item 100 viewed")
+    learner.observe("https://e.com/item?id=100&gclid=2", "item 100")
+    learner.observe("https://e.com/item?id=100&view=x&gclid=3", "item 100 viewed")
+    assert not in_force(learner, "query:view=x")
+    assert learner._sites["e.com"].noise.proven == 0
+
+
+def test_of_two_suspects_the_one_is_cleared_that_a_third_page_shows_to_be_innocent() -> None:
+    learner = taught(UrlLearner(caution=ALWAYS))
+    learner.observe("https://e.com/item?id=100&hl=a", "item 100")
+    learner.observe("https://e.com/item?id=100&view=x", "item 100 viewed")  # is it hl, or view?
+    learner.observe("https://e.com/item?id=100", "item 100")
+    assert in_force(learner, "query:hl=a")
+    assert not in_force(learner, "query:view=x")
+
+
+def evidence(successes: int, failures: int) -> Evidence:
+    made = Evidence()
+    made.successes, made.failures = successes, failures
+    made.consider()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("share", "successes", "failures", "explained"),
+    [
+        (0.0, 30, 0, True),
+        (0.0, 30, 1, False),
+        (0.0, 2000, 1, True),
+        (0.0, 200, 8, False),
+        (0.02, 200, 5, True),
+        (0.02, 200, 16, False),
+        (0.10, 100, 12, True),
+    ],
+)
+def test_noise_explains_as_many_failures_as_it_causes(
+    share: float, successes: int, failures: int, explained: bool
+) -> None:
+    noise = Noise()
+    noise.share = share
+    assert noise.explains(evidence(successes, failures), random=False) == explained
+
+
+def test_noise_is_what_the_median_part_has_and_none_before_any_is_proven() -> None:
+    noise = Noise()
+    parts = [evidence(100, 0), evidence(98, 2), evidence(95, 5)]
+    noise.estimate(parts)
+    assert noise.share == 0
+    noise.proven = 1
+    noise.estimate(parts)
+    assert 0.015 < noise.share < 0.03
+
+
+@pytest.mark.parametrize(("same", "different"), [(0, 0), (1, 0), (11, 0), (24, 0), (24, 1), (1000, 50)])
+def test_the_lower_bound_is_below_the_share_and_grows_with_evidence(same: int, different: int) -> None:
+    bound = lower_bound(same, different)
+    assert 0 <= bound <= same / max(1, same + different)
+    assert lower_bound(same * 2, different * 2) >= bound
