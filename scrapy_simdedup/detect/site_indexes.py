@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.store.shelf import Shelf
 
-MAX_BYTES = 160_000_000
+MAX_BYTES = 128_000_000
 """Of all indexes together, with the records that were read. A site that was forgotten is read from the store again."""
 
 

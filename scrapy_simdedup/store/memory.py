@@ -16,35 +16,34 @@ STEP = 1_000
 """Changes that are read at a time."""
 
 
-class _Log:
+class _Log(Shelf):
     """One site."""
 
-    __slots__ = ("shelf", "slots")
+    __slots__ = ("changed",)
 
     def __init__(self, names: Names) -> None:
-        self.shelf = Shelf(names)
-        self.slots = array("I")
+        super().__init__(names)
+        self.changed = array("I")
         """Of each change, the slot of the record that changed."""
 
     @property
     def counter(self) -> int:
-        """How many changes there were; what changed next has the position after."""
-        return len(self.slots)
+        """How many changes there were; what changes next has the position after."""
+        return len(self.changed)
 
-    def put(self, record: Record) -> None:
+    def write(self, record: Record) -> None:
         """Add or change a record, at the head of the log."""
-        self.slots.append(self.shelf.put(replace(record, position=self.counter + 1)))
+        self.changed.append(self.put(replace(record, position=self.counter + 1)))
 
     def at(self, position: int) -> Record | None:
         """The record that changed last at a position; None if it changed again later, or is gone."""
-        slot = self.slots[position - 1]
-        here = self.shelf.ids[slot] and self.shelf.position(slot) == position
-        return self.shelf[slot] if here else None
+        slot = self.changed[position - 1]
+        return self[slot] if self.ids[slot] and self.position(slot) == position else None
 
     def with_id(self, id_: int) -> Record | None:
         """The record that was appended as ``id_``."""
-        slot = self.slots[id_ - 1] if 0 < id_ <= self.counter else None
-        return self.shelf[slot] if slot is not None and self.shelf.ids[slot] == id_ else None
+        slot = self.changed[id_ - 1] if 0 < id_ <= self.counter else None
+        return self[slot] if slot is not None and self.ids[slot] == id_ else None
 
 
 class MemoryStore:
@@ -58,7 +57,7 @@ class MemoryStore:
 
     def shelf(self, site: str) -> Shelf:
         """The site's records themselves, for those who only look."""
-        return self._log(site).shelf
+        return self._log(site)
 
     async def open(self) -> None:
         """Nothing to do."""
@@ -84,23 +83,23 @@ class MemoryStore:
         log = self._log(site)
         if log.counter != expected:
             return None
-        log.put(replace(record, id=expected + 1))
+        log.write(replace(record, id=expected + 1))
         return expected + 1
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record."""
         log = self._logs.get(site)
-        record = log.with_id(id) if log else None
-        if log and record and record.state in STEPS[state]:
-            log.put(replace(record, state=state, last_seen=now))
+        record = log.with_id(id) if log is not None else None
+        if log is not None and record is not None and record.state in STEPS[state]:
+            log.write(replace(record, state=state, last_seen=now))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Take records out; their tombstones stay for this process's indexes."""
         log = self._logs.get(site)
         for id_ in ids:
-            record = log.with_id(id_) if log else None
-            if log and record:
-                log.put(replace(record, state="released", last_seen=now, fingerprint=b""))
+            record = log.with_id(id_) if log is not None else None
+            if log is not None and record is not None:
+                log.write(replace(record, state="released", last_seen=now, fingerprint=b""))
 
     async def beat(self, worker: str, now: float) -> None:
         """The worker is alive."""

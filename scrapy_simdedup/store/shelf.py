@@ -19,7 +19,8 @@ _FOOT = struct.Struct("<Q4d4I2H2BIH")
 """The end of a packed record: position, similarity, three times, visits, changes, the numbers of run, worker, state and
 kind, and the sizes of what stands in front of it: key, key of the original, URL, fingerprint."""
 _SIZES = struct.Struct("<2BIH")
-_FIRST_CELLS = 8
+_FEW = 8
+"""Slots that are looked through one by one; with more there is a table."""
 
 
 class Names:
@@ -48,7 +49,7 @@ class Shelf:
         names: shelves that share them need less memory.
     """
 
-    __slots__ = ("_buffer", "_ends", "_gaps", "_names", "_standing", "_table", "_taken", "_vacant", "ids")
+    __slots__ = ("_buffer", "_ends", "_gaps", "_names", "_standing", "_table", "_taken", "ids")
 
     def __init__(self, names: Names) -> None:
         self.ids = array("Q")
@@ -57,13 +58,11 @@ class Shelf:
         self._buffer = bytearray()
         self._ends = array("Q")
         """Of each slot, where its record ends in the buffer."""
-        self._gaps: dict[int, list[int]] = {}
-        """By size, the ends of places in the buffer that are free again."""
-        self._vacant: list[int] = []
-        """The slots that are free again."""
+        self._gaps: dict[int, list[int]] | None = None
+        """By size, the ends of places in the buffer that are free again, and under 0 the slots that are."""
         self._standing = 0
         # A hash table with linear probing, from keys to slots plus one. Cells of what went stay until it is made anew.
-        self._table = array("I", bytes(4 * _FIRST_CELLS))
+        self._table: array[int] | None = None
         self._taken = 0
 
     def __len__(self) -> int:
@@ -76,7 +75,7 @@ class Shelf:
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return len(self._buffer) + 16 * len(self.ids) + 4 * len(self._table)
+        return len(self._buffer) + 16 * len(self.ids) + 4 * len(self._table or ())
 
     # ------------------------------------------------------------------ records
 
@@ -87,11 +86,16 @@ class Shelf:
         if slot is not None:
             self._clear(slot)
         else:
-            slot = self._vacant.pop() if self._vacant else self._add_slot()
+            slot = self._take_gap(0)
+            if slot is None:
+                slot = len(self.ids)
+                self.ids.append(0)
+                self._ends.append(0)
             self._enter(record.key, slot)
         packed = self._pack(record)
-        ends = self._gaps.get(len(packed))
-        end = ends.pop() if ends else len(self._buffer) + len(packed)
+        end = self._take_gap(len(packed))
+        if end is None:
+            end = len(self._buffer) + len(packed)
         self._buffer[end - len(packed) : end] = packed
         self._ends[slot] = end
         self.ids[slot] = record.id
@@ -106,7 +110,7 @@ class Shelf:
         """Take a record out."""
         self._clear(slot)
         self.ids[slot] = 0
-        self._vacant.append(slot)
+        self._leave_gap(0, slot)
 
     def slots(self, key: bytes) -> list[int]:
         """Where the versions of a page are, in no order."""
@@ -176,15 +180,22 @@ class Shelf:
     def _clear(self, slot: int) -> None:
         self._standing -= self[slot].state != "released"
         start, _ = self._start(slot)
-        self._gaps.setdefault(self._ends[slot] - start, []).append(self._ends[slot])
+        self._leave_gap(self._ends[slot] - start, self._ends[slot])
 
-    def _add_slot(self) -> int:
-        self.ids.append(0)
-        self._ends.append(0)
-        return len(self.ids) - 1
+    def _leave_gap(self, size: int, place: int) -> None:
+        if self._gaps is None:
+            self._gaps = {}
+        self._gaps.setdefault(size, []).append(place)
+
+    def _take_gap(self, size: int) -> int | None:
+        places = self._gaps.get(size) if self._gaps else None
+        return places.pop() if places else None
 
     def _probe(self, key: bytes) -> Iterator[int]:
         """Slots that may be the key's, as the table has them. The hash is this process's, and never leaves it."""
+        if self._table is None:
+            yield from range(len(self.ids))
+            return
         mask = len(self._table) - 1
         cell = hash(key) & mask
         while self._table[cell]:
@@ -192,8 +203,10 @@ class Shelf:
             cell = (cell + 1) & mask
 
     def _enter(self, key: bytes, slot: int) -> None:
-        if 3 * self._taken >= 2 * len(self._table):
-            size = max(_FIRST_CELLS, 1 << (2 * len(self.ids)).bit_length())
+        if len(self.ids) <= _FEW:
+            return
+        if self._table is None or 3 * self._taken >= 2 * len(self._table):
+            size = 1 << (2 * len(self.ids)).bit_length()
             self._table, self._taken = array("I", bytes(4 * size)), 0
             for other, id_ in enumerate(self.ids):
                 if id_:
