@@ -1,0 +1,154 @@
+"""What pages cost, in work that can be counted and in ratios within one run: nothing here depends on a machine.
+
+The margins are wide. ``make bench`` tells more.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import lxml.html
+import numpy as np
+import pytest
+
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.scan import nearest
+from scrapy_simdedup.fingerprint import fingerprint as fingerprints
+from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+from scrapy_simdedup.fingerprint.words import WordHashes
+from scrapy_simdedup.page import page as pages_room
+from scrapy_simdedup.settings import DedupSettings
+
+SETTINGS = DedupSettings()
+URL = "https://shop.example/"
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions are called, written in Python or in C."""
+    count = 0
+
+    def called(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def ratio(one: Callable[[], object], other: Callable[[], object]) -> float:
+    """CPU time of one by that of the other: the median of rounds in which they take turns."""
+
+    def seconds(work: Callable[[], object]) -> float:
+        start = time.thread_time()
+        for _ in range(10):
+            work()
+        return time.thread_time() - start
+
+    one(), other()
+    return statistics.median(seconds(one) / max(seconds(other), 1e-6) for _ in range(9))
+
+
+def long_page(factor: int) -> str:
+    return page("long", count=240 * factor, links=tuple(f"/{number}" for number in range(24 * factor)))
+
+
+# ------------------------------------------------------------------ counted
+
+
+def test_the_work_grows_as_the_page_does() -> None:
+    """About fifteen calls per tag, for pages of any length."""
+    short, long = long_page(10), long_page(100)
+    fingerprint(short, SETTINGS)
+    fingerprint(long, SETTINGS)
+    few, many = (calls(lambda html=html: fingerprint(html, SETTINGS)) for html in (short, long))
+    assert few <= 20 * short.count("<")
+    assert many <= 20 * long.count("<")
+
+
+def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    for name in ("parse", "outline"):
+        work = getattr(pages_room, name)
+        monkeypatch.setattr(
+            pages_room, name, lambda *a, _name=name, _work=work, **k: (seen.append(_name), _work(*a, **k))[1]
+        )
+    fingerprint(page("one"), SETTINGS)
+    assert seen == ["parse", "outline"]
+
+
+def test_a_word_is_hashed_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[bytes] = []
+    make = WordHashes.digest
+    monkeypatch.setattr(WordHashes, "digest", lambda self, text: (hashed.append(text), make(self, text))[1])
+    for wrapping in range(3):
+        fingerprint(page("the same", wrapping), SETTINGS, b"a secret of its own")
+    words = [text for text in hashed if b" " not in text]
+    assert len(words) == len(set(words))
+
+
+def test_readability_and_html2text_stay_out_until_somebody_asks() -> None:
+    program = (
+        "import sys; from scrapy_simdedup import fingerprint_page; fingerprint_page('<p>' + 'words ' * 99);"
+        "assert not {'readability', 'html2text', 'scrapy', 'twisted'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@on_asyncio
+async def test_a_byte_identical_repeat_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = NearDuplicateDetector()
+    await detector.open()
+    first = await detector.add(page("one"), url=URL + "1")
+    monkeypatch.setattr(fingerprints, "read_page", None)
+    again = await detector.judge(page("one"), url=URL + "2")
+    assert (first.kind, again.kind) == ("new", "identical")
+
+
+@on_asyncio
+async def test_judging_a_page_takes_as_many_calls_on_a_large_site_as_on_a_small_one() -> None:
+    detector = NearDuplicateDetector(secret="the same in every run")
+    await detector.open()
+    prints = [await detector.read(page(number), url=URL) for number in range(420)]
+    counted: list[int] = []
+    for number, fp in enumerate(prints):
+        judging = detector.judge_fingerprint(fp, url=f"{URL}{number}")
+        counted.append(calls(lambda judging=judging: finish(judging)))
+    assert statistics.median(counted[-20:]) <= 1.5 * statistics.median(counted[20:40])
+
+
+def finish(judging: object) -> None:
+    """Run what never waits, as on the store in memory."""
+    with pytest.raises(StopIteration):
+        judging.send(None)  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------ ratios
+
+
+def test_a_fingerprint_costs_a_few_times_as_much_as_parsing_alone() -> None:
+    html = long_page(8)
+    parsing = ratio(lambda: fingerprint(html, SETTINGS), lambda: lxml.html.document_fromstring(html))
+    assert parsing <= 15
+
+
+def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
+    numbers = np.random.default_rng(1).integers(2**64, size=100_000, dtype=np.uint64)
+    asked = numbers[0] ^ np.uint64(0xFFFF)
+    search = ratio(lambda: nearest(numbers[None], int(asked), 18, 512), lambda: np.bitwise_count(numbers ^ asked).min())
+    assert search <= 5
+
+
+def test_a_repeated_body_costs_a_fraction_of_a_fingerprint() -> None:
+    html = long_page(8)
+    assert ratio(lambda: fingerprints.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2
