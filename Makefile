@@ -32,7 +32,6 @@ imports: $(TEST)/ready
 tests: $(TEST)/ready
 	$(TEST)/$(BIN)/coverage erase
 	$(TEST)/$(BIN)/coverage run -m pytest
-	$(TEST)/$(BIN)/coverage combine --quiet
 	$(TEST)/$(BIN)/coverage report
 
 # Ten minutes; see benchmarks/README.md.
