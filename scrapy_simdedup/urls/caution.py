@@ -21,11 +21,11 @@ class Caution:
     """Path patterns that must agree before a rule holds for more than one."""
     head_start: int = 12
     """Trials that a hypothesis is credited with that is known from elsewhere: session ids, rules of the site, hints."""
-    verify: float = 4.0
+    verify: float = 3.8
     """Verifications of a rule: about ``2 * sqrt(verify * skips)`` of its skips until ``verify_floor`` is reached."""
     verify_innocent: float = 0.6
     """The same for parts that hardly ever change a page: tracking, tokens, scheme, slashes."""
-    verify_floor: float = 0.015
+    verify_floor: float = 0.01
     """Share of would-be skips that is verified however well a rule is proven."""
     max_skipped: float = 0.9
     """Share of a site's URLs that may be skipped."""

@@ -30,13 +30,14 @@ class Criteria:
     def is_proven(self, pattern: Pattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
         """Whether it becomes a rule."""
         caution = self._caution
+        if hypothesis.given and evidence.holds is False:
+            return self._is_explained(pattern, hypothesis, evidence)
         head_start = caution.head_start if self._is_known(pattern, hypothesis) else 0
-        needed = (3 if head_start else caution.contents) << min(evidence.strikes, 6)
+        needed = (3 if head_start else caution.contents) << min(evidence.strikes, 4)
         if min(len(evidence.contents), evidence.same) < needed:
             return False
-        if lower_bound(evidence.same + head_start, evidence.different) < caution.accept - self._lenience():
-            return False
-        if not self._is_explained(pattern, hypothesis, evidence):
+        bound = lower_bound(evidence.same + head_start, evidence.different)
+        if bound < caution.accept - self._lenience() or not self._is_explained(pattern, hypothesis, evidence):
             return False
         is_leaf = pattern.name in self._site.tree.leaves
         if not is_leaf and (evidence.agreeing < caution.patterns or 4 * evidence.exceptions > evidence.agreeing):
@@ -69,14 +70,19 @@ class Criteria:
         return top is not None and top.agreeing > 1 and not top.exceptions
 
     def _is_explained(self, pattern: Pattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
-        """Whether noise explains its failures, for a default those of other values of its part included."""
+        """Whether noise explains its failures, those included that speak for another hypothesis about the same part."""
         random = hypothesis.given or self._site.hypotheses.is_random(hypothesis)
-        related = None
-        if hypothesis.value is not None:
-            whole = self._site.hypotheses.parts[hypothesis.names[0]].irrelevant
-            found = pattern.evidence.get(whole) if whole is not None else None
-            related = found if found is not None and found.likely else None
+        related = self._related(pattern, hypothesis) if len(hypothesis.names) == 1 else None
         return self._site.noise.explains(evidence, random=random, related=related)
+
+    def _related(self, pattern: Pattern, hypothesis: Hypothesis) -> Evidence | None:
+        """What fails for a value fails for its part, and what fails for a part now and then may fail for any value."""
+        part = self._site.hypotheses.parts[hypothesis.names[0]]
+        if hypothesis.value is None:
+            found = [pattern.evidence[h] for h in part.values.values() if h in pattern.evidence]
+            return max(found, key=lambda evidence: evidence.failures, default=None)
+        whole = pattern.evidence.get(part.irrelevant) if part.irrelevant is not None else None
+        return whole if whole is not None and whole.likely else None
 
     def _is_doubted_above(self, pattern: Pattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
         """Whether it is wrong now and then elsewhere on the site, and too little is known here to rule that out."""
@@ -91,13 +97,14 @@ class Criteria:
     def _is_contradicted(self, pattern: Pattern, hypothesis: Hypothesis) -> bool:
         """Whether what is known of its parts alone speaks against it.
 
-        A part is not irrelevant if one of its values is known to matter, and parts that were seen to change one by one
-        do not only change together.
+        A part is not irrelevant if one of its values is no default, and parts that were seen to change one by one do
+        not only change together.
         """
         if hypothesis.value is not None:
             return False
         parts = [self._site.hypotheses.parts[name] for name in hypothesis.names]
+        alone = [h for part in parts for h in part.values.values() if h in pattern.evidence]
         if len(parts) == 1:
-            return any(map(pattern.refutes, parts[0].values.values()))
-        alone = [h for part in parts for h in (part.irrelevant, *part.values.values()) if h in pattern.evidence]
-        return any(pattern.evidence[h].trials > 2 for h in alone if h is not None)
+            return any(map(pattern.refutes, alone))
+        alone += [p.irrelevant for p in parts if p.irrelevant is not None and p.irrelevant in pattern.evidence]
+        return any(pattern.evidence[h].trials > 2 for h in alone)

@@ -20,8 +20,8 @@ _FIRST_SKIPS = 50
 """Skips before their share of a site's URLs is limited."""
 
 
-def decide(site: Site, parts: UrlParts, url: str, caution: Caution) -> Decision:
-    """Advise about a URL of a site; logs it if it is to be skipped."""
+def decide(site: Site, parts: UrlParts, url: str, caution: Caution, *, dry: bool) -> Decision:
+    """Advise about a URL of a site; logs it if it is to be skipped, unless this is but a dry run."""
     reading = site.read(parts)
     rules = reading.leaf.rules
     known = site.index.find(reading, rules) if rules.at else None
@@ -31,7 +31,8 @@ def decide(site: Site, parts: UrlParts, url: str, caution: Caution) -> Decision:
             return Decision("deprioritize", *why)
         if site.chance.draw() < _verification(site, reading, known, caution):
             return Decision("go", *why)
-        _skip(site, reading, known, url)
+        if not dry:
+            _skip(site, reading, known, url)
         return Decision("skip", *why)
     likely = reading.leaf.likely
     if known is None and likely is not None:
@@ -49,14 +50,14 @@ def _explain(site: Site, beliefs: Beliefs, known: Known) -> tuple[tuple[str, ...
 
 def _is_safe(site: Site, reading: Reading, known: Known, caution: Caution) -> bool:
     """Whether nothing but the rules could be wrong."""
-    if reading.identity in site.noise.disputes:  # another page can settle it
+    if site.is_full(caution.max_urls) or reading.identity in site.noise.disputes:  # which another page can settle
         return False
     if known.mixed or not site.contents.can_stand_in(known.content):
         return False
     if any(site.index.is_mixed(reading.identity ^ rule.salt) for rule in reading.leaf.rules.wide):
         return False
     share = caution.max_skipped / (1 - caution.max_skipped)
-    return site.skipped <= share * site.fetched + _FIRST_SKIPS and len(site.skips) < caution.max_urls
+    return site.skipped <= share * site.fetched + _FIRST_SKIPS and len(site.skips.urls) < caution.max_urls
 
 
 def _verification(site: Site, reading: Reading, known: Known, caution: Caution) -> float:

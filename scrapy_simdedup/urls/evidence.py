@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-MAX_CREDITS = 400
+MAX_CREDITS = 128
 """Contents remembered per hypothesis and pattern, so that each decides only a few trials."""
 
 _EXAMPLES = 3

@@ -65,11 +65,17 @@ class UrlLearner:
         self.changes: deque[RuleChange] = deque(maxlen=1000)
         """The latest rules that came into force or fell."""
 
-    def decide(self, url: str) -> Decision:
-        """Advise whether to fetch a URL; a skip is logged, and given back by :meth:`observe` if its rule falls."""
+    def decide(self, url: str, *, dry: bool = False) -> Decision:
+        """Advise whether to fetch a URL.
+
+        Args:
+            url: What the crawl wants to fetch.
+            dry: The URL will be fetched in any case. Otherwise a skip is logged, to be given back by :meth:`observe` if
+                its rule falls.
+        """
         parts = split_url(url, self._given)
         site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
-        return decide(site, parts, url, self._caution) if site is not None and parts is not None else GO
+        return decide(site, parts, url, self._caution, dry=dry) if site is not None and parts is not None else GO
 
     def observe(self, url: str, content_id: str | None) -> list[str]:
         """Learn from a fetched page.
@@ -87,8 +93,7 @@ class UrlLearner:
         if site is None or parts is None:
             return []
         site.fetched += 1
-        most = self._caution.max_urls
-        if len(site.pages) < most and len(site.index.entries) < 4 * most:
+        if not site.is_full(self._caution.max_urls):
             content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS
             verdicts = Verdicts(site, self._caution, self.changes)
             Observation(site, site.read(parts), url, content, verdicts).learn()

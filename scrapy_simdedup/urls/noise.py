@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.page_index import Tags
     from scrapy_simdedup.urls.patterns import Pattern
 
-MAX_DISPUTES = 2000
+MAX_DISPUTES, MAX_EXCUSES = 2000, 500
 
 _MAX_CLOSED = 300
 """Disputes that are closed at once, to bound the time that takes: the latest."""
@@ -29,8 +30,12 @@ _TO_ACCEPT, _TO_KEEP = 1.5, 2.0
 _TOLERANCE, _TOLERANCE_RANDOM = 0.001, 0.01
 """Share of failures that proves nothing even where there is no noise; the latter where a failure is implausible."""
 
-_INNOCENT = 10
+_INNOCENT = 100
 """How much less suspect parts are that hardly ever change a page."""
+
+
+Excuse = tuple["Pattern", "Hypothesis", frozenset["Hypothesis"]]
+"""Where which hypothesis failed, and the rules that may be the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +70,23 @@ class Noise:
     was proven there is no noise, and a single failure refutes a rule; elsewhere, more failures than other rules have.
     """
 
-    __slots__ = ("disputes", "proven", "share")
+    __slots__ = ("disputes", "excuses", "proven", "share")
 
     def __init__(self) -> None:
         self.disputes: dict[int, list[Dispute]] = {}
         """By the identity of the two pages without what they differ in."""
+        self.excuses: deque[Excuse] = deque(maxlen=MAX_EXCUSES)
+        """The latest failures that a rule in force may be the reason of."""
         self.proven = 0
         """Disputes that were noise."""
         self.share = 0.0
         """Share of trials that fail for no reason."""
 
     def estimate(self, evidence: Iterable[Evidence]) -> None:
-        """Learn how often a trial fails for no reason: as often as it does for the median of different parts."""
+        """Learn how often a trial fails for no reason: as often as it does for the median of the parts."""
         shares = sorted(e.doubt for e in evidence if e.likely and e.successes > 20)
         if self.proven and len(shares) > 2:
-            self.share = shares[(len(shares) - 1) // 2]
+            self.share = shares[len(shares) // 2]
 
     def explains(self, evidence: Evidence, *, random: bool, related: Evidence | None = None) -> bool:
         """Whether failures are no more than noise would cause; those of a related hypothesis are added."""
@@ -115,15 +122,21 @@ class Noise:
         if not self.disputes[bare]:
             del self.disputes[bare]
 
-    def close_where_suspect(self, culprit: Hypothesis) -> list[Dispute]:
-        """End the disputes in which another hypothesis was blamed for what this one, known to be wrong, explains."""
+    def excuse(self, leaf: Pattern, hypothesis: Hypothesis, reasons: Iterable[Hypothesis]) -> None:
+        """Remember a failure of a hypothesis that others may be the reason of."""
+        self.excuses.append((leaf, hypothesis, frozenset(reasons) - {hypothesis}))
+
+    def forgivable(self, culprit: Hypothesis) -> list[tuple[Pattern, Hypothesis]]:
+        """The failures that others were blamed for and this one, known to be wrong, explains; forgets them."""
         every = [(bare, dispute) for bare, disputes in self.disputes.items() for dispute in disputes]
         found = [
             (bare, dispute) for bare, dispute in every if culprit in dispute.tags and dispute.blamed is not culprit
         ]
         for bare, dispute in found:
             self.close(bare, dispute)
-        return [dispute for _, dispute in found]
+        excused = [excuse for excuse in self.excuses if culprit in excuse[2]]
+        self.excuses = deque((excuse for excuse in self.excuses if culprit not in excuse[2]), MAX_EXCUSES)
+        return [*((d.leaf, d.blamed) for _, d in found), *((leaf, h) for leaf, h, _ in excused)]
 
     def third_look(self, bare: int, dispute: Dispute, content: int, tags: Tags, contents: Contents) -> Finding | None:
         """Hear another page about a dispute; returns what that changes, if anything."""

@@ -70,7 +70,10 @@ class Observation:
     def _verify(self, known: Known) -> None:
         """A page that stands for a known one: were the rules right?"""
         site, leaf = self._site, self._page.leaf
-        if known.mixed:
+        as_it_is = self._page.identity + sum(shift for _, shift in self._page.dropped) & MASK
+        was_here = site.index.look(leaf.rules, as_it_is) is not None
+        site.index.put(as_it_is, self._content, [])
+        if known.mixed or (was_here and known.content != self._content):  # what has changed blames no rule
             return
         popular = site.contents.is_popular(self._content)
         if known.content == self._content:
@@ -94,20 +97,28 @@ class Observation:
             self._verdicts.hear(leaf, blamed, self._url, self._content, same=False, verifying=True)
 
     def _hear(self, trial: Trial) -> None:
-        """Count a comparison; of a failure of what is nearly a rule, find out which of the differences is to blame."""
+        """Count a comparison; of a failure, find out first which of the differences is to blame."""
         hypothesis, leaf = trial.hypothesis, self._page.leaf
-        if not trial.same and leaf.on(hypothesis).is_promising:
-            site, page = self._site, self._page
-            theirs: Tags = dict.fromkeys((rule for rule, _ in page.dropped), 0)
-            theirs |= site.index.dropped_from(trial.key, trial.entry)
-            tags: Tags = {}
-            for rule, had in theirs.items():
-                coarse = site.coarse(rule, had)
-                if coarse is None or coarse != site.side(page, rule):
-                    tags[rule] = coarse
-            tags[hypothesis] = self._side_of_known(trial)
-            hypothesis = self._dispute(trial.bare, content_of(trial.entry), tags)
+        if not trial.same:
+            tags = self._differences(trial)
+            if leaf.on(hypothesis).is_promising:
+                hypothesis = self._dispute(trial.bare, content_of(trial.entry), tags)
+            elif len(tags) > 1:
+                self._site.noise.excuse(leaf, hypothesis, tags)
         self._verdicts.hear(leaf, hypothesis, self._url, self._content, same=trial.same, verifying=False)
+
+    def _differences(self, trial: Trial) -> Tags:
+        """What the known page had where it and this one differ: in the part on trial, and by the rules in force."""
+        site, page = self._site, self._page
+        theirs: Tags = dict.fromkeys((rule for rule, _ in page.dropped), 0)
+        theirs |= site.index.dropped_from(trial.key, trial.entry)
+        tags: Tags = {}
+        for rule, had in theirs.items():
+            coarse = site.coarse(rule, had)
+            if coarse is None or coarse != site.side(page, rule):
+                tags[rule] = coarse
+        tags[trial.hypothesis] = self._side_of_known(trial)
+        return tags
 
     def _side_of_known(self, trial: Trial) -> int | None:
         """What the known page of a comparison had of the part in which the two differ."""

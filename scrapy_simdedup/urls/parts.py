@@ -28,7 +28,7 @@ _WORD = re.compile(r"[a-z]{2,10}\Z")
 _SESSION_SEGMENT = re.compile(r"(?=.*[a-f])[0-9a-f]{12,}\Z|\([as]\([0-9a-z]{12,}\)\)\Z")
 _TOKEN_VALUE = re.compile(r"(?=.*\d)[0-9A-Za-z_-]{16,}={0,2}\Z|\d{9,}\Z")
 _SESSION_NAME = re.compile(
-    r"(?:utm_\S+|(?:php)?sess?(?:ion)?_?id|jsessionid|aspsessionid\w*|s_?id|cftoken|cfid)\Z", re.IGNORECASE
+    r"(?:(?:php)?sess?(?:ion)?_?id|jsessionid|aspsessionid\w*|s_?id|cftoken|cfid)\Z", re.IGNORECASE
 )
 
 

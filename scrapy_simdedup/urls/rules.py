@@ -38,7 +38,7 @@ class Rule:
     failures: int
     """Trials with another content."""
     contents: int
-    """Different contents among the successes, up to 400."""
+    """Different contents among the successes, up to 128."""
     verified: int
     """Successful verifications since it is in force; each failure halves them."""
     skipped: int

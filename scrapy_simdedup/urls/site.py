@@ -12,6 +12,7 @@ from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import PageIndex, tag
 from scrapy_simdedup.urls.patterns import EVERYWHERE, Pattern, PatternTree
 from scrapy_simdedup.urls.skip_log import BY_CONTENT, BY_RULES, SkipLog
+from scrapy_simdedup.urls.sorted_map import SortedMap
 from scrapy_simdedup.urls.url_log import UrlLog
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 _GIVEN_VERIFIED = 24
 """Verifications that a rule is credited with which was not learned."""
+
+_ENTRIES = 4
+"""Entries of the index per URL, at most."""
 
 
 class Site:
@@ -42,12 +46,16 @@ class Site:
         self.skips = SkipLog()
         self.chains: dict[Pattern, dict[tuple[Hypothesis, ...], int]] = {}
         """Pattern → rules used → the latest skip by them."""
-        self.latest: dict[tuple[Pattern, int], dict[str, int]] = {}
-        """Pattern and content of the latest pages → the parts they had: candidates for parts that change together."""
+        self.firsts = SortedMap()
+        """Pattern and content of the first pages → a byte per part they had: to find parts that change together."""
         self.version = 0
         """Counts changes of verdicts."""
         self.fetched = 0
         self.skipped = 0
+
+    def is_full(self, max_urls: int) -> bool:
+        """Whether nothing more can be learned, so that nothing more should be skipped."""
+        return len(self.pages) >= max_urls or len(self.index.entries) >= _ENTRIES * max_urls
 
     def read(self, url: UrlParts, beliefs: Beliefs | None = None) -> Reading:
         """A URL with everything dropped that is believed not to matter; by default, by the rules in force."""

@@ -28,9 +28,6 @@ class SkipLog:
         self.waiting: list[tuple[int, int]] = []
         """What is being given back: chain, and the skip to go on with."""
 
-    def __len__(self) -> int:
-        return len(self.urls)
-
     def add(self, url: str, before_by_rules: int, before_by_content: int) -> int:
         """Log a skip behind the latest of its two chains; returns its number."""
         self.urls.append(url)

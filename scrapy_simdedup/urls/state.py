@@ -68,13 +68,14 @@ def _site(site: Site) -> dict[str, Any]:
         "contents": [_packed(bytes(contents.book)), contents.latest, contents.unexplained,
                      list(contents.verified.items()), sorted(contents.failed)],
         "noise": [noise.proven, noise.share,
-                  [[bare, [_dispute(d) for d in found]] for bare, found in noise.disputes.items()]],
+                  [[bare, [_dispute(d) for d in found]] for bare, found in noise.disputes.items()],
+                  [[leaf.name, h.number, sorted(r.number for r in why)] for leaf, h, why in noise.excuses]],
         "pages": _log(site.pages),
         "skips": [_log(skips.urls), [_packed(arrays.to_bytes(chain)) for chain in skips.before],
                   _packed(bytes(skips.given)), skips.waiting],
         "chains": [[leaf.name, [[_numbers(rules), latest] for rules, latest in chains.items()]]
                    for leaf, chains in site.chains.items()],
-        "latest": [[leaf.name, content, left] for (leaf, content), left in site.latest.items()],
+        "firsts": _packed(bytes(site.firsts)),
     }  # fmt: skip
 
 
@@ -100,9 +101,11 @@ def _load(data: dict[str, Any], hashed: KeyedHash) -> Site:
     site.index.numbers = {rules: number for number, rules in enumerate(site.index.assumed)}
     book, site.contents.latest, site.contents.unexplained, verified, failed = data["contents"]
     site.contents.book, site.contents.verified, site.contents.failed = _map(book), dict(verified), set(failed)
-    site.noise.proven, site.noise.share, disputes = data["noise"]
+    site.noise.proven, site.noise.share, disputes, excuses = data["noise"]
     for bare, found in disputes:
         site.noise.disputes[bare] = [_load_dispute(site, dispute) for dispute in found]
+    for leaf, number, why in excuses:
+        site.noise.excuse(patterns[leaf], everything[number], (everything[reason] for reason in why))
     site.pages = _load_log(data["pages"])
     urls, before, given, waiting = data["skips"]
     site.skips.urls = _load_log(urls)
@@ -112,8 +115,7 @@ def _load(data: dict[str, Any], hashed: KeyedHash) -> Site:
     site.skips.waiting = [(chain, latest) for chain, latest in waiting]
     for leaf, chains in data["chains"]:
         site.chains[patterns[leaf]] = {tuple(everything[n] for n in numbers): latest for numbers, latest in chains}
-    for leaf, content, left in data["latest"]:
-        site.latest[patterns[leaf], content] = left
+    site.firsts = _map(data["firsts"])
     return site
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from scrapy_simdedup.urls.keyed import MASK
-from scrapy_simdedup.urls.page_index import content_of
+from scrapy_simdedup.urls.page_index import content_of, tag
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.beliefs import Reading
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 MAX_PARTS_HERE = 40
 """Parts that hypotheses are tried on at one pattern."""
 
-MAX_LATEST = 4000
+MAX_FIRSTS = 4000
 """Pages remembered in order to find parts that change together."""
+
+_JOINT_PARTS = 8
+"""Parts of a pattern that may change together."""
 
 _MIN_SIGHTS = 3
 """Sights from which a page without a part is compared with the one that has this value of it."""
@@ -142,12 +146,18 @@ def _is_examined(leaf: Pattern, name: str) -> bool:
 
 def suppose_joint(site: Site, page: Reading, content: int) -> None:
     """Where two pages of one content differ in parts that cannot be tried alone, suppose that they change together."""
-    left = {name: shift for name, (part, _, shift) in page.left.items() if part is not None}
-    other = site.latest.setdefault((page.leaf, content), left)
-    if len(site.latest) > MAX_LATEST:
-        del site.latest[next(iter(site.latest))]
-    names = tuple(sorted(name for name in {**left, **other} if left.get(name) != other.get(name)))
-    if 2 <= len(names) <= 3:
-        tried = {h.names[0] for h, evidence in page.leaf.evidence.items() if len(h.names) == 1 and evidence.trials}
-        if tried.isdisjoint(names):
-            site.hypotheses.together(names)
+    leaf = page.leaf
+    names = list(leaf.parts)[:_JOINT_PARTS]
+    mine = sum(tag(page.left[name][2]) << 8 * place for place, name in enumerate(names) if name in page.left)
+    key = content << 16 ^ crc32(leaf.name.encode())
+    theirs = site.firsts.get(key)
+    if theirs is None:
+        if len(site.firsts) < MAX_FIRSTS:
+            site.firsts.put(key, mine)
+        return
+    unlike = mine ^ theirs
+    differing = sorted(name for place, name in enumerate(names) if unlike >> 8 * place & 0xFF)
+    if 2 <= len(differing) <= 3:
+        tried = {h.names[0] for h, evidence in leaf.evidence.items() if len(h.names) == 1 and evidence.trials}
+        if tried.isdisjoint(differing):
+            site.hypotheses.together(tuple(differing))

@@ -46,6 +46,8 @@ class Verdicts:
         if own.opinion is not False:  # an exception speaks for itself alone
             self._tell_trial(leaf, hypothesis, url, content, same=same, verifying=verifying)
         self.judge(leaf, hypothesis)
+        if not same:
+            self._judge_related(leaf, hypothesis)
 
     def forgive(self, leaf: Pattern, hypothesis: Hypothesis) -> None:
         """A failure had another cause."""
@@ -83,6 +85,14 @@ class Verdicts:
                 self._refute(pattern, hypothesis, evidence)
             if pattern is leaf:
                 self._tell_opinion(leaf, hypothesis, evidence)
+
+    def _judge_related(self, leaf: Pattern, hypothesis: Hypothesis) -> None:
+        """What speaks against a value of a part speaks against the whole part, and the other way round."""
+        if len(hypothesis.names) == 1:
+            part = self._site.hypotheses.parts[hypothesis.names[0]]
+            for related in (part.irrelevant, *part.values.values()):
+                if related is not None and related is not hypothesis and related in leaf.rules.at:
+                    self.judge(leaf, related)
 
     def _tell_trial(
         self, leaf: Pattern, hypothesis: Hypothesis, url: str, content: int, *, same: bool, verifying: bool
@@ -130,8 +140,8 @@ class Verdicts:
         evidence.strikes += evidence.holds is True
         evidence.holds = False
         self._changed(pattern, hypothesis, evidence)
-        for dispute in self._site.noise.close_where_suspect(hypothesis):
-            self.forgive(dispute.leaf, dispute.blamed)
+        for leaf, blamed in self._site.noise.forgivable(hypothesis):
+            self.forgive(leaf, blamed)
         for leaf in self._site.chains:
             if pattern in leaf.chain:
                 nearer = (p.evidence.get(hypothesis) for p in leaf.chain[: leaf.chain.index(pattern)])

@@ -58,7 +58,7 @@ def test_a_flood_of_names_values_and_paths_meets_its_caps() -> None:
     assert all(len(leaf.parts) <= 40 for leaf in site.tree.leaves.values())
     assert len(site.hypotheses.joint) <= 10
     assert len(site.noise.disputes) <= 2000
-    assert len(site.latest) <= 4000
+    assert len(site.firsts) <= 4000
 
 
 def test_beyond_its_caps_the_learner_forgets_to_learn_not_to_fetch() -> None:
