@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable
 
-import lxml.html
 import numpy as np
 import pytest
 
@@ -134,12 +133,6 @@ def finish(judging: object) -> None:
 
 
 # ------------------------------------------------------------------ ratios
-
-
-def test_a_fingerprint_costs_a_few_times_as_much_as_parsing_alone() -> None:
-    html = long_page(8)
-    parsing = ratio(lambda: fingerprint(html, SETTINGS), lambda: lxml.html.document_fromstring(html))
-    assert parsing <= 15
 
 
 def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
