@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from servers import PostgresqlServer, RedisCluster, RedisServer
 from site_server import Site
+
+# The same examples everywhere and no clock: what fails here fails for everyone. `tox -e fuzz` looks for new examples.
+settings.register_profile("unhurried", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture

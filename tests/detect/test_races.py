@@ -113,7 +113,7 @@ DOCUMENTS, COPIES = 4, 4
 
 
 @given(st.permutations([(number, copy) for number in range(DOCUMENTS) for copy in range(COPIES)]), st.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_in_any_order_one_page_of_each_document_is_kept(order: list[tuple[int, int]], data: st.DataObject) -> None:
     """Delivered at once or much later, fetched once or twice; and every duplicate names the page that was kept."""
     late = data.draw(st.sets(st.sampled_from(order)))

@@ -85,14 +85,14 @@ def test_short_pages_with_another_headline_are_near_at_most() -> None:
 
 
 @given(fingerprints, fingerprints)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_comparing_is_symmetric(one: PageFingerprint, other: PageFingerprint) -> None:
     """There is no first and second."""
     assert one.compare(other) == other.compare(one)
 
 
 @given(fingerprints)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_page_is_identical_with_itself(fp: PageFingerprint) -> None:
     """Fully, and at distance 0."""
     assert fp.compare(fp) == Comparison("identical", 1.0, 0)
@@ -132,7 +132,7 @@ def test_distinct_shingles_decide_what_is_too_short(words: int, unjudged: str | 
 
 
 @given(st.one_of(soup, st.text(), st.text(st.characters(categories=["Cs", "Cc", "Mn", "Lo"]))))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_nothing_makes_it_raise(html: str) -> None:
     """Every text has a fingerprint, which can be written, read and compared."""
     fp = fingerprint_page(html, min_words=2)

@@ -51,7 +51,7 @@ def articles(draw: st.DrawFn) -> str:
     return "<html><body>" + "\n".join(made) + "</body></html>"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(articles())
 def test_the_faster_document_finds_the_words_of_the_plain_one(html: str) -> None:
     """Only what it costs is different."""

@@ -138,7 +138,7 @@ def test_the_mark_behind_the_page_is_gone_from_the_tree() -> None:
 
 
 @given(soup)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_nothing_makes_it_raise(html: str) -> None:
     """There is a tree or a reason, never both and never neither."""
     document = parse(html)

@@ -17,9 +17,7 @@ from soup import bodies, declarations, markup, soup
 
 SITE = "https://site.example/"
 
-law = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+law = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @law
