@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.crawl.item_texts import item_texts, item_url
 from scrapy_simdedup.crawl.runtime import Runtime
+from scrapy_simdedup.detect.site import site_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 class NearDuplicatePipeline:
     """Drops an item whose text repeats that of an item which came through before.
 
-    The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all text fields that hold no URL. Place the
-    pipeline behind those that clean items: an item counts as delivered when Scrapy reports it as scraped.
+    The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all text fields that hold no URL. As with
+    pages, only items of one site are compared, in the sense of ``SIMDEDUP_SITE``: that of the item's field ``url``,
+    ``link`` or ``href``. Place the pipeline behind those that clean items: an item counts as delivered when Scrapy
+    reports it as scraped.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -50,8 +53,9 @@ class NearDuplicatePipeline:
         texts = tuple(item_texts(adapter, self.fields))
         if not texts or not self.runtime.ready:
             return item
-        name = self.runtime.crawler.spidercls.name
-        verdict = await self.runtime.judge.item(texts, url=item_url(adapter), site=f"items of {name}")
+        url = item_url(adapter)
+        site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.site)}"
+        verdict = await self.runtime.judge.item(texts, url=url, site=site)
         if verdict is None:
             return item
         if verdict.is_duplicate and self.runtime.settings.mode != "observe":

@@ -40,7 +40,7 @@ class SiteIndexes:
         """The site's index; an empty one if there was none."""
         if site not in self._indexes:
             shelf = self._lend(site) if self._lend else None
-            self._indexes[site] = SiteIndex(self._bits, self._run, shelf, of_all=site == ALL), 0
+            self._indexes[site] = SiteIndex(self._bits, self._run, shelf, of_all=site.endswith(ALL)), 0
         index, counted = self._indexes.pop(site)
         size = index.size
         self._indexes[site] = index, size

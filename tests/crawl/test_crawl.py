@@ -104,6 +104,22 @@ async def test_the_pipeline_alone_drops_items_that_repeat_items(site: Site) -> N
     assert done.stat("items/dropped") == 2
 
 
+@pytest.mark.parametrize(("scope", "dropped"), [("domain", 0), ("all", 1)])
+@on_asyncio
+async def test_items_are_compared_with_those_of_the_same_site(site: Site, scope: str, dropped: int) -> None:
+    """Else anybody who copies a text could have its author's item dropped."""
+
+    class Texts(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url, "text": " ".join(response.css("main p::text").getall())}
+
+    site["/one"] = page("one", 1)
+    urls = [site.url("/one"), site.url("/one").replace("127.0.0.1", "localhost")]
+    alone = {"ITEM_PIPELINES": {"scrapy_simdedup.NearDuplicatePipeline": 300}, "SIMDEDUP_SITE": scope}
+    done = await crawl(Texts, alone, urls=urls)
+    assert done.stat("items/dropped") == dropped
+
+
 @on_asyncio
 async def test_everything_can_be_switched_off(site: Site) -> None:
     urls = serve_articles(site)
