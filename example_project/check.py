@@ -43,10 +43,22 @@ def promises(items_file: Path, visited: list[str], dropped: int) -> list[Promise
         visited: the path and query of every page that was fetched.
         dropped: how many of these the plugin kept from the spider.
     """
+    return [
+        Promise(
+            "addresses of the site that were visited", len(set(visited) & set(all_addresses())), len(all_addresses())
+        ),
+        Promise("pages recognised as repeats", dropped, len(visited), at_least=0.7),
+        *promises_of_items(items_file),
+    ]
+
+
+def promises_of_items(*files: Path) -> list[Promise]:
+    """Those about what was delivered, by one crawler or by several together."""
     items: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in items_file.read_text(encoding="utf-8").splitlines():
-        item = json.loads(line)
-        items[item["id"]].append(item)
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            item = json.loads(line)
+            items[item["id"]].append(item)
     whole = Counter({name: sum(is_whole(item) for item in items[name]) for name in all_pages()})
 
     def delivered(ids: Iterable[str]) -> int:
@@ -54,10 +66,6 @@ def promises(items_file: Path, visited: list[str], dropped: int) -> list[Promise
 
     wanted = [page.id for page in documents().values() if page.kind != "notice"]
     return [
-        Promise(
-            "addresses of the site that were visited", len(set(visited) & set(all_addresses())), len(all_addresses())
-        ),
-        Promise("pages recognised as repeats", dropped, len(visited), at_least=0.7),
         Promise(
             "articles and products delivered exactly once", sum(once(items[i], whole[i]) for i in wanted), len(wanted)
         ),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from commands.conftest import perform_here, stored
+from servers import executable
 
 EXAMPLE = Path(__file__).parent.parent / "example_project"
 LINE = re.compile(r"^ {2}(kept|BROKEN) +(.+?) +(\d+) of (\d+)", re.MULTILINE)
@@ -190,3 +191,53 @@ class TestTheTableOfPromises:
 
 def without(page_id: str) -> Change:
     return lambda items: [item for item in items if item["id"] != page_id]
+
+
+@pytest.fixture(scope="module")
+def workers_data(project: Path) -> Path:
+    """What ``python run_workers.py`` left behind."""
+    executable("redis-server", "redis-server", "/usr/bin")
+    pytest.importorskip("scrapy_redis")
+    done = subprocess.run(
+        [sys.executable, "run_workers.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=170,
+        check=False,
+    )
+    table = LINE.findall(done.stdout)
+    assert {word for word, *_ in table} == {"kept"}, done.stdout + done.stderr
+    assert len(table) == 7
+    assert done.returncode == 0
+    return project / "data"
+
+
+@pytest.mark.slow
+@pytest.mark.redis
+class TestTwoWorkers:
+    """``python run_workers.py``: two crawlers share requests and fingerprints, and end when there is nothing to do."""
+
+    def test_deliver_every_article_and_product_once_between_them(self, workers_data: Path) -> None:
+        files = sorted(workers_data.glob("worker-*.jsonl"))
+        assert len(files) == 2
+        lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines())
+        delivered = Counter(json.loads(line)["id"] for line in lines)
+        assert {name: delivered[name] for name in ids("articles", "products") if delivered[name] != 1} == {}
+
+    def test_share_the_work(self, workers_data: Path) -> None:
+        """Each fetched pages that the other did not, and each dropped some."""
+        logs = [log.read_text(encoding="utf-8") for log in sorted(workers_data.glob("worker-*.log"))]
+        judged = [int(found) for log in logs for found in re.findall(r"(\d+) pages judged", log)]
+        dropped = [int(found) for log in logs for found in re.findall(r"(\d+) pages dropped", log)]
+        assert [len(judged), len(dropped)] == [2, 2]
+        assert min(judged) > 20
+        assert 500 < sum(judged) < 600
+        assert min(dropped) > 0
+
+    def test_log_no_error(self, workers_data: Path) -> None:
+        lines = [
+            line for log in workers_data.glob("worker-*.log") for line in log.read_text(encoding="utf-8").splitlines()
+        ]
+        assert [line for line in lines if " ERROR: " in line or "Traceback" in line] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from importlib.resources import files
 from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
+from scrapy_simdedup.store.postgresql_tables import REMEMBER, prepare_tables, rows
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
@@ -24,22 +24,14 @@ if TYPE_CHECKING:
 
 COLUMNS = attrgetter(*(field.name for field in fields(Record)))
 
-VERSION = "1"
-"""Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
-SESSION = "SET synchronous_commit = off; SET lock_timeout = '4s'"
-"""A crash may cost the last commits: their pages are fetched again."""
-OLDEST = 14
-"""The first PostgreSQL that has ``bit_count``."""
+SESSION = """
+SET synchronous_commit = off;  -- a crash may cost the last commits: repeats of their pages come once more
+SET plan_cache_mode = force_generic_plan;  -- for these statements planning takes longer than running
+SET lock_timeout = '4s'
+"""
 PART = 2000
 """Records that are read at a time: some milliseconds in which nothing else runs in this process."""
 
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
-"""Those who open a new database wait for the first."""
-EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
-REMEMBER = """
-WITH made AS (INSERT INTO simdedup_memo VALUES (%(name)s, %(value)s) ON CONFLICT DO NOTHING RETURNING value)
-SELECT value FROM made UNION ALL SELECT value FROM simdedup_memo WHERE name = %(name)s LIMIT 1
-"""
 READ = """
 SELECT (SELECT position FROM simdedup_page WHERE site = %(site)s ORDER BY position DESC LIMIT 1), page.*
 FROM (VALUES (1)) AS one LEFT JOIN (
@@ -119,11 +111,11 @@ class PostgresqlStore:
 
     async def read(self, site: str, after: int = 0) -> Tail:
         """What happened to the site since the counter was ``after``."""
-        rows = await self._ask(READ, {"site": site, "after": after, "part": PART})
+        found = await self._ask(READ, {"site": site, "after": after, "part": PART})
         # A site without news is one row that has its counter alone.
-        records = tuple(_record(*record) for _, name, *record, _ in rows if name is not None)
+        records = tuple(_record(*record) for _, name, *record, _ in found if name is not None)
         complete = len(records) < PART
-        return Tail(records, rows[0][0] or 0 if complete else records[-1].position, complete)
+        return Tail(records, found[0][0] or 0 if complete else records[-1].position, complete)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         """Add a record; its id, or None if the site changed after ``expected``."""
@@ -172,41 +164,24 @@ class PostgresqlStore:
         async def ask() -> list[tuple[Any, ...]]:
             async with pool.connection() as db:
                 try:
-                    return await _rows(db, statement, values)
+                    return await rows(db, statement, values)
                 except OperationalError:
                     if not db.broken:
                         raise
             # The server was restarted, so others in the pool are dead, too. Every statement can be run twice.
             await pool.check()
             async with pool.connection() as db:
-                return await _rows(db, statement, values)
+                return await rows(db, statement, values)
 
         return await self._remote.run(ask)
 
     async def _prepare(self) -> None:
-        name = self._remote.name
         async with await AsyncConnection.connect(self._url, connect_timeout=round(CONNECT_SECONDS)) as db:
-            if db.info.server_version < OLDEST * 10_000:
-                problem = f"is PostgreSQL {db.info.server_version // 10_000}"
-                raise StoreError(name, problem, f"use PostgreSQL {OLDEST} or newer")
-            await db.execute(LOCK)
-            if not (await _rows(db, EXISTS))[0][0]:
-                script = files("scrapy_simdedup.store").joinpath("postgresql.sql").read_text(encoding="utf-8")
-                await db.execute(script.encode())
-            ((found,),) = await _rows(db, REMEMBER, {"name": "tables", "value": VERSION})
-            if found != VERSION:
-                problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"
-                remedy = "name another database, or use the scrapy-simdedup that made this one"
-                raise StoreError(name, problem, remedy)
+            await prepare_tables(db, self._remote.name)
 
 
 async def _configure(db: AsyncConnection[Any]) -> None:
     await db.execute(SESSION)
-
-
-async def _rows(db: AsyncConnection[Any], statement: str, values: Any = None) -> list[tuple[Any, ...]]:
-    cursor = await db.execute(statement.encode(), values, binary=True)
-    return await cursor.fetchall() if cursor.description else []
 
 
 def _record(url: str, key: bytes, fingerprint: bytes, *rest: Any) -> Record:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from hashlib import sha1
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
@@ -14,7 +11,6 @@ from redis.backoff import NoBackoff
 from redis.exceptions import (
     ClusterDownError,
     ConnectionError,  # noqa: A004 - the driver's name
-    NoScriptError,
     RedisClusterException,
     RedisError,
     TimeoutError,  # noqa: A004 - as above
@@ -23,6 +19,7 @@ from redis.exceptions import (
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, Outcome, Record, Tail
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
+from scrapy_simdedup.store.redis_scripts import answer_of, run_script
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
@@ -47,7 +44,7 @@ REMEDIES = {
     "noperm": "let the user read and write keys that contain 'simdedup', and run scripts",
     "oom": "give Redis more memory, or the store a SIMDEDUP_TTL",
     "readonly": "name the primary, not a replica",
-    "movederror": "name the cluster as 'redis+cluster://host:6379'",
+    "moved": "name the cluster as 'redis+cluster://host:6379'",
     "cluster mode is not enabled": "name a single server as 'redis://host:6379/0'",
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
@@ -127,7 +124,7 @@ class RedisStore:
 
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of."""
-        found = await self._remote.run(lambda: _await(self._open.zrange(BEATS, 0, -1, withscores=True)))
+        found = await self._remote.run(lambda: answer_of(self._open.zrange(BEATS, 0, -1, withscores=True)))
         return {worker.decode(): beat for worker, beat in found}
 
     async def sites(self) -> AsyncIterator[str]:
@@ -162,16 +159,8 @@ class RedisStore:
         return self._client
 
     async def _run(self, verb: str, names: Sequence[str], *values: str | bytes | float) -> Any:
-        script, digest = _script(verb)
         client = self._open
-
-        async def run() -> Any:
-            try:
-                return await _await(client.evalsha(digest, len(names), *names, *values))
-            except NoScriptError:  # the first call, or the server was restarted, or its scripts were flushed
-                return await _await(client.eval(script, len(names), *names, *values))
-
-        return await self._remote.run(run)
+        return await self._remote.run(lambda: run_script(client, verb, names, values))
 
     def _connect(self) -> Redis | RedisCluster:
         options: dict[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_timeout": CALL_SECONDS}
@@ -186,17 +175,3 @@ class RedisStore:
 def keys(site: str) -> list[str]:
     """The keys of a site."""
     return [f"{{simdedup:{site}}}:{part}" for part in PARTS]
-
-
-@cache
-def _script(verb: str) -> tuple[str, str]:
-    # What has no log needs no functions for it.
-    folder = files("scrapy_simdedup.store")
-    head = "" if verb in {"remember", "beat"} else folder.joinpath("log.lua").read_text(encoding="utf-8")
-    script = head + folder.joinpath(f"{verb}.lua").read_text(encoding="utf-8")
-    return script, sha1(script.encode(), usedforsecurity=False).hexdigest()
-
-
-async def _await(answer: Any) -> Any:
-    # redis-py's methods are typed for its synchronous client, too.
-    return await answer

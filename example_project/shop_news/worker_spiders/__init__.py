@@ -1,0 +1,1 @@
+"""The spiders that share their requests; they need scrapy-redis."""
