@@ -6,12 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
-from scrapy_simdedup.commands.console import count, table
+from scrapy_simdedup.commands.console import count
 from scrapy_simdedup.commands.labels import Labels, write_borderline
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.stores import opened, records, store_url
+from scrapy_simdedup.commands.text import Strong, table
 from scrapy_simdedup.report.calibration import calibrate
 from scrapy_simdedup.report.closest import POOL, pairs_of
-from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sample import Reservoir
 from scrapy_simdedup.report.write import write_calibration
 from scrapy_simdedup.store.base import Record
@@ -54,7 +54,7 @@ def run(call: Call) -> int:
         write_borderline(found.borderline, options.audit)
     if options.output:
         write_calibration(found, call.settings, options.output)
-    call.console.answer(found.as_dict(), "\n".join(_text(found)))
+    call.console.answer(found.as_dict(), _text(found))
     return YES
 
 
@@ -64,22 +64,20 @@ async def _calibrate(call: Call, labels: Labels) -> Calibration:
     pairs: list[ClosePair] = []
     home, pool = "", Reservoir[Record](POOL)
     async with opened(url) as store:
-        with call.console.progress("pages read") as show:
-            async for site, record in records_of(store, call.options.site):
-                if site != home:
-                    pairs += pairs_of(home, pool, call.options.sample)
-                    home, pool = site, Reservoir(POOL)
-                labels.look_at(site, record)
-                if record.state != "released":
-                    pool.put(record.key.hex(), record)
-                pages += 1
-                show(pages)
-            pairs += pairs_of(home, pool, call.options.sample)
+        async for site, record in records(call, store, call.options.site):
+            if site != home:
+                pairs += pairs_of(home, pool, call.options.sample)
+                home, pool = site, Reservoir(POOL)
+            labels.look_at(site, record)
+            if record.state != "released":
+                pool.put(record.key.hex(), record)
+            pages += 1
+        pairs += pairs_of(home, pool, call.options.sample)
     return calibrate(pairs, labels.found(call.settings), call.settings, store=without_password(url), pages=pages)
 
 
 def _text(found: Calibration) -> Iterator[str]:
-    yield f"{found.sampled:,} of {found.pages:,} pages, by similarity to the closest other page of their site"
+    yield Strong(f"{found.sampled:,} of {found.pages:,} pages, by similarity to the closest other page of their site")
     yield "(█ with the same headline, ░ with another):"
     yield ""
     yield from _picture(found)
@@ -91,9 +89,9 @@ def _text(found: Calibration) -> Iterator[str]:
     ]
     names = ("#threshold", "#drops", "#with another headline", "#wrong by labels", "#copies missed by labels")
     kept = names if found.labelled else names[:3]
-    yield table(kept, [row[: len(kept)] for row in rows])
+    yield from table(kept, [row[: len(kept)] for row in rows])
     yield ""
-    yield table(
+    yield from table(
         ("#identical", "#near", "#pages", "because", "site"),
         [(f"{c.identical:.2f}", f"{c.near:.2f}", c.sampled, c.because, c.site) for c in found.choices[:50]],
     )

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import table
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.stores import opened, records, store_url
+from scrapy_simdedup.commands.text import Bad, Good, table
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.store_urls import without_password
 from scrapy_simdedup.wording import size
 
@@ -60,8 +59,11 @@ class Findings:
 
     def text(self) -> Iterator[str]:
         """The same in lines."""
-        verdict = "sound" if self.sound else f"damaged: {self.unreadable:,} records hold no fingerprint of this version"
-        yield f"{self.store} is {verdict}"
+        if self.sound:
+            yield Good(f"{self.store} is sound")
+        else:
+            problem = f"{self.unreadable:,} records hold no fingerprint of this version"
+            yield Bad(f"{self.store} is damaged: {problem}")
         disk = "" if self.bytes_on_disk is None else f", {size(self.bytes_on_disk)} on disk"
         yield f"{self.pages:,} pages of {self.sites:,} sites{disk}"
         if self.orphans:
@@ -71,7 +73,7 @@ class Findings:
             *(("run", self.runs), ("fingerprints", self.made_by)),
         ):
             yield ""
-            yield table((what, "#pages"), counts.most_common(20))
+            yield from table((what, "#pages"), counts.most_common(20))
             if len(counts) > 20:
                 yield f"and {len(counts) - 20:,} more"
 
@@ -79,28 +81,26 @@ class Findings:
 def run(call: Call) -> int:
     """Check it; yes if it is sound."""
     found = asyncio.run(_check(call, store_url(call)))
-    call.console.answer(found.as_dict(), "\n".join(found.text()))
+    call.console.answer(found.as_dict(), found.text())
     return YES if found.sound else NO
 
 
 async def _check(call: Call, url: str) -> Findings:
     found = Findings(without_password(url), bytes_on_disk=_bytes_on_disk(url))
     async with opened(url) as store:
-        with call.console.progress("pages checked") as show:
-            site = None
-            keys: set[bytes] = set()
-            originals: list[bytes] = []
-            async for home, record in records_of(store, None):
-                if home != site:
-                    found.orphans += sum(original not in keys for original in originals)
-                    site, keys, originals = home, set(), []
-                    found.sites += 1
-                _count(found, record)
-                keys.add(record.key)
-                if record.original is not None:
-                    originals.append(record.original)
-                show(found.pages)
-            found.orphans += sum(original not in keys for original in originals)
+        site = None
+        keys: set[bytes] = set()
+        originals: list[bytes] = []
+        async for home, record in records(call, store, None, "pages checked"):
+            if home != site:
+                found.orphans += sum(original not in keys for original in originals)
+                site, keys, originals = home, set(), []
+                found.sites += 1
+            _count(found, record)
+            keys.add(record.key)
+            if record.original is not None:
+                originals.append(record.original)
+        found.orphans += sum(original not in keys for original in originals)
     return found
 
 

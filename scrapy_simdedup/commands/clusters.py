@@ -6,10 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import count, table
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.console import count
+from scrapy_simdedup.commands.stores import opened, records, store_url
+from scrapy_simdedup.commands.text import Strong, table
 from scrapy_simdedup.report.clusters import Collecting, Counting
-from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,33 +32,29 @@ def run(call: Call) -> int:
     """List them; no if nothing is repeated."""
     counting, clusters = asyncio.run(_clusters(call))
     data = {"clusters": [cluster.as_dict() for cluster in clusters], "total": counting.total}
-    call.console.answer(data, "\n".join(_text(clusters, counting.total, call.console.width)))
+    call.console.answer(data, _text(clusters, counting.total, call.console.width))
     return YES if clusters else NO
 
 
 async def _clusters(call: Call) -> tuple[Counting, list[Cluster]]:
-    options, progress = call.options, call.console.progress
+    options = call.options
     counting = Counting(options.limit)
     async with opened(store_url(call)) as store:
-        with progress("pages counted") as show:
-            done = 0
-            async for site, record in records_of(store, options.site):
-                counting.add(site, record)
-                done += 1
-                show(done)
+        async for site, record in records(call, store, options.site, "pages counted"):
+            counting.add(site, record)
         collecting = Collecting(counting.biggest, options.members)
         for site in collecting.sites:
-            async for _, record in records_of(store, site):
+            async for _, record in records(call, store, site):
                 collecting.add(site, record)
     return counting, collecting.clusters
 
 
 def _text(clusters: list[Cluster], total: int, width: int) -> Iterator[str]:
-    yield f"{total:,} pages are repeated; those with the most repeats:" if clusters else "No page is repeated."
+    yield Strong(f"{total:,} pages are repeated; those with the most repeats:" if clusters else "No page is repeated.")
     for cluster in clusters:
         yield ""
         yield f"{cluster.repeats:,} × {cluster.original or 'a page that is not in the store any more'}"
         rows = [(member.similarity, ", ".join(member.differs), member.url) for member in cluster.members]
-        yield "  " + table(("#similarity", "differs in", "URL"), rows, width - 2).replace("\n", "\n  ")
+        yield from table(("#similarity", "differs in", "URL"), rows, width, indent="  ")
         if cluster.repeats > len(rows):
             yield f"  and {cluster.repeats - len(rows):,} more"

@@ -6,13 +6,13 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import table
 from scrapy_simdedup.commands.pages import read_pages
+from scrapy_simdedup.commands.text import Bad, Good, Soft, Strong, table
 from scrapy_simdedup.report.comparison import compare_under
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy_simdedup.commands.call import Call
     from scrapy_simdedup.report.comparison import PageComparison
@@ -32,16 +32,17 @@ def run(call: Call) -> int:
     settings = call.settings
     found = compare_under(settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url))
     drop = settings.near if settings.drop == "near" else settings.identical
-    call.console.answer(found.as_dict(), "\n".join(_text(found, drop)))
+    call.console.answer(found.as_dict(), _text(found, drop))
     return YES if found.kind == "identical" else NO
 
 
 def _text(found: PageComparison, drop: float) -> Iterator[str]:
     one, other = found.one, found.other
     would = "would" if found.kind != "different" and found.similarity >= drop else "would not"
-    yield f"{found.kind}: similarity {found.similarity:.3f}, {found.distance} differing bits; a crawl {would} drop one"
-    yield "- " + one.name
-    yield "+ " + other.name
+    alike = f"similarity {found.similarity:.3f}, {found.distance} differing bits"
+    yield Strong(f"{found.kind}: {alike}; a crawl {would} drop one")
+    yield Bad("- " + one.name)
+    yield Good("+ " + other.name)
     yield ""
     facts = [
         ("title", one.title, other.title),
@@ -51,14 +52,18 @@ def _text(found: PageComparison, drop: float) -> Iterator[str]:
     ]
     roles = sorted({*one.words_by_role, *other.words_by_role}, key=lambda role: -one.words_by_role.get(role, 0))
     facts += [(f"words of {role}", one.words_by_role.get(role, 0), other.words_by_role.get(role, 0)) for role in roles]
-    yield table(("", "-", "+"), [(name, left or None, right or None) for name, left, right in facts])
+    yield from table(("", "-", "+"), [(name, left or None, right or None) for name, left, right in facts])
     yield ""
-    yield f"What differs ({len(found.differences)} blocks of text):"
+    yield Strong(f"What differs ({len(found.differences)} blocks of text):")
     for difference in found.differences:
-        yield f"  [{difference.role}]"
-        yield from (f"  {mark} {text}" for mark, text in zip("-+", difference[1:], strict=True) if text is not None)
+        yield Soft(f"  [{difference.role}]")
+        if difference.one is not None:
+            yield Bad(f"  - {difference.one}")
+        if difference.other is not None:
+            yield Good(f"  + {difference.other}")
     yield ""
-    yield "Both as Markdown:"
+    yield Strong("Both as Markdown:")
     left, right = one.markdown.splitlines(), other.markdown.splitlines()
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
-    yield from differ or [f" {line}" for line in left]
+    signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
+    yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])

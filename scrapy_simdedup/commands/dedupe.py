@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.feeds import FORMATS, Fields, Warc
 from scrapy_simdedup.commands.files import reading, writing
+from scrapy_simdedup.commands.progress import share_of
 from scrapy_simdedup.commands.stores import key_in_a_crawl
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
@@ -61,11 +62,11 @@ def run(call: Call) -> int:
             keep = form.writer(files.enter_context(writing(options.output, compress=form is not Warc)))
         verdicts = files.enter_context(writing(options.verdicts)) if options.verdicts else None
         sieve = Sieve(call, f"items of {Path(options.feed).name}")
-        asyncio.run(sieve.pour(form.read(feed, fields), keep, verdicts))
+        asyncio.run(sieve.pour(form.read(feed, fields), keep, verdicts, share_of(feed)))
     if options.output == "-":
         call.console.complain(sieve.text())
     else:
-        call.console.answer(sieve.as_dict(), sieve.text())
+        call.console.answer(sieve.as_dict(), [sieve.text()])
     return YES
 
 
@@ -85,11 +86,24 @@ class Sieve:
         self.kinds: Counter[str] = Counter()
         """Verdicts by kind."""
 
-    async def pour(self, entries: Iterator[Entry], keep: Callable[[Entry], None], verdicts: IO[bytes] | None) -> None:
-        """Judge one after the other, and hand on what is kept."""
+    async def pour(
+        self,
+        entries: Iterator[Entry],
+        keep: Callable[[Entry], None],
+        verdicts: IO[bytes] | None,
+        share: Callable[[int], float] | None,
+    ) -> None:
+        """Judge one after the other, and hand on what is kept.
+
+        Args:
+            entries: what there is.
+            keep: is given what is kept.
+            verdicts: where the verdicts go.
+            share: how much of the feed was read.
+        """
         await self._detector.open()
         try:
-            with self._call.console.progress("items judged") as show:
+            with self._call.console.progress("items judged", share=share) as show:
                 for entry in entries:
                     if entry.unjudged in PASSED_ON:
                         keep(entry)
@@ -110,11 +124,12 @@ class Sieve:
     async def _judge(self, entry: Entry) -> Verdict:
         if entry.unjudged:
             return Verdict("unjudged", reason=entry.unjudged)
+        # What has no address of its own is not another visit of what came before.
+        is_page = entry.html is not None and entry.url
+        key, site = (key_in_a_crawl(entry.url), None) if is_page else (secrets.token_bytes(16), self._site)
         if entry.html is None:
-            # An item has no address of its own, so none is another visit of one before.
-            key, site, fp = secrets.token_bytes(16), self._site, self._detector.read_texts(entry.texts)
+            fp = self._detector.read_texts(entry.texts)
         else:
-            key, site = key_in_a_crawl(entry.url), None
             fp = await self._detector.read(entry.html, url=entry.url, key=key)
         verdict = await self._detector.judge_fingerprint(fp, url=entry.url, key=key, site=site, keep_pending=True)
         await self._detector.confirm(verdict.page)

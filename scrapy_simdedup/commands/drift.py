@@ -6,14 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import count, table
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.console import count
+from scrapy_simdedup.commands.stores import opened, records, store_url
+from scrapy_simdedup.commands.text import table
 from scrapy_simdedup.report.readings import push
-from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sites import Sites
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Iterator
 
     from scrapy_simdedup.commands.call import Call
     from scrapy_simdedup.report.data import DriftRow
@@ -39,14 +40,12 @@ async def _drift(call: Call) -> tuple[list[DriftRow], list[dict[str, Any]]]:
     sites, limit = Sites(), call.options.limit
     restless: list[tuple[float, int, int, Record]] = []
     async with opened(store_url(call)) as store:
-        with call.console.progress("pages read") as show:
-            read = 0
-            async for site, record in records_of(store, call.options.site):
-                sites.add(site, record)
-                if record.changes:
-                    push(restless, (record.changes / (record.visits - 1 or 1), record.changes, read, record), limit)
-                read += 1
-                show(read)
+        read = 0
+        async for site, record in records(call, store, call.options.site):
+            sites.add(site, record)
+            if record.changes:
+                push(restless, (record.changes / (record.visits - 1 or 1), record.changes, read, record), limit)
+            read += 1
     pages = [_page(record) for *_, record in sorted(restless, reverse=True, key=lambda entry: entry[:3])]
     return list(sites.drift[:limit]), pages
 
@@ -61,9 +60,10 @@ def _page(record: Record) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names}
 
 
-def _text(sites: list[DriftRow], pages: list[dict[str, Any]]) -> str:
+def _text(sites: list[DriftRow], pages: list[dict[str, Any]]) -> Iterator[str]:
     if not sites:
-        return "No page was fetched more than once."
+        yield "No page was fetched more than once."
+        return
     rows = [
         (
             row.revisited,
@@ -74,8 +74,8 @@ def _text(sites: list[DriftRow], pages: list[dict[str, Any]]) -> str:
         )
         for row in sites
     ]
-    text = table(("#fetched again", "#changed", "#similarity", "#per visit", "site"), rows)
+    yield from table(("#fetched again", "#changed", "#similarity", "#per visit", "site"), rows)
     if pages:
         changed = [(page["changes"], page["visits"], page["changes_per_day"], page["url"]) for page in pages]
-        text += "\n\n" + table(("#changes", "#visits", "#per day", "page"), changed)
-    return text
+        yield ""
+        yield from table(("#changes", "#visits", "#per day", "page"), changed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.stores import in_batches, opened, store_url
+from scrapy_simdedup.commands.text import Bad, Good, Strong
 from scrapy_simdedup.detect.site import host_of, site_of
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.explanation import Explanation
@@ -15,8 +16,10 @@ from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Iterator
 
     from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
 SUMMARY = "tell why a page was dropped or kept, and what it repeats"
@@ -36,9 +39,19 @@ def run(call: Call) -> int:
         return NO
     url = call.options.url
     settings = call.settings.for_site(host_of(url), site_of(url))
-    texts = ["\n".join(explanation.text(settings)) for explanation in found]
-    call.console.answer([explanation.as_dict(settings) for explanation in found], "\n\n".join(texts))
+    data = [explanation.as_dict(settings) for explanation in found]
+    call.console.answer(data, _lines(found, settings))
     return YES
+
+
+def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
+    for place, explanation in enumerate(found):
+        if place:
+            yield ""
+        name, why, *more = explanation.text(settings)
+        yield Strong(name)
+        yield (Bad if explanation.dropped else Good)(why)
+        yield from more
 
 
 async def find(store: FingerprintStore, url: str, site: str | None) -> list[tuple[str, Record]]:
@@ -62,10 +75,10 @@ async def find(store: FingerprintStore, url: str, site: str | None) -> list[tupl
 async def _explain(call: Call) -> list[Explanation]:
     async with opened(store_url(call)) as store:
         pages = await find(store, call.options.url, site_of(call.options.url, call.settings.site))
-        return [Explanation(record, await _other(store, site, record)) for site, record in pages]
+        return [Explanation(record, await _other(call, store, site, record)) for site, record in pages]
 
 
-async def _other(store: FingerprintStore, site: str, page: Record) -> Record | None:
+async def _other(call: Call, store: FingerprintStore, site: str, page: Record) -> Record | None:
     """The page that a repeat repeats, or that a near-duplicate is most like."""
     if page.original is not None:
         found = [record async for _, record in records_of(store, site) if record.key == page.original]
@@ -73,6 +86,6 @@ async def _other(store: FingerprintStore, site: str, page: Record) -> Record | N
     if page.kind != "near":
         return None
     nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
-    async for records in in_batches(store, site):
+    async for records in in_batches(call, store, site, "pages compared"):
         nearest.add([record for record in records if record.state in {"reserved", "confirmed"}])
     return nearest.found[0].record if nearest.found else None

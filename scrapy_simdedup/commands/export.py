@@ -8,9 +8,8 @@ from typing import IO, TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.files import writing
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.stores import opened, records, store_url
 from scrapy_simdedup.commands.transfer import MEMOS, VERSION, to_line
-from scrapy_simdedup.report.records import records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -33,7 +32,7 @@ def run(call: Call) -> int:
     with writing(output) as file:
         pages = asyncio.run(_export(call, file))
     if output:
-        call.console.answer({"pages": pages, "file": output}, f"{pages:,} pages are in {output}")
+        call.console.answer({"pages": pages, "file": output}, [f"{pages:,} pages are in {output}"])
     return YES
 
 
@@ -45,25 +44,23 @@ async def _export(call: Call, file: IO[bytes]) -> int:
         file.write(to_line(site, record))
 
     async with opened(store_url(call)) as store:
-        with call.console.progress("pages written") as show:
-            async for home, record in records_of(store, None):
-                if not written:  # only a store with pages is sure to have them
-                    memos = {name: await store.remember(name, "") for name in MEMOS}
-                    file.write(json.dumps({"simdedup": VERSION, **memos}).encode() + b"\n")
-                if home != site:
-                    _write_in_order(unsettled, write)
-                    site = home
-                if record.settled:
-                    write(record)
-                else:  # a settled version takes the place of those before it, so these must come after it
-                    unsettled.append(record)
-                written += 1
-                show(written)
-            _write_in_order(unsettled, write)
+        async for home, record in records(call, store, None, "pages written"):
+            if not written:  # only a store with pages is sure to have them
+                memos = {name: await store.remember(name, "") for name in MEMOS}
+                file.write(json.dumps({"simdedup": VERSION, **memos}).encode() + b"\n")
+            if home != site:
+                _write_in_order(unsettled, write)
+                site = home
+            if record.settled:
+                write(record)
+            else:  # a settled version takes the place of those before it, so these must come after it
+                unsettled.append(record)
+            written += 1
+        _write_in_order(unsettled, write)
     return written
 
 
-def _write_in_order(records: list[Record], write: Callable[[Record], None]) -> None:
-    for record in sorted(records, key=lambda record: record.id):
+def _write_in_order(unsettled: list[Record], write: Callable[[Record], None]) -> None:
+    for record in sorted(unsettled, key=lambda record: record.id):
         write(record)
-    records.clear()
+    unsettled.clear()

@@ -6,8 +6,7 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.stores import opened, store_url
-from scrapy_simdedup.report.records import records_of
+from scrapy_simdedup.commands.stores import opened, records, store_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,17 +39,13 @@ async def forget(
     chosen: defaultdict[str, list[int]] = defaultdict(list)
     others: defaultdict[str, list[int]] = defaultdict(list)
     async with opened(store_url(call)) as store:
-        with call.console.progress("pages read") as show:
-            read = 0
-            async for home, record in records_of(store, site):
-                if choose(record):
-                    chosen[home].append(record.id)
-                    pages[home].add(record.original if originals and record.original else record.key)
-                read += 1
-                show(read)
+        async for home, record in records(call, store, site):
+            if choose(record):
+                chosen[home].append(record.id)
+                pages[home].add(record.original if originals and record.original else record.key)
         for home, keys in pages.items():
             known = set(chosen[home])
-            async for _, record in records_of(store, home):
+            async for _, record in records(call, store, home):
                 is_one = originals and record.key in keys
                 if (is_one or record.original in keys) and record.id not in known:
                     others[home].append(record.id)
@@ -61,7 +56,9 @@ async def forget(
     return sum(map(len, chosen.values())), sum(map(len, others.values()))
 
 
-def said(chosen: int, others: int, *, dry_run: bool) -> str:
-    """What was done, in a sentence."""
+def said(chosen: int, others: int, *, dry_run: bool) -> list[str]:
+    """What was done, as a line."""
     would = "would be forgotten" if dry_run else "are forgotten"
-    return f"{chosen:,} pages {would}, and {others:,} with the same content: the next run keeps what it meets of these"
+    return [
+        f"{chosen:,} pages {would}, and {others:,} with the same content: the next run keeps what it meets of these"
+    ]

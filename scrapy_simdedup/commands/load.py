@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.files import reading
+from scrapy_simdedup.commands.progress import share_of
 from scrapy_simdedup.commands.stores import named_url, opened
 from scrapy_simdedup.commands.transfer import from_line, read_head
 from scrapy_simdedup.errors import SimdedupError, StoreError
@@ -32,7 +33,7 @@ def run(call: Call) -> int:
     with reading(call.options.file) as file:
         added, known = asyncio.run(_import(call, file, url))
     text = f"{added:,} pages were added; {known:,} were there already"
-    call.console.answer({"added": added, "known": known, "store": without_password(url)}, text)
+    call.console.answer({"added": added, "known": known, "store": without_password(url)}, [text])
     return YES
 
 
@@ -47,7 +48,7 @@ async def _import(call: Call, file: IO[bytes], url: str) -> tuple[int, int]:
                 problem = "its fingerprints were made in another way, or under another secret, than those in the file"
                 raise StoreError(without_password(url), problem, "name another store")
         log: _Log | None = None
-        with call.console.progress("pages read") as show:
+        with call.console.progress("pages read", share=share_of(file)) as show:
             for number, line in enumerate(file, start=2):
                 try:
                     site, record = from_line(line)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import count
-from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.stores import opened, records, store_url
+from scrapy_simdedup.commands.text import Strong
 from scrapy_simdedup.report.moves import moves
-from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.wording import at
 
 if TYPE_CHECKING:
@@ -32,30 +32,26 @@ def add_options(parser: ArgumentParser) -> None:
 def run(call: Call) -> int:
     """List them; no if there are none."""
     found = asyncio.run(_moved(call))
-    call.console.answer([move.as_dict() for move in found], "\n".join(_text(found, call.options.limit)))
+    call.console.answer([move.as_dict() for move in found], _text(found, call.options.limit))
     return YES if found else NO
 
 
 async def _moved(call: Call) -> list[Move]:
     found: list[Move] = []
-    records: list[Record] = []
+    known: list[Record] = []
     home = ""
     async with opened(store_url(call)) as store:
-        with call.console.progress("pages read") as show:
-            read = 0
-            async for site, record in records_of(store, call.options.site):
-                if site != home:
-                    found += moves(home, records, call.settings.for_site(home).identical)
-                    home, records = site, []
-                records.append(record)
-                read += 1
-                show(read)
-            found += moves(home, records, call.settings.for_site(home).identical)
+        async for site, record in records(call, store, call.options.site):
+            if site != home:
+                found += moves(home, known, call.settings.for_site(home).identical)
+                home, known = site, []
+            known.append(record)
+        found += moves(home, known, call.settings.for_site(home).identical)
     return found
 
 
 def _text(found: list[Move], limit: int) -> Iterator[str]:
-    yield f"{len(found):,} pages moved" + (f", the first {limit:,} of them:" if len(found) > limit else "")
+    yield Strong(f"{len(found):,} pages moved" + (f", the first {limit:,} of them:" if len(found) > limit else ""))
     for move in found[:limit]:
         yield ""
         yield f"{move.old}, last met {at(move.last_seen)}"

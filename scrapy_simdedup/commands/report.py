@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.commands.text import Strong
 from scrapy_simdedup.report.gather import gather
 from scrapy_simdedup.report.write import write_report
 from scrapy_simdedup.store_urls import without_password
@@ -39,15 +40,17 @@ def run(call: Call) -> int:
     outputs = call.options.output or []
     for path in outputs:
         write_report(report, path)
-    text = [f"{report.pages:,} pages of {report.site_count:,} sites, {report.dropped:,} of them repeats"]
+    text: list[str] = [
+        Strong(f"{report.pages:,} pages of {report.site_count:,} sites, {report.dropped:,} of them repeats")
+    ]
     text += [f"note: {warning}" for warning in report.warnings]
     text += [f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB" for path in outputs]
-    call.console.answer(report.as_dict(), "\n".join(text))
+    call.console.answer(report.as_dict(), text)
     return YES
 
 
 async def _gather(call: Call) -> Report:
     url = store_url(call)
     async with opened(url) as store:
-        with call.console.progress("records read") as show:
+        with call.console.progress("records read", await store.count()) as show:
             return await gather(store, call.settings, name=without_password(url), run=call.options.run, progress=show)

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import count, table
+from scrapy_simdedup.commands.console import count
 from scrapy_simdedup.commands.files import writing
-from scrapy_simdedup.commands.stores import opened, store_url
-from scrapy_simdedup.report.records import records_of
+from scrapy_simdedup.commands.stores import opened, records, store_url
+from scrapy_simdedup.commands.text import Strong, table
 from scrapy_simdedup.report.url_rules import Replay
 from scrapy_simdedup.urls import export_rules
 
@@ -38,25 +38,21 @@ def run(call: Call) -> int:
     if call.options.output:
         with writing(call.options.output) as file:
             file.write(json.dumps([rule.to_dict() for rule in export_rules(lesson.rules)], indent=1).encode())
-    call.console.answer(asdict(lesson), "\n".join(_text(lesson, call.options.limit, call.console.width)))
+    call.console.answer(asdict(lesson), _text(lesson, call.options.limit, call.console.width))
     return YES if any(rule.in_force for rule in lesson.rules) else NO
 
 
 async def _learn(call: Call) -> Lesson:
     replay = Replay()
     async with opened(store_url(call)) as store:
-        with call.console.progress("pages met once more") as show:
-            met = 0
-            async for site, record in records_of(store, call.options.site):
-                replay.add(site, record)
-                met += 1
-                show(met)
-            return replay.lesson
+        async for site, record in records(call, store, call.options.site, "pages met once more"):
+            replay.add(site, record)
+        return replay.lesson
 
 
 def _text(lesson: Lesson, limit: int, width: int) -> Iterator[str]:
     share = lesson.saved / lesson.pages if lesson.pages else 0.0
-    yield (
+    yield Strong(
         f"A crawl that learns from URLs would have saved {lesson.saved:,} of {lesson.pages:,} fetches ({share:.0%}), "
         f"and lost {lesson.lost:,} contents"
     )
@@ -68,4 +64,4 @@ def _text(lesson: Lesson, limit: int, width: int) -> Iterator[str]:
         )
         for rule in lesson.rules[:limit]
     ]
-    yield table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)
+    yield from table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)

@@ -6,10 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import count, table
+from scrapy_simdedup.commands.console import count
 from scrapy_simdedup.commands.explain import find
 from scrapy_simdedup.commands.pages import is_url, read_pages
 from scrapy_simdedup.commands.stores import in_batches, opened, opened_detector, store_url
+from scrapy_simdedup.commands.text import table
 from scrapy_simdedup.detect.site import site_of
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
@@ -88,7 +89,5 @@ def _fingerprint(call: Call, url: str, name: str) -> PageFingerprint:
 
 async def _search(call: Call, url: str, site: str | None, nearest: Nearest) -> None:
     async with opened(url) as store:
-        with call.console.progress("pages compared") as show:
-            async for records in in_batches(store, site):
-                nearest.add(records)
-                show(nearest.compared)
+        async for records in in_batches(call, store, site, "pages compared"):
+            nearest.add(records)

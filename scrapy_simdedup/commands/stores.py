@@ -77,10 +77,23 @@ async def opened_detector(call: Call, url: str) -> AsyncIterator[NearDuplicateDe
         await detector.close()
 
 
-async def in_batches(store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
+async def records(
+    call: Call, store: FingerprintStore, site: str | None, what: str = "pages read"
+) -> AsyncIterator[tuple[str, Record]]:
+    """Records with their sites, of one site or of all, while it is shown how far this is."""
+    total = None if site is not None else await store.count()
+    with call.console.progress(what, total) as show:
+        done = 0
+        async for home, record in records_of(store, site):
+            yield home, record
+            done += 1
+            show(done)
+
+
+async def in_batches(call: Call, store: FingerprintStore, site: str | None, what: str) -> AsyncIterator[list[Record]]:
     """The same records, :data:`BATCH` at a time."""
     batch: list[Record] = []
-    async for _, record in records_of(store, site):
+    async for _, record in records(call, store, site, what):
         batch.append(record)
         if len(batch) == BATCH:
             yield batch

@@ -17,7 +17,7 @@ class NearDuplicateDownloaderMiddleware:
     """Judges pages. Alone it also drops them; beside the spider middlewares it leaves that to those, which see more."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+        self.runtime, self.live = runtime, runtime.live
         runtime.parts.add("downloader")
 
     @classmethod

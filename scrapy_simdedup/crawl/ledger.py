@@ -100,6 +100,11 @@ class Ledger:
         """Whether this process is delivering the page right now."""
         return (page.site, page.id) in self._pages
 
+    @property
+    def in_work(self) -> int:
+        """How many pages this process is delivering right now."""
+        return len(self._pages)
+
     def reach(self, delivery: Delivery) -> None:
         """The callback is called now."""
         if not delivery.reached:

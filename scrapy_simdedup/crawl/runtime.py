@@ -14,6 +14,7 @@ from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.crawl.gate import Gate
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
+from scrapy_simdedup.crawl.live import Live
 from scrapy_simdedup.crawl.markdown_field import MarkdownField
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.run import job_store, run_name
@@ -83,6 +84,7 @@ class Runtime:
         self.markdown = MarkdownField(self.settings.markdown_field)
         self.reporter = Reporter(self.settings)
         self.gate = Gate(self)
+        self.live = Live(crawler, self)
         self._end = Waiters()
         self.ready = False
         connect = crawler.signals.connect

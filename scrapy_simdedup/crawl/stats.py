@@ -33,6 +33,11 @@ class Tally:
         self.confirmed = 0
         self.released = 0
 
+    @property
+    def judged_pages(self) -> int:
+        """Pages that got a verdict other than unjudged."""
+        return sum(count for kind, count in self.pages.items() if kind not in {"dropped", "unjudged"})
+
     def judged(self, verdict: Verdict) -> None:
         """A page got its verdict."""
         self.pages[verdict.kind] += 1
@@ -102,7 +107,7 @@ class Tally:
             for kind in ("new", "identical", "near", "unchanged", "changed", "stub")
             if self.pages[kind]
         ]
-        judged = sum(count for kind, count in self.pages.items() if kind not in {"dropped", "unjudged"})
+        judged = self.judged_pages
         repeats = self.pages["identical"] + self.pages["near"]
         share = 100 * repeats / judged if judged else 0.0
         dropped = self.pages["dropped"]

@@ -147,6 +147,9 @@ class FingerprintStore(Protocol):
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of, in seconds since the epoch."""
 
+    async def count(self) -> int:
+        """How many records there are, tombstones included."""
+
     def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""
 

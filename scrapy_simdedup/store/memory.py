@@ -109,6 +109,10 @@ class MemoryStore:
         """When each worker was last heard of."""
         return dict(self._beats)
 
+    async def count(self) -> int:
+        """How many records there are, tombstones included."""
+        return sum(map(len, self._logs.values()))
+
     async def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""
         for site in [site for site, log in self._logs.items() if log.counter]:

@@ -45,6 +45,7 @@ BURY = "DELETE FROM simdedup_page WHERE state = 'released' AND last_seen < %s"
 BEAT = "INSERT INTO simdedup_worker VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET beat = excluded.beat"
 SILENT = "DELETE FROM simdedup_worker WHERE beat < %s"
 BEATS = "SELECT name, beat FROM simdedup_worker"
+COUNT = "SELECT count(*) FROM simdedup_page"
 SITES = "SELECT DISTINCT site FROM simdedup_page ORDER BY site"
 
 REMEDIES = {
@@ -141,6 +142,10 @@ class PostgresqlStore:
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of."""
         return dict(await self._ask(BEATS))
+
+    async def count(self) -> int:
+        """How many records there are, tombstones included."""
+        return int((await self._ask(COUNT))[0][0])
 
     async def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""

@@ -127,6 +127,14 @@ class RedisStore:
         found = await self._remote.run(lambda: answer_of(self._open.zrange(BEATS, 0, -1, withscores=True)))
         return {worker.decode(): beat for worker, beat in found}
 
+    async def count(self) -> int:
+        """How many records there are, tombstones included; asks once for each site."""
+
+        async def count() -> int:
+            return sum([await _await(self._open.zcard(log)) for log in await self._logs()])
+
+        return await self._remote.run(count)
+
     async def sites(self) -> AsyncIterator[str]:
         """The sites that have pages; walks all keys of the database, ours or not."""
         names = await self._remote.run(self._logs)

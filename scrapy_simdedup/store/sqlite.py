@@ -72,6 +72,7 @@ SUPERSEDE = """
 DELETE FROM page WHERE site = (SELECT number FROM site WHERE name = :site) AND id < :id
     AND key = (SELECT key FROM page WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id)
 """
+COUNT = "SELECT count(*) FROM page"
 SITES = "SELECT name FROM site WHERE counter > 0 ORDER BY name"
 
 
@@ -175,6 +176,10 @@ class SqliteStore:
     async def beats(self) -> dict[str, float]:
         """When each worker was last heard of."""
         return dict(await self._file.run(lambda db: db.execute(BEATS).fetchall()))
+
+    async def count(self) -> int:
+        """How many records there are, tombstones included."""
+        return int((await self._file.run(lambda db: db.execute(COUNT).fetchone()))[0])
 
     async def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""

@@ -74,6 +74,11 @@ class TestJsonLines:
         feed.write_bytes(lines([{"url": f"http://a.example/{n}", "text": text} for n, text in enumerate(texts)]))
         assert perform_here("dedupe", feed, "--json").json["dropped"] == 1
 
+    def test_pages_without_a_url_are_compared_with_each_other(self, tmp_path: Path) -> None:
+        feed = tmp_path / "feed.jsonl"
+        feed.write_bytes(lines([{"html": page(seed, number)} for number, seed in enumerate("abab")]))
+        assert perform_here("dedupe", feed, "--json").json["kinds"] == {"new": 2, "identical": 2}
+
     def test_the_fields_that_count_can_be_named(self, tmp_path: Path) -> None:
         feed = tmp_path / "feed.jsonl"
         feed.write_bytes(lines([{"text": prose("one"), "noise": prose(number, 400)} for number in range(3)]))

@@ -251,6 +251,7 @@ async def test_all_records_can_be_walked(store: FingerprintStore) -> None:
             last = await store.append(site, record(b"%d" % number), last)
             wanted.append((site, b"%d" % number))
     seen = []
+    assert await store.count() == len(wanted)
     async for site, found in store.records():
         if not seen:
             await put(store, record(b"late"), "two.example")
