@@ -4,6 +4,7 @@ PYTHON ?= python3
 DEMO = .venv-demo
 TEST = .venv
 BENCH = .venv-bench
+DOCS = .venv-docs
 FIGURES = build/bench
 
 ifeq ($(OS),Windows_NT)
@@ -12,7 +13,7 @@ else
 BIN = bin
 endif
 
-.PHONY: demo test lint types imports tests bench clean
+.PHONY: demo test lint types imports tests docs bench clean
 
 demo: $(DEMO)/ready
 	cd example_project && ../$(DEMO)/$(BIN)/python run.py
@@ -33,6 +34,9 @@ tests: $(TEST)/ready
 	$(TEST)/$(BIN)/coverage erase
 	$(TEST)/$(BIN)/coverage run -m pytest
 	$(TEST)/$(BIN)/coverage report
+
+docs: $(DOCS)/ready
+	$(DOCS)/$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env docs build/docs
 
 # Ten minutes; see benchmarks/README.md.
 bench: $(BENCH)/ready
@@ -55,5 +59,10 @@ $(BENCH)/ready: pyproject.toml
 	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
+$(DOCS)/ready: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
 clean:
-	rm -rf $(DEMO) $(TEST) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
+	rm -rf $(DEMO) $(TEST) $(BENCH) $(DOCS) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
