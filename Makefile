@@ -4,7 +4,6 @@ PYTHON ?= python3
 DEMO = .venv-demo
 TEST = .venv
 BENCH = .venv-bench
-DOCS = .venv-docs
 FIGURES = build/bench
 
 ifeq ($(OS),Windows_NT)
@@ -18,7 +17,7 @@ endif
 demo: $(DEMO)/ready
 	cd example_project && ../$(DEMO)/$(BIN)/python run.py
 
-test: lint types imports tests
+test: lint types imports docs tests
 
 lint: $(TEST)/ready
 	$(TEST)/$(BIN)/ruff check .
@@ -35,8 +34,8 @@ tests: $(TEST)/ready
 	$(TEST)/$(BIN)/coverage run -m pytest
 	$(TEST)/$(BIN)/coverage report
 
-docs: $(DOCS)/ready
-	$(DOCS)/$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env docs build/docs
+docs: $(TEST)/ready
+	$(TEST)/$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env docs build/docs
 
 # Ten minutes; see benchmarks/README.md.
 bench: $(BENCH)/ready
@@ -59,10 +58,5 @@ $(BENCH)/ready: pyproject.toml
 	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
-$(DOCS)/ready: pyproject.toml
-	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
-	touch $@
-
 clean:
-	rm -rf $(DEMO) $(TEST) $(BENCH) $(DOCS) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
+	rm -rf $(DEMO) $(TEST) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist

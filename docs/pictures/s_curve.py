@@ -1,7 +1,7 @@
 """Draws s_curve.svg: how likely a page is found as a candidate, by how alike two pages are.
 
-A bit of a simhash differs with the probability arccos(s) / pi, where s is the cosine of the two weighted sets of features
-(Charikar, Similarity estimation techniques from rounding algorithms, 2002), and bits are independent.
+A bit of a simhash differs with the probability arccos(s) / pi, where s is the cosine of the two weighted sets of
+features (Charikar, Similarity estimation techniques from rounding algorithms, 2002), and bits are independent.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def draw() -> str:
     labels.append(
         f'<text x="{middle:.0f}" y="{TOP + HEIGHT + 40}" text-anchor="middle">cosine of the weighted shingles</text>'
     )
-    title = "The share of pairs that become candidates rises as an S from 0 to 1 with their likeness; a wider radius finds more"
+    title = "The share of pairs that become candidates rises as an S with their likeness; a wider radius finds more"
     return "\n".join(
         (
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 310" role="img" aria-labelledby="s-title" '
