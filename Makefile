@@ -12,12 +12,12 @@ else
 BIN = bin
 endif
 
-.PHONY: demo test lint types imports tests bench clean
+.PHONY: demo test lint types imports tests docs bench clean
 
 demo: $(DEMO)/ready
 	cd example_project && ../$(DEMO)/$(BIN)/python run.py
 
-test: lint types imports tests
+test: lint types imports docs tests
 
 lint: $(TEST)/ready
 	$(TEST)/$(BIN)/ruff check .
@@ -33,6 +33,9 @@ tests: $(TEST)/ready
 	$(TEST)/$(BIN)/coverage erase
 	$(TEST)/$(BIN)/coverage run -m pytest
 	$(TEST)/$(BIN)/coverage report
+
+docs: $(TEST)/ready
+	$(TEST)/$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env docs build/docs
 
 # Ten minutes; see benchmarks/README.md.
 bench: $(BENCH)/ready

@@ -1,0 +1,123 @@
+"""Everything that users may rely on, as lines of text; ``python tests/public_api.py`` writes them to public_api.txt."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import scrapy_simdedup
+from scrapy_simdedup import DedupSettings, setting_checks, settings, urls
+from scrapy_simdedup.commands.actions import ACTIONS
+from scrapy_simdedup.crawl import eligibility, gate, runtime, signals
+from scrapy_simdedup.detect.verdict import Kind
+from scrapy_simdedup.settings import PREFIX
+from scrapy_simdedup.store_urls import STORE_FORMS
+
+FROZEN = Path(__file__).with_suffix(".txt")
+PACKAGE = Path(scrapy_simdedup.__file__).parent
+_STAT = re.compile(r'P \+ "([a-z_/]+)"|"(?:\{P\}|simdedup/)([a-z_/]+(?:\{[^}"]+\})?)"')
+
+
+def describe() -> str:
+    """The whole of it, in an order that a reader would look for it."""
+    parts: dict[str, Iterator[str]] = {
+        "scrapy_simdedup": _names(scrapy_simdedup),
+        "scrapy_simdedup.urls": _names(urls),
+        "settings": _settings(),
+        "settings that a site can override": iter(sorted(setting_checks.SITE_OVERRIDES)),
+        "stores": (f"{scheme} such as {form}" for scheme, form in STORE_FORMS.items()),
+        "verdicts": iter(typing.get_args(Kind)),
+        "request meta": iter((eligibility.META_OPT_OUT, gate.META_VERDICT, runtime.META_DELIVER)),
+        "signals": (
+            f"{signals.__name__}.{name}" for name, value in sorted(vars(signals).items()) if type(value) is object
+        ),
+        "stats": iter(sorted(_stats())),
+        "commands": _commands(),
+    }
+    return "\n".join(f"# {title}\n" + "".join(f"{line}\n" for line in lines) for title, lines in parts.items())
+
+
+def _names(module: Any) -> Iterator[str]:
+    for name in sorted(module.__all__):
+        thing = getattr(module, name)
+        if inspect.isclass(thing):
+            yield from _class(name, thing)
+        else:
+            yield name + _signature(thing)
+
+
+def _class(name: str, thing: type) -> Iterator[str]:
+    bases = ", ".join(base.__name__ for base in thing.__bases__ if base is not object)
+    yield f"class {name}({bases})" if bases else f"class {name}"
+    if dataclasses.is_dataclass(thing):
+        if thing is not DedupSettings:  # its fields are the settings, below
+            yield from (f"    {field.name}: {field.type}{_default(field)}" for field in dataclasses.fields(thing))
+    elif "__init__" in vars(thing):
+        yield f"    __init__{_signature(vars(thing)['__init__'])}"
+    for member, value in sorted(vars(thing).items()):
+        if member[0] == "_":
+            continue
+        if isinstance(value, property):
+            yield f"    {member}: {typing.cast('Any', value.fget).__annotations__['return']}"
+        elif isinstance(value, (classmethod, staticmethod)):
+            yield f"    {member}{_signature(value.__func__)}"
+        elif inspect.isfunction(value):
+            yield f"    {'async ' * inspect.iscoroutinefunction(value)}{member}{_signature(value)}"
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    found = inspect.signature(function)
+    made, keyword_only = [], False
+    for parameter in found.parameters.values():
+        if parameter.name in {"self", "cls"}:
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            made.append("*")
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        default = "" if parameter.default is parameter.empty else f" = {_shown(parameter.default)}"
+        made.append(f"{stars}{parameter.name}: {parameter.annotation}{default}")
+    return f"({', '.join(made)}) -> {found.return_annotation}"
+
+
+def _shown(value: Any) -> str:
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is not dataclasses.MISSING:
+        return f" = {_shown(field.default)}"
+    return "" if field.default_factory is dataclasses.MISSING else f" = {field.default_factory()!r}"
+
+
+def _settings() -> Iterator[str]:
+    for field in dataclasses.fields(DedupSettings):
+        choices = typing.get_args(getattr(settings, str(field.type), None))
+        yield f"{PREFIX}{field.name.upper()}: {' | '.join(map(repr, choices)) or field.type}{_default(field)}"
+
+
+def _stats() -> set[str]:
+    found = (_STAT.finditer(path.read_text(encoding="utf-8")) for path in (PACKAGE / "crawl").glob("*.py"))
+    names = {match[1] or match[2] for matches in found for match in matches}
+    return {
+        "simdedup/" + re.sub(r"\{(?:\w+\.)?([a-z]+)\}|\{.*\}", lambda m: f"<{m[1] or 'bucket'}>", name)
+        for name in names
+    }
+
+
+def _commands() -> Iterator[str]:
+    for name, action in ACTIONS.items():
+        parser = argparse.ArgumentParser(add_help=False)
+        action.add_options(parser)
+        options = ["/".join(option.option_strings) or str(option.metavar) for option in parser._actions]
+        yield " ".join(["scrapy simdedup", name, *options])
+
+
+if __name__ == "__main__":
+    FROZEN.write_text(describe(), encoding="utf-8")

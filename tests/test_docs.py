@@ -1,0 +1,188 @@
+"""What the documents tell people to write and to call works as it stands there."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import doctest
+import inspect
+import json
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings, default_settings
+
+from commands.conftest import in_a_thread, perform_here
+from crawling import ADDON, PathsSpider, crawl
+from documents import DOCUMENTS, ROOT, START, Block, blocks_of, inline_settings, setting_names
+from on_asyncio import wait_for
+from pages import page
+from scrapy_simdedup import Addon, DedupSettings
+from scrapy_simdedup.commands.call import FAILED
+from site_server import Site
+
+if sys.version_info >= (3, 11):
+    import tomllib
+
+SHOWN = {"text", "sql", ""}
+"""Languages of blocks that show what comes out, or what another program is told."""
+OF_OTHERS = ("DUD_",)
+"""Beginnings of settings of other plugins."""
+EVERY = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project that crawled a small site: what the examples take for granted."""
+    directory = tmp_path_factory.mktemp("example")
+    with Site() as site:
+        for name in ("a", "b"):
+            for number in range(3):
+                site[f"/{name}?v={number}"] = page(name, number)
+        urls = site.urls(*site.answers)
+        site["/"] = "".join(f'<a href="{url}">{url}</a>' for url in urls)
+        store = f"sqlite:///{(directory / 'pages.sqlite').as_posix()}"
+        wait_for(crawl(PathsSpider, {**ADDON, "SIMDEDUP_STORE": store, "SIMDEDUP_RUN": "monday"}, urls=urls))
+        (directory / "one.html").write_text(page("a", 1), encoding="utf-8")
+        (directory / "other.html").write_text(page("a", 2), encoding="utf-8")
+        lines = [json.dumps({"url": url, "html": page(url[-5], 0)}) for url in urls]
+        (directory / "items.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        (directory / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n", encoding="utf-8")
+        (directory / "project_settings.py").write_text(
+            "SPIDER_MODULES = ['project_spiders']\nADDONS = {'scrapy_simdedup.Addon': 500}\n", encoding="utf-8"
+        )
+        spider = (
+            "import scrapy\n\n\nclass {0}(scrapy.Spider):\n    name = '{0}'\n    start_urls = ['{1}']\n\n"
+            "    def parse(self, response):\n        yield {{'url': response.url}}\n"
+            "        yield from response.follow_all(css='a')\n"
+        )
+        names = {name for document in DOCUMENTS for name in _crawled(document)}
+        spiders = "\n\n".join(spider.format(name, site.url("/")) for name in sorted(names))
+        (directory / "project_spiders.py").write_text(spiders, encoding="utf-8")
+        yield directory
+
+
+def _crawled(document: Path) -> list[str]:
+    texts = [block.text for block in blocks_of(document) if block.language == "sh"]
+    return re.findall(r"^scrapy crawl (\w+)", "\n".join(texts), re.MULTILINE)
+
+
+def test_the_documents_have_code() -> None:
+    """So that a change of their form cannot let the other tests run on nothing."""
+    assert sum(len(blocks_of(document)) for document in DOCUMENTS) > 50
+
+
+@EVERY
+def test_every_block_of_code_runs(
+    document: Path, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of the page, in one folder; unless a line above it says why not."""
+    if document == START:
+        pytest.skip("it is followed word by word in test_start_page.py")
+    shutil.copytree(example, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"html": page("a", 1), "other_html": page("a", 2), "url": "https://site.example/"}
+    for block in blocks_of(document):
+        if block.why_not_run is None:
+            _run(block, names)
+
+
+def _run(block: Block, names: dict[str, Any]) -> None:
+    if block.is_settings:
+        _load(block.text)
+    elif block.language == "python":
+        code = compile(block.text, block.document.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if code.co_flags & inspect.CO_COROUTINE:
+            in_a_thread(lambda: asyncio.run(eval(code, names)))
+        else:
+            exec(code, names)
+    elif block.language == "pycon":
+        test = doctest.DocTestParser().get_doctest(block.text, names, block.document.name, None, None)
+        assert doctest.DocTestRunner().run(test).failed == 0, block.text
+    elif block.language == "json":
+        json.loads(block.text)
+    elif block.language == "sh":
+        for line in block.text.splitlines():
+            _call(line)
+    else:
+        assert block.language in SHOWN, f"{block.language}: give it a language that is run, or say above it why not"
+
+
+def _load(text: str) -> Settings:
+    """Settings as Scrapy and the add-on read them."""
+    names: dict[str, Any] = {}
+    exec(text, names)
+    values = {name: value for name, value in names.items() if name.isupper()}
+    known = [n for n in values if n.startswith(("SIMDEDUP_", *OF_OTHERS)) or hasattr(default_settings, n)]
+    assert known == list(values), text
+    settings = Settings(values)
+    DedupSettings.from_settings(settings)
+    if any(str(path).startswith("scrapy_simdedup") for path in values.get("ADDONS", {})):
+        Addon().update_settings(settings)
+    return settings
+
+
+def _call(line: str) -> None:
+    words = shlex.split(line, comments=True)
+    if words[:2] == ["pip", "install"]:
+        _check_extras(words[2:])
+    elif words[:2] == ["scrapy", "simdedup"]:
+        store = next((word for word in words if word.startswith("sqlite:///")), "sqlite:///pages.sqlite")
+        path = Path(store.removeprefix("sqlite:///"))
+        if not path.exists() and words[2] != "import":
+            shutil.copy("pages.sqlite", path)
+        answer = perform_here(*words[2:])
+        assert answer.code != FAILED, f"{line}\n{answer.err}"
+    elif words[:2] == ["scrapy", "crawl"]:
+        call = [sys.executable, "-m", "scrapy", *words[1:]]
+        done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "pages judged: " in done.stderr, done.stderr
+        assert "ERROR" not in done.stderr, done.stderr
+    else:
+        pytest.fail(f"nobody knows how to run {line!r}: say above the block why it is not run")
+
+
+def _check_extras(requirements: list[str]) -> None:
+    if sys.version_info >= (3, 11):
+        with (ROOT / "pyproject.toml").open("rb") as file:
+            extras = set(tomllib.load(file)["project"]["optional-dependencies"])
+        for requirement in requirements:
+            named = re.fullmatch(r"scrapy-simdedup(?:\[([\w,]+)\])?", requirement)
+            assert named, requirement
+            assert set(filter(None, (named[1] or "").split(","))) <= extras
+
+
+@EVERY
+def test_settings_in_the_text_are_settings(document: Path) -> None:
+    for setting in inline_settings(document):
+        _load(setting)
+    known = {f"SIMDEDUP_{field.name.upper()}" for field in fields(DedupSettings)}
+    assert setting_names(document) <= known
+
+
+def test_every_setting_is_in_the_table() -> None:
+    known = {f"SIMDEDUP_{field.name.upper()}" for field in fields(DedupSettings)}
+    assert known <= setting_names(ROOT / "README.md")
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_the_s_curve_is_drawn_by_its_formula() -> None:
+    pictures = ROOT / "docs" / "pictures"
+    draw = runpy.run_path(str(pictures / "s_curve.py"))["draw"]
+    assert draw() == (pictures / "s_curve.svg").read_text(encoding="utf-8")

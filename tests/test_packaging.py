@@ -1,0 +1,94 @@
+"""What gets installed is whole, and works without the source tree.
+
+``tox -e wheel`` runs this on an installed wheel, with ``DIST`` naming the folder of the wheel and the sdist.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import entry_points, metadata
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import scrapy_simdedup
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "scrapy_simdedup"
+DIST = os.environ.get("DIST")
+built = pytest.mark.skipif(DIST is None, reason="tox -e wheel builds what this looks at")
+
+
+def shipped() -> set[str]:
+    """The files of the package, by their paths in the source tree."""
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in SOURCE.rglob("*")
+        if path.is_file() and path.suffix not in {".pyc", ".pyo"}
+    }
+
+
+def test_every_file_of_the_package_is_installed() -> None:
+    """Those that are no Python, too: types, SQL, Lua, and what the report is made of."""
+    installed = Path(str(files(scrapy_simdedup))).parent
+    assert {path for path in shipped() if not (installed / path).is_file()} == set()
+    suffixes = {Path(path).suffix for path in shipped()}
+    assert {".py", ".typed", ".sql", ".lua", ".html", ".css", ".js"} <= suffixes
+
+
+def test_the_command_is_registered() -> None:
+    [command] = entry_points(group="scrapy.commands", name="simdedup")
+    assert command.load().__name__ == "SimdedupCommand"
+
+
+def test_the_metadata_say_what_the_package_says() -> None:
+    installed = metadata("scrapy-simdedup")
+    assert installed["Version"] == scrapy_simdedup.__version__
+    assert installed["Requires-Python"] == ">=3.10"
+    assert "Framework :: Scrapy" in installed.get_all("Classifier", [])
+
+
+def test_a_stranger_can_compare_two_pages(tmp_path: Path) -> None:
+    """In a folder of their own, where nothing of the source tree is at hand."""
+    text = " ".join(f"word{number}" for number in range(60))
+    for name, offer in (("one", "socks"), ("two", "soap")):
+        (tmp_path / f"{name}.html").write_text(f"<aside>{offer}!</aside><p>{text}</p>", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if DIST is None or name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "simdedup", "compare", "one.html", "two.html"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("identical: "), done.stderr
+    assert done.returncode == 0
+
+
+@built
+def test_it_is_the_installed_package_that_is_tested() -> None:
+    assert not Path(scrapy_simdedup.__file__).is_relative_to(ROOT / "scrapy_simdedup")
+
+
+@built
+def test_the_wheel_has_the_package_and_nothing_else() -> None:
+    [wheel] = Path(str(DIST)).glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == shipped()
+
+
+@built
+def test_the_sdist_can_be_built_and_tested_from() -> None:
+    [sdist] = Path(str(DIST)).glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert shipped() <= names
+    assert {"pyproject.toml", "setup.cfg", "README.md", "LICENSE", "tests/conftest.py", "docs/index.md"} <= names
+    assert not [name for name in names if name.startswith((".ci", ".github", "build/", ".venv", ".tox"))]
