@@ -131,7 +131,7 @@ class RedisStore:
         """How many records there are, tombstones included; asks once for each site."""
 
         async def count() -> int:
-            return sum([await _await(self._open.zcard(log)) for log in await self._logs()])
+            return sum([await answer_of(self._open.zcard(log)) for log in await self._logs()])
 
         return await self._remote.run(count)
 
