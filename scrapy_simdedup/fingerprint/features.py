@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.words import split_words
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -48,15 +46,11 @@ def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> 
         words: Digests of words.
         size: Words per shingle.
     """
-    digests: list[bytes] = []
-    lengths: list[int] = []
-    for block in blocks:
-        found = split_words(block.text)
-        digests += map(words.__getitem__, found)
-        lengths.append(len(found))
+    digests = words.of_texts(block.text for block in blocks)
     hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
+    lengths = np.fromiter(map(len, digests), np.intp, len(digests)) // 8
     said = np.flatnonzero(lengths)
-    count = np.array(lengths, np.intp)[said]
+    count = lengths[said]
     ends = np.cumsum(count)
     left = np.repeat(ends, count) - np.arange(len(hashes))  # words from here to the end of the block
     made = mix(hashes)

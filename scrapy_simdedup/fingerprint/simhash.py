@@ -59,5 +59,5 @@ def _ones(hashes: Hashes) -> NDArray[np.int64]:
         bits = hashes[start : start + _CHUNK] >> _PLACES & _EACH_BYTE
         counts = np.add.reduceat(bits, np.arange(0, bits.shape[1], _MOST), axis=1).astype("<u8", copy=False)
         ones += counts.view(np.uint8).reshape(8, -1, 8).sum(axis=1, dtype=np.int64)
-    in_order: NDArray[np.int64] = ones.T.ravel()
-    return in_order
+    made: NDArray[np.int64] = ones.T.ravel()
+    return made

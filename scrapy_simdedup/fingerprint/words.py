@@ -6,8 +6,12 @@ import re
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import mmh3
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
@@ -26,6 +30,15 @@ _LIGATURE = "\ufdfa"
 _LIGATURES = 1_000
 """Characters by which a text may grow beyond its double: the ligature stands for 18, and a page full of it for
 nothing but work."""
+
+_PARTED = _ASCII[:128] + bytes(range(128, 256))
+"""The same for a text in UTF-8: what is not ASCII stays as it came, and is no end of a word yet."""
+
+_BETWEEN = b"\xff"
+"""Parts texts in UTF-8, in which this byte never is."""
+
+_BY_CONTEXT = ("\u03a3", _LIGATURE)
+"""Where the text around decides: on the lower case of a capital sigma, and on what a ligature may stand for."""
 
 _MEMO = 200_000
 _MEMO_LENGTH = 64
@@ -50,6 +63,9 @@ class WordHashes(dict[bytes, bytes]):
 
     Without a secret they are the word's MurmurHash3, which anyone can compute. With one they are a keyed BLAKE2b, since
     MurmurHash3 has collisions that hold for every seed.
+
+    The keys are what stands between signs of ASCII, in UTF-8 with ASCII in lower case. That is a word in most texts; in
+    others none, such as a dash, or many, such as a line of Chinese. Then the value has eight bytes for each.
     """
 
     def __init__(self, secret: bytes = b"") -> None:
@@ -57,14 +73,30 @@ class WordHashes(dict[bytes, bytes]):
         self._key = blake2b(secret, digest_size=32).digest() if secret else b""
         self.secret_id = int.from_bytes(blake2b(self._key, digest_size=2).digest(), "little") or 1 if secret else 0
         """16 bits that tell secrets apart without telling them; 0 without a secret."""
+        self._word = lru_cache(_MEMO)(self.digest)
 
-    def __missing__(self, word: bytes) -> bytes:
-        made = self.digest(word)
-        if len(word) <= _MEMO_LENGTH:
+    def of_texts(self, texts: Iterable[str]) -> list[bytes]:
+        """Of each text, the digests of the words that :func:`split_words` finds, joined."""
+        texts = list(texts)
+        raw = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in texts]).translate(_PARTED)
+        join, known = b"".join, self.__getitem__
+        made = [join(map(known, text.split())) for text in raw.split(_BETWEEN)] if texts else []
+        if any(character.encode() in raw for character in _BY_CONTEXT):
+            for number, text in enumerate(texts):
+                if any(character in text for character in _BY_CONTEXT):
+                    made[number] = self._all(split_words(text))
+        return made
+
+    def __missing__(self, part: bytes) -> bytes:
+        made = self.digest(part) if part.isascii() else self._all(split_words(part.decode("utf-8", "surrogatepass")))
+        if len(part) <= _MEMO_LENGTH:
             if len(self) >= _MEMO:
                 self.clear()
-            self[word] = made
+            self[part] = made
         return made
+
+    def _all(self, words: list[bytes]) -> bytes:
+        return b"".join([self._word(word) if len(word) <= _MEMO_LENGTH else self.digest(word) for word in words])
 
     def digest(self, text: bytes) -> bytes:
         """Eight bytes for any text; not kept."""

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from scrapy_simdedup.page.parse import NOT_TEXT
-from scrapy_simdedup.page.roles import ARIA_ROLES, SLUG_TAGS, TAG_ROLES, TEXT_ROLES, UNNAMED_TAGS
+from scrapy_simdedup.page.roles import (
+    ARIA_ROLES,
+    FRAME_ROLES,
+    MAIN,
+    MAIN_TAG,
+    SLUG_TAGS,
+    TAG_ROLES,
+    TEXT_ROLES,
+    UNNAMED_TAGS,
+)
+from scrapy_simdedup.page.xpath import text_finder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lxml.html import HtmlElement
 
     from scrapy_simdedup.page.roles import RoleWords
@@ -40,7 +49,28 @@ BLOCK_TAGS = frozenset(
 )
 """Elements that begin and end a block of text; all others, unknown ones too, stand inside a line."""
 
-_BOXES = BLOCK_TAGS - {"br", "hr"}
+_BLOCK, _BOX, _NOT_TEXT, _LINK, _UNNAMED, _SLUG = (1 << bit for bit in range(24, 30))  # above all roles
+
+_TRAITS = {
+    tag: TAG_ROLES.get(tag, 0)
+    | sum(
+        trait
+        for trait, tags in (
+            *((_BLOCK, BLOCK_TAGS), (_BOX, BLOCK_TAGS - {"br", "hr"}), (_NOT_TEXT, NOT_TEXT), (_LINK, {"a"})),
+            *((_UNNAMED, UNNAMED_TAGS), (_SLUG, SLUG_TAGS)),
+        )
+        if tag in tags
+    )
+    for tag in (*TAG_ROLES, *BLOCK_TAGS, *NOT_TEXT, *UNNAMED_TAGS, *SLUG_TAGS)
+}
+"""Roles and whatever else the walk asks about a tag, in one look-up."""
+
+_NODE_ROLES = FRAME_ROLES | MAIN | MAIN_TAG
+
+_title_of_head, _title_of_body = text_finder("head/title"), text_finder("body/title")
+
+_END = (etree.Element("br"),)
+"""Behind the page: a line break outside of all elements ends all that is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +125,7 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, P
     node = box = text_roles = named = linked = 0
     in_link = False
 
-    def end_line() -> None:
+    def end_line(node: int, box: int, text_roles: int, linked: int) -> None:
         text = "".join(line).strip()
         line.clear()
         if text:
@@ -105,64 +135,81 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, P
             nodes.append(node)
             boxes.append(box)
 
-    around: list[tuple[int, int, int, bool]] = []
-    walk = etree.iterwalk(root, events=("start", "end"))
-    for event, element in walk:
-        tag = element.tag
-        if line and tag in BLOCK_TAGS:
-            end_line()
-            linked = 0
-        if event == "end":
-            node, box, text_roles, in_link = around.pop()
-            if element.tail:
-                line.append(element.tail)
+    inside: Any = None  # the innermost element with children that is not over yet
+    is_block = False
+    around: list[tuple[Any, bool, int, int, int, bool]] = []
+    walk = chain(root.iter("*"), _END)
+    for element in walk:
+        above = element.getparent()
+        while inside is not above:
+            if is_block and line:
+                end_line(node, box, text_roles, linked)
+                linked = 0
+            tail = inside.tail
+            inside, is_block, node, box, text_roles, in_link = around.pop()
+            if tail and (line or not tail.isspace()):
+                line.append(tail)
                 if in_link:
-                    linked += len(element.tail.strip())
-            continue
-        around.append((node, box, text_roles, in_link))
-        if tag in NOT_TEXT and element.get("shadowrootmode") is None:
-            walk.skip_subtree()
-            continue
-        roles = TAG_ROLES.get(tag, 0)
-        if element.attrib:
-            roles |= ARIA_ROLES.get(element.get("role"), 0)
-            by_name = _name_roles(element.attrib, tag, words)
-            named |= by_name
-            roles |= by_name
-        if roles:
-            text_roles |= roles & TEXT_ROLES
-            roles &= ~TEXT_ROLES
+                    linked += len(tail.strip())
+        tag = element.tag
+        traits = _TRAITS.get(tag, 0)
+        if traits & _BLOCK and line:
+            end_line(node, box, text_roles, linked)
+            linked = 0
+        if traits & _NOT_TEXT and element.get("shadowrootmode") is None:
+            for _ in element.iterdescendants("*"):
+                next(walk)
+        else:
+            roles = traits
+            aria = element.get("role")
+            if aria:
+                roles |= ARIA_ROLES.get(aria, 0)
+            if not traits & _UNNAMED:
+                classes = element.get("class")
+                by_name = words[classes] if classes else 0
+                if not traits & _SLUG and not (classes and "section" in classes):
+                    identity = element.get("id")
+                    if identity:
+                        by_name |= words[identity]
+                if by_name:
+                    named |= by_name
+                    roles |= by_name
+            own_node, own_box, own_text_roles, own_link = node, box, text_roles, in_link
             if roles:
-                parents.append(node)
-                node_roles.append(roles)
-                elements.append(element)
-                node = len(parents) - 1
-        if roles or tag in _BOXES:
-            box_parents.append(box)
-            box_roles.append(roles)
-            box = len(box_parents) - 1
-        if tag == "a":
-            in_link = True
-        if element.text:
-            line.append(element.text)
+                own_text_roles |= roles & TEXT_ROLES
+                if roles & _LINK:
+                    own_link = True
+                is_box = roles & _BOX
+                roles &= _NODE_ROLES
+                if roles:
+                    own_node = len(parents)
+                    parents.append(node)
+                    node_roles.append(roles)
+                    elements.append(element)
+                if roles or is_box:
+                    own_box = len(box_parents)
+                    box_parents.append(box)
+                    box_roles.append(roles)
+            text = element.text
+            if text and (line or not text.isspace()):
+                line.append(text)
+                if own_link:
+                    linked += len(text.strip())
+            if len(element):
+                around.append((inside, is_block, node, box, text_roles, in_link))
+                inside, is_block = element, traits & _BLOCK > 0
+                node, box, text_roles, in_link = own_node, own_box, own_text_roles, own_link
+                continue
+            if traits & _BLOCK and line:
+                end_line(own_node, own_box, own_text_roles, linked)
+                linked = 0
+        tail = element.tail
+        if tail and (line or not tail.isspace()):
+            line.append(tail)
             if in_link:
-                linked += len(element.text.strip())
-    title = (root.findtext("head/title") or root.findtext("body/title") or "").strip()
+                linked += len(tail.strip())
+    title = (_title_of_head(root) or _title_of_body(root)).strip()
     return Outline(
         *(texts, block_roles, links, nodes, parents, node_roles, elements),
         *(boxes, box_parents, box_roles, named, title),
     )
-
-
-def _name_roles(attributes: Mapping[str, str], tag: str, words: RoleWords) -> int:
-    """What class and id say."""
-    roles = 0
-    if tag not in UNNAMED_TAGS:
-        classes = attributes.get("class")
-        if classes:
-            roles |= words[classes]
-        if tag not in SLUG_TAGS and not (classes and "section" in classes):
-            identity = attributes.get("id")
-            if identity:
-                roles |= words[identity]
-    return roles

@@ -53,41 +53,43 @@ def parse(html: str, *, max_bytes: int = 5_000_000, rich: bool = True) -> Docume
     """
     if len(html) > max_bytes:
         return Document(None, "too_big")
-    html = _HTML_END.sub("", html.replace("\x00", "").replace("\ufffe", " ").replace("\uffff", " "))
-    if "&#" in html:
-        html = _CONTROL_REFERENCE.sub(" ", html)
-    if "data:" in html:
-        html = _DATA_URI.sub("data:,", html)
-    raw = f"{html}<{_MARK}>".encode("utf-8", "replace")
-    unjudged = _why_not_parse(html, raw)
+    raw = _without_what_misleads(html)
+    text = raw.translate(_CONTROLS_AS_SPACES)
+    tags = text.count(b"<")
+    unjudged = _why_not_parse(raw, text, len(html), tags)
     if unjudged:
         return Document(None, unjudged)
-    make_parser = HTMLParser if rich else etree.HTMLParser
-    parser = make_parser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        root = cast("HtmlElement | None", etree.fromstring(raw.translate(_CONTROLS_AS_SPACES), parser))
+        root = cast("HtmlElement | None", etree.fromstring(b"%b<%b>" % (text, _MARK), _PARSERS[rich]))
     except (etree.LxmlError, ValueError):
         return Document(None, "unparsable")
     if root is None or not _take_mark(root):
         return Document(None, "cut")
-    unjudged = _why_not_trust(html, root)
+    unjudged = _why_not_trust(html, tags, root)
     return Document(None, unjudged) if unjudged else Document(root, None)
 
 
-def _why_not_parse(html: str, raw: bytes) -> str | None:
-    if not html or html.isspace():
+def _without_what_misleads(html: str) -> bytes:
+    """The page without what ends it early or stops the parser, and without the data of images."""
+    if "\ufffe" in html or "\uffff" in html:
+        html = html.replace("\ufffe", " ").replace("\uffff", " ")
+    raw = _HTML_END.sub(b"", html.encode("utf-8", "replace").replace(b"\x00", b""))
+    return _DATA_URI.sub(b"data:,", _CONTROL_REFERENCE.sub(b" ", raw))
+
+
+def _why_not_parse(raw: bytes, text: bytes, characters: int, tags: int) -> str | None:
+    if not text.strip():
         return "empty"
-    if len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
+    if text != raw and len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
         return "binary"
-    if html.count("<") > 2 * MAX_ELEMENTS:
+    if tags > 2 * MAX_ELEMENTS:
         return "too_many_elements"
-    if len(html) > _LONG and _has_too_many_attributes(html):
+    if characters > _LONG and _has_too_many_attributes(text):
         return "too_many_attributes"
-    return "cut" if _MARK in html else None
+    return "cut" if _MARK in text else None
 
 
-def _why_not_trust(html: str, root: HtmlElement) -> str | None:
-    tags = html.count("<")
+def _why_not_trust(html: str, tags: int, root: HtmlElement) -> str | None:
     if tags > MAX_ELEMENTS and cast("float", _count_elements(root)) > MAX_ELEMENTS:
         return "too_many_elements"
     if tags > MAX_LINKS and cast("float", _count_links(root)) > MAX_LINKS:
@@ -101,14 +103,20 @@ def _why_not_trust(html: str, root: HtmlElement) -> str | None:
     return None
 
 
-_MARK = "simdedup-end-of-page"
+_PARSERS = {
+    rich: make(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
+    for rich, make in ((True, HTMLParser), (False, etree.HTMLParser))
+}
+"""Made once, which saves a twentieth of the parsing. A parser locks itself while another thread uses it."""
+
+_MARK = b"simdedup-end-of-page"
 """An element put behind the page. Where it is not the last of the tree, or lies in something that is no text, the end
 of the page was swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
 
-_HTML_END = re.compile(r"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
+_HTML_END = re.compile(rb"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
 """libxml2 drops all that follows ``</html>``; browsers show it."""
 
-_DATA_URI = re.compile(r"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
+_DATA_URI = re.compile(rb"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r")) + b"\x7f"
 
@@ -116,24 +124,25 @@ _CONTROLS_AS_SPACES = bytes.maketrans(_CONTROLS + b"\f", b" " * (len(_CONTROLS) 
 """libxml2 lets control characters through, but lxml does not let a text that has any be moved in the tree."""
 
 _CONTROL_REFERENCE = re.compile(
-    r"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
+    rb"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
     re.IGNORECASE,
 )
 
 _LONG = 64_000
 """Below this length no number of attributes takes noticeable time."""
 
-_ATTRIBUTES = r"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*(?=[\s>])|(?=>))[^>=]*)*"""
+_ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*(?=[\s>])|(?=>))[^>=]*)*"""
 _TAG = re.compile(
-    rf"<(?:!--(?:.*?-->|.*)|(?=[a-z])(s(?:cript|tyle)\b)?({_ATTRIBUTES})(?(1)(?:.*?</s(?:cript|tyle)|.*)))",
-    re.IGNORECASE | re.DOTALL,
+    rb"<(?:!--[^-]*(?:-(?!->)[^-]*)*|(?=[a-z])(s(?:cript|tyle)\b)?(%b)(?(1)[^<]*(?:<(?!/s(?:cript|tyle))[^<]*)*))"
+    % _ATTRIBUTES,
+    re.IGNORECASE,
 )
-_ATTRIBUTE = re.compile(r"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
+_ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
 
-def _has_too_many_attributes(html: str) -> bool:
+def _has_too_many_attributes(text: bytes) -> bool:
     """Whether a tag outside of comments and scripts has more than :data:`MAX_ATTRIBUTES`. Linear."""
-    long = [attributes for _, attributes in _TAG.findall(html) if len(attributes) > 2 * MAX_ATTRIBUTES]
+    long = [attributes for _, attributes in _TAG.findall(text) if len(attributes) > 2 * MAX_ATTRIBUTES]
     return any(len(_ATTRIBUTE.findall(attributes)) > MAX_ATTRIBUTES for attributes in long)
 
 
@@ -142,7 +151,7 @@ def _take_mark(root: HtmlElement) -> bool:
     last = root
     while len(last):
         last = last[-1]
-    if last.tag != _MARK or any(above.tag in NOT_TEXT for above in last.iterancestors()):
+    if last.tag != _MARK.decode() or any(above.tag in NOT_TEXT for above in last.iterancestors()):
         return False
     parent = last.getparent()
     if parent is not None:

@@ -1,4 +1,4 @@
-"""XPath that finds elements, with types."""
+"""XPath that finds elements and texts, with types."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ if TYPE_CHECKING:
 def finder(path: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     """A function that returns the elements at an XPath of elements, in document order."""
     return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(path))
+
+
+def text_finder(path: str) -> Callable[[HtmlElement], str]:
+    """A function that returns the text of the first element at an XPath, or ""."""
+    return cast("Callable[[HtmlElement], str]", etree.XPath(f"string({path})", smart_strings=False))
