@@ -19,12 +19,14 @@ STEP = 1_000
 class _Log(Shelf):
     """One site."""
 
-    __slots__ = ("changed",)
+    __slots__ = ("changed", "forgotten")
 
     def __init__(self, names: Names) -> None:
         super().__init__(names)
         self.changed = array("I")
         """Of each change, the slot of the record that changed."""
+        self.forgotten: list[int] = []
+        """The ids of the records that were taken out last, of which there are tombstones."""
 
     @property
     def counter(self) -> int:
@@ -44,6 +46,13 @@ class _Log(Shelf):
         """The record that was appended as ``id_``."""
         slot = self.changed[id_ - 1] if 0 < id_ <= self.counter else None
         return self[slot] if slot is not None and self.ids[slot] == id_ else None
+
+    def bury(self) -> None:
+        """Drop the tombstones. Who did not read them has the shelf itself, and sees that the records are gone."""
+        while self.forgotten:
+            record = self.with_id(id_ := self.forgotten.pop())
+            if record is not None and record.state == "released":
+                self.drop(self.changed[id_ - 1])
 
 
 class MemoryStore:
@@ -94,12 +103,14 @@ class MemoryStore:
             log.write(replace(record, state=state, last_seen=now))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out; their tombstones stay for this process's indexes."""
-        log = self._logs.get(site)
+        """Take records out; their tombstones stay until some of the site are taken out again."""
+        log = self._log(site)
+        log.bury()
         for id_ in ids:
-            record = log.with_id(id_) if log is not None else None
-            if log is not None and record is not None:
+            record = log.with_id(id_)
+            if record is not None:
                 log.write(replace(record, state="released", last_seen=now, fingerprint=b""))
+                log.forgotten.append(id_)
 
     async def beat(self, worker: str, now: float) -> None:
         """The worker is alive."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.cluster import RedisCluster
 
-WITHOUT_LOG = frozenset({"remember", "beat"})
-"""Verbs that are not about a site; the others' scripts begin with log.lua."""
+NO_LOG = frozenset({"remember", "beat"})
+"""Verbs that need no functions for a log."""
 
 
 async def run_script(
@@ -45,6 +45,6 @@ async def answer_of(call: Any) -> Any:
 @cache
 def _script(verb: str) -> tuple[str, str]:
     folder = files("scrapy_simdedup.store")
-    parts = (f"{verb}.lua",) if verb in WITHOUT_LOG else ("log.lua", f"{verb}.lua")
+    parts = (f"{verb}.lua",) if verb in NO_LOG else ("log.lua", f"{verb}.lua")
     script = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)
     return script, sha1(script.encode(), usedforsecurity=False).hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from commands.conftest import Crawled, in_a_thread, perform_here, stored
 from on_asyncio import on_asyncio
-from scrapy_simdedup.commands.transfer import from_line, to_line
+from scrapy_simdedup.commands.transfer import MEMOS, from_line, to_line
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.url import store_by_url
 
@@ -87,6 +88,58 @@ def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_
     perform_here("export", "--store", one, "-o", tmp_path / "pages.jsonl")
     perform_here("import", tmp_path / "pages.jsonl", "--store", two)
     assert [record.state for _, record in stored(two)] == ["confirmed", "reserved"]
+
+
+def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_path: Path) -> None:
+    """From SQLite to the server and into another file, records in all states, of several sites, in their order."""
+    files = [f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("first.sqlite", "last.sqlite")]
+    record = Record("http://a.example/", b"key", b"", "run", "w", "reserved", "new", None, None, 1, 2.5, 2, 3, 1)
+    states = ("confirmed", "alias", "stub", "reserved", "released")
+
+    async def fill() -> None:
+        store = store_by_url(files[0])
+        await store.open()
+        await store.remember("fingerprint", "made so")
+        await store.remember("secret", "own:00ff")
+        for site in ("a.example", "ü.example"):
+            for id_ in range(600):
+                made = replace(
+                    record,
+                    url=f"http://{site}/\U0001f600?n={id_}",
+                    key=b"\x00\xff%d" % id_,
+                    fingerprint=bytes(range(1 + id_ % 255)),
+                    state=states[id_ % len(states)],
+                    similarity=id_ / 600 if id_ % 2 else None,
+                    original=b"\x00\xff0" if id_ % 2 else None,
+                )
+                await store.append(site, made, id_)
+        await store.close()
+
+    in_a_thread(lambda: asyncio.run(fill()))
+    places = [files[0], remote_url, files[1]]
+    for source, target in pairwise(places):
+        perform_here("export", "--store", source, "-o", tmp_path / "pages.jsonl")
+        assert perform_here("import", tmp_path / "pages.jsonl", "--store", target, "--json").json["added"] == 1200
+    before, there, after = map(stored, places)
+    assert by_state(before) == by_state(there) == by_state(after)
+    assert len(before) == 1200
+    assert {memo for place in places for memo in memos(place)} == {"made so", "own:00ff"}
+
+
+def by_state(records: list[tuple[str, Record]]) -> list[tuple[str, Record]]:
+    """An export has what is settled first, in the order in which it changed; so has this."""
+    return sorted(records, key=lambda found: (found[0], not found[1].settled))
+
+
+def memos(url: str) -> list[str]:
+    async def read() -> list[str]:
+        store = store_by_url(url)
+        await store.open()
+        found = [await store.remember(name, "") for name in MEMOS]
+        await store.close()
+        return found
+
+    return in_a_thread(lambda: asyncio.run(read()))
 
 
 def test_a_store_under_another_secret_takes_nothing(crawled: Crawled, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from prints import Clock
+from dataclasses import replace
+
+from prints import Clock, print_of
 
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 
 HOUR = 3600.0
@@ -16,7 +19,9 @@ def url(number: int) -> str:
     return f"https://shop.example/{number}"
 
 
-async def opened(store: MemoryStore, clock: Clock, run: str = "one", **settings: object) -> NearDuplicateDetector:
+async def opened(
+    store: FingerprintStore | str, clock: Clock, run: str = "one", **settings: object
+) -> NearDuplicateDetector:
     detector = NearDuplicateDetector(store, run=run, now=clock, against="history", **settings)
     await detector.open()
     return detector
@@ -61,3 +66,24 @@ async def test_what_is_still_on_its_way_is_not_forgotten() -> None:
     later = await opened(store, clock, "two", ttl=HOUR)
     await later.add(page(2), url=url(2))
     assert url(1) in await known(store)
+
+
+@on_asyncio
+async def test_the_oldest_of_too_many_pages_leave_what_workers_hold(store_url: str) -> None:
+    """However many pages a site had, the arrays stay as small as its cap, in the workers that only read of it too."""
+    clock, store = Clock(0.0), MemoryStore() if store_url == "memory:" else store_url
+    workers = [await opened(store, clock, worker=name, max_pages_per_site=20) for name in ("w1", "w2")]
+    prints = [replace(print_of(number), secret_id=workers[0]._sample.secret_id) for number in range(200)]
+    for number, fp in enumerate(prints):
+        clock.seconds += 1
+        worker = workers[number // 5 % 2]
+        verdict = await worker.judge_fingerprint(fp, url=url(number))
+        assert (verdict.kind, await worker.confirm(verdict.page)) == ("new", True)
+    for worker in workers:
+        assert (await worker.judge_fingerprint(prints[199], url=url(1000))).original == url(199)
+        index = worker._logs.known("shop.example")
+        assert len(index) < 30
+        assert len(index._originals._stamps) < 60
+    assert (await workers[1].judge_fingerprint(prints[0], url=url(1001))).kind == "new"
+    for worker in workers:
+        await worker.close()
