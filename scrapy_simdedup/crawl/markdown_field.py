@@ -12,6 +12,8 @@ from scrapy.http import HtmlResponse
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+    from scrapy_simdedup.page.roles import RoleWords
+
 logger = logging.getLogger(__name__)
 
 
@@ -20,10 +22,11 @@ class MarkdownField:
 
     Args:
         name: the field; None adds nothing.
+        words: what class and id names of the pages say.
     """
 
-    def __init__(self, name: str | None) -> None:
-        self.name = name
+    def __init__(self, name: str | None, words: RoleWords) -> None:
+        self.name, self._words = name, words
         self._made: weakref.WeakKeyDictionary[Response, str] = weakref.WeakKeyDictionary()
         self._complained: set[type] = set()
 
@@ -46,5 +49,6 @@ class MarkdownField:
         if text is None:
             from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
 
-            text = self._made[response] = page_markdown(response.text, url=response.url)
+            text = page_markdown(response.text, url=response.url, words=self._words)
+            self._made[response] = text
         return text

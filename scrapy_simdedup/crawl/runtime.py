@@ -26,6 +26,7 @@ from scrapy_simdedup.crawl.workers import Workers
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.liveness import BEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Runtime:
             most_waiters=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
             is_closing=lambda: not crawler.crawling,
         )
-        self.markdown = MarkdownField(self.settings.markdown_field)
+        self.markdown = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
         self.reporter = Reporter(self.settings)
         self.gate = Gate(self)
         self.live = Live(crawler, self)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from scrapy_simdedup.page.blocks import Outline
+    from scrapy_simdedup.page.roles import RoleWords
 
 MANY_LINKS = 3
 LINKED = 0.6
@@ -36,15 +37,16 @@ _styled_or_hidden = finder("./descendant::*[@hidden or @style]")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
-def clean(root: HtmlElement, url: str = "") -> HtmlElement:
+def clean(root: HtmlElement, url: str = "", words: RoleWords = DEFAULT_WORDS) -> HtmlElement:
     """Leave the page's own content, in place, with absolute links; a page that has text keeps some.
 
     Args:
         root: The ``<html>`` element of a tree that nobody else uses.
         url: The page's address.
+        words: What class and id names say.
     """
     resolve_addresses(root, url)
-    page = outline(root, DEFAULT_WORDS)
+    page = outline(root, words)
     _, frames = judge_blocks(page)
     remove_boilerplate(root, page, frames)
     return root

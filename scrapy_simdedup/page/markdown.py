@@ -11,6 +11,7 @@ from scrapy_simdedup.page.extract import main_content
 from scrapy_simdedup.page.inline import to_lines
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.passages import Passages
+from scrapy_simdedup.page.roles import DEFAULT_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
     from scrapy_simdedup.page.passages import Passage
+    from scrapy_simdedup.page.roles import RoleWords
 
 MAX_GROWTH = 4
 """Characters of Markdown per character of HTML at most."""
@@ -27,12 +29,13 @@ FLOOR = 1_000
 logger = logging.getLogger(__name__)
 
 
-def page_markdown(html: str, *, url: str = "") -> str:
+def page_markdown(html: str, *, url: str = "", words: RoleWords = DEFAULT_WORDS) -> str:
     """The main content of a page as cleaned Markdown; never raises.
 
     Args:
         html: The decoded page.
         url: The page's address, against which links and images are made absolute.
+        words: What class and id names say; see :func:`~scrapy_simdedup.page.roles.role_words`.
 
     Returns:
         At most four times as many characters as the page has, and a thousand; what exceeds them is left off at the
@@ -44,7 +47,7 @@ def page_markdown(html: str, *, url: str = "") -> str:
     if root is None:
         return ""
     try:
-        content = main_content(clean(root, url))
+        content = main_content(clean(root, url, words))
         return to_markdown(content, limit=MAX_GROWTH * len(html) + FLOOR)
     except Exception:  # what no test has thought of must not cost the item that carries the Markdown
         logger.warning("No Markdown could be made of %s, its text stands in", url or "a page", exc_info=True)

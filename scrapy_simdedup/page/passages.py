@@ -17,7 +17,7 @@ from scrapy_simdedup.page.blocks import BLOCK_TAGS
 from scrapy_simdedup.page.code import fenced
 from scrapy_simdedup.page.inline import EMPHASIS, mark_code, serialise, text_html
 from scrapy_simdedup.page.parse import NOT_TEXT
-from scrapy_simdedup.page.tables import column_span, is_layout, rows_of, write_table
+from scrapy_simdedup.page.tables import grid_of, is_layout, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,14 +143,14 @@ class Passages:
     def _table(self, table: HtmlElement, place: _Place, depth: int) -> None:
         for caption in table.iterchildren("caption"):
             self._content(caption, place, None, depth + 1)
-        rows = [[html for cell in row for html in self._cell(cell, depth)] for row in rows_of(table)]
+        rows = [["" if cell is None else self._cell(cell, depth) for cell in row] for row in grid_of(table)]
         self._add(place, [html for row in rows for html in row], lambda lines: write_table(lines, list(map(len, rows))))
 
-    def _cell(self, cell: HtmlElement, depth: int) -> list[str]:
+    def _cell(self, cell: HtmlElement, depth: int) -> str:
         outer, self.found = self.found, []
         self._content(cell, _Place(), None, depth + 1)
         inner, self.found = self.found, outer
-        return ["<br>".join(html for passage in inner for html in passage.html)] + [""] * (column_span(cell) - 1)
+        return "<br>".join(html for passage in inner for html in passage.html)
 
 
 def _paragraph(lines: Sequence[str]) -> str:

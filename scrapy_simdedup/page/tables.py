@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 MAX_CELL = 1_000
 """Characters of a cell above which a table is taken for the layout of a page."""
-MAX_SPAN = 20
+MAX_SPAN, MAX_COLUMNS = 20, 100
+"""Columns and rows that a cell covers at most, and columns in which it is seen to cover rows."""
 
 _NOT_IN_CELLS = ("table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -35,9 +36,31 @@ def is_layout(table: HtmlElement) -> bool:
     )
 
 
-def column_span(cell: HtmlElement) -> int:
-    """How many columns a cell covers."""
-    span = cell.get("colspan", "")
+def grid_of(table: HtmlElement) -> list[list[HtmlElement | None]]:
+    """The cells of each row, and None where one from the left or above reaches: Markdown's tables have no spans."""
+    grid = []
+    below: dict[int, int] = {}  # by column, the rows into which the cell above still reaches
+
+    def fill(row: list[HtmlElement | None], end: int) -> None:
+        while len(row) < end or below.get(len(row)):
+            below[len(row)] = max(0, below.get(len(row), 0) - 1)
+            row.append(None)
+
+    for cells in rows_of(table):
+        row: list[HtmlElement | None] = []
+        for cell in cells:
+            fill(row, 0)
+            for column in range(_span(cell, "colspan")):
+                if len(row) < MAX_COLUMNS:
+                    below[len(row)] = _span(cell, "rowspan") - 1
+                row.append(None if column else cell)
+        fill(row, 1 + max((column for column, rows in below.items() if rows and column >= len(row)), default=-1))
+        grid.append(row)
+    return grid
+
+
+def _span(cell: HtmlElement, direction: str) -> int:
+    span = cell.get(direction, "")
     return min(max(1, int(span)), MAX_SPAN) if span.isascii() and span.isdigit() and len(span) < 5 else 1
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 TOP, FLOOR, HEIGHT = 36, 204, 228
 """Pixels from the top: where the highest bar ends, where all begin, and where the picture ends."""
 
+LOWEST = 3.0
+"""Pixels of the lowest bar: what is there can be seen."""
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -86,7 +89,7 @@ def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Elem
             value = one.values[step]
             if not value:
                 continue
-            height = max(1.0, value / top * (FLOOR - TOP))
+            height = max(LOWEST, value / top * (FLOOR - TOP))
             floor -= height
             made.append(
                 h(

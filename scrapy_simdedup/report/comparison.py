@@ -99,7 +99,7 @@ def compare_under(
         print_ = fingerprint_read(page, body_digest(html), settings)
         prints.append(print_)
         lines = tuple(Line(role_of(block), " ".join(block.text.split())) for block in page.blocks)
-        markdown = page_markdown(html, url=url)
+        markdown = page_markdown(html, url=url, words=words)
         sides.append(
             Side(name, page.title, page.h1, print_.unjudged, print_.content, _words_by_role(lines), lines, markdown)
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.charts import Mark, Series, bar_chart
 from scrapy_simdedup.report.data import BUCKETS, KINDS
-from scrapy_simdedup.report.elements import h, number
+from scrapy_simdedup.report.elements import h, number, plural
 from scrapy_simdedup.report.tables import data_table, sortable_table
 from scrapy_simdedup.wording import at, size
 
@@ -23,7 +23,7 @@ def answer(report: Report) -> Iterator[Element]:
     """The numbers that matter, and what should be looked at."""
     judged = report.pages - report.kinds.get("unjudged", 0)
     share = report.dropped / judged if judged else 0.0
-    would = "would be dropped" if report.mode == "observe" else "dropped"
+    would, did = ("would be dropped", "") if report.mode == "observe" else ("dropped", " and were dropped")
     cards: list[tuple[str, str, str]] = [
         ("Pages judged", number(judged), ", ".join(f"{number(n)} {kind}" for kind, n in report.kinds.items())),
         (f"Repeats {would}", number(report.dropped), f"{share:.1%} of the judged"),
@@ -40,6 +40,8 @@ def answer(report: Report) -> Iterator[Element]:
             ("Fetches saved", number(saved.fetches), "of URLs known to lead to repeats"),
             ("Items dropped", number(saved.items), "that repeat items, or are of a repeated page"),
         ]
+    said = f"{number(report.dropped)} of {plural(judged, 'judged page')} ({share:.0%}) repeat another page{did}."
+    yield h("p", said, class_="lead")
     yield h(
         "dl",
         [h("div", h("dt", name), h("dd", value), h("dd", note, class_="note")) for name, value, note in cards],
@@ -118,7 +120,7 @@ def sites(report: Report) -> Iterator[Element]:
     shown = (
         "" if report.site_count == len(report.sites) else f"; the {len(report.sites):,} with the most pages are shown"
     )
-    yield h("p", f"{number(report.site_count)} sites{shown}.")
+    yield h("p", f"{plural(report.site_count, 'site')}{shown}.")
     rows = [
         (row.site, row.pages, row.repeats, row.repeats / row.pages, row.near, row.changed, row.unjudged, row.failed)
         for row in report.sites
@@ -137,7 +139,7 @@ def rules(report: Report) -> Iterator[Element]:
     yield h(
         "p",
         f"A crawl that learns from URLs would have saved {number(lesson.saved)} of {number(lesson.pages)} fetches "
-        f"({share:.0%}) on {number(lesson.sites)} sites, and lost {number(lesson.lost)} contents.",
+        f"({share:.0%}) on {plural(lesson.sites, 'site')}, and lost {plural(lesson.lost, 'content')}.",
     )
     rows = [
         (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.differences import stretches
-from scrapy_simdedup.report.elements import h, link, number, shorten
+from scrapy_simdedup.report.elements import h, link, number, plural, shorten
 from scrapy_simdedup.report.tables import data_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy_simdedup.report.clusters import Cluster
     from scrapy_simdedup.report.data import Audited, Report
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.report.elements import Child, Element
 
 GONE = "a page that is not in the store any more"
-UNFOLDED = 3
-"""Clusters and audited pages that are shown unfolded."""
+UNFOLDED, AT_ONCE = 3, 10
+"""Clusters and audited pages that are shown unfolded, and that are shown at all before one asks for more."""
 
 
 def clusters(report: Report) -> Iterator[Element]:
@@ -29,15 +30,26 @@ def clusters(report: Report) -> Iterator[Element]:
     shown = (
         f"; the {len(report.clusters)} most repeated are shown" if report.cluster_count > len(report.clusters) else ""
     )
-    yield h("p", f"{number(report.cluster_count)} pages are repeated{shown}.")
-    for place, cluster in enumerate(report.clusters):
-        yield h(
-            "details",
-            h("summary", f"{number(cluster.repeats)} × {shorten(cluster.original or GONE)}"),
-            h("p", "Original: ", link(cluster.original)) if cluster.original else None,
-            _members(cluster),
-            open="" if place < UNFOLDED else None,
-        )
+    are = "page is" if report.cluster_count == 1 else "pages are"
+    yield h("p", f"{number(report.cluster_count)} {are} repeated{shown}.")
+    yield from _some([_cluster(cluster, unfolded=place < UNFOLDED) for place, cluster in enumerate(report.clusters)])
+
+
+def _some(parts: list[Element]) -> Iterator[Element]:
+    yield from parts[:AT_ONCE]
+    more = parts[AT_ONCE:]
+    if more:
+        yield h("details", h("summary", f"{len(more)} more"), h("div", more, class_="more"))
+
+
+def _cluster(cluster: Cluster, *, unfolded: bool) -> Element:
+    return h(
+        "details",
+        h("summary", f"{number(cluster.repeats)} × {shorten(cluster.original or GONE)}"),
+        h("p", "Original: ", link(cluster.original)) if cluster.original else None,
+        _members(cluster),
+        open="" if unfolded else None,
+    )
 
 
 def _members(cluster: Cluster) -> Element:
@@ -89,18 +101,17 @@ def audit(report: Report) -> Iterator[Element]:
             "(SIMDEDUP_REPORT), and scrapy simdedup compare fetches two pages and shows them.",
             class_="soft",
         )
-    for place, page in enumerate(report.audit):
-        yield _audited(page, unfolded=place < UNFOLDED)
+    yield from _some([_audited(page, unfolded=place < UNFOLDED) for place, page in enumerate(report.audit)])
 
 
 def _audited(page: Audited, *, unfolded: bool) -> Element:
-    bits = "" if page.distance is None else f", {page.distance} differing bits"
-    differs = f"; differs in {', '.join(page.facts)}" if page.facts else ""
+    facts = [] if page.distance is None else [plural(page.distance, "differing bit")]
+    facts += [f"differs in {', '.join(page.facts)}"] if page.facts else []
     return h(
         "details",
         h("summary", f"{number(page.similarity, 3)} similar: {shorten(page.dropped)}"),
         h("p", "repeats ", link(page.original) if page.original else GONE, h("br"), "dropped ", link(page.dropped)),
-        h("p", f"similarity {number(page.similarity, 3)}{bits}{differs}", class_="soft"),
+        h("p", "; ".join(facts), class_="soft") if facts else None,
         None if page.lines is None else _side_by_side(page),
         open="" if unfolded else None,
     )
@@ -112,11 +123,15 @@ def _side_by_side(page: Audited) -> Element:
         return h("p", "Not one line of text differs.")
     more = h("p", f"{page.more:,} more differing lines are left off.", class_="role") if page.more else None
     head = [h("p", name, class_=f"{side} head") for name, side in (("original", "one"), ("dropped", "other"))]
-    return h("div", head, [part for line in lines for part in _line(line)], more, class_="pair")
+    return h("div", head, [part for role in _by_role(lines) for part in role], more, class_="pair")
+
+
+def _by_role(lines: Iterable[Difference]) -> Iterator[list[Element]]:
+    for role, group in groupby(lines, key=lambda line: line.role):
+        yield [h("p", role, class_="role"), *(part for line in group for part in _line(line))]
 
 
 def _line(line: Difference) -> Iterator[Element]:
-    yield h("p", line.role, class_="role")
     sides = stretches(line.one, line.other) if line.one and line.other else None
     for place, (text, side) in enumerate(((line.one, "one"), (line.other, "other"))):
         if text is None:

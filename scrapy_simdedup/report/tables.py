@@ -22,7 +22,7 @@ def data_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]
         head: names of the columns; those that begin with ``#`` are of numbers, with ``#%`` of shares.
         rows: values; the first of each names the row. Floats are similarities and rates.
     """
-    names = [h("th", name.lstrip("#%"), scope="col", class_=_class(name)) for name in head]
+    names = [h("th", _shown(name), scope="col", class_=_class(name)) for name in head]
     table = h("table", h("caption", caption), h("thead", h("tr", names)), _body(head, rows))
     return h("div", table, class_="scroll", tabindex="0", role="group", aria_label=caption)
 
@@ -36,9 +36,7 @@ def sortable_table(name: str, caption: str, head: Sequence[str], rows: Iterable[
         head: as in :func:`data_table`.
         rows: as in :func:`data_table`.
     """
-    names = [
-        h("th", h("button", column.lstrip("#%"), type="button"), scope="col", class_=_class(column)) for column in head
-    ]
+    names = [h("th", h("button", _shown(column), type="button"), scope="col", class_=_class(column)) for column in head]
     table = h(
         "table",
         h("caption", caption),
@@ -73,6 +71,11 @@ def _cell(name: str, at: int, value: Cell) -> Element:
         return h(tag, value, scope=scope, class_=_class(name), data_value="-1" if value is None else None)
     shown = f"{value:.1%}" if name.startswith("#%") else number(value, 0 if isinstance(value, int) else 3)
     return h(tag, shown, scope=scope, class_=_class(name), data_value=repr(value))
+
+
+def _shown(name: str) -> str:
+    name = name.lstrip("#%")
+    return name[0].upper() + name[1:]
 
 
 def _class(name: str) -> str | None:

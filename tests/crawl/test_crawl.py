@@ -243,12 +243,14 @@ async def test_an_error_of_our_own_keeps_the_page(site: Site, monkeypatch: Any, 
 
 @on_asyncio
 async def test_the_cleaned_markdown_is_added_to_items_on_request(site: Site) -> None:
-    site["/one"] = page("one", body="<h2>Parts</h2>" + prose("one"))
-    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_MARKDOWN_FIELD": "markdown"}, urls=site.urls("/one"))
+    site["/one"] = page("one", body=f'<h2>Parts</h2>{prose("one")}<div class="kolophon"><p>Printed in Ghent.</p></div>')
+    settings = {"SIMDEDUP_MARKDOWN_FIELD": "markdown", "SIMDEDUP_ROLE_WORDS": {"footer": ["kolophon"]}}
+    done = await crawl(PathsSpider, ADDON | settings, urls=site.urls("/one"))
     markdown = done.items[0]["markdown"]
     assert "## Parts" in markdown
     assert " ".join(words("one", 40)).capitalize() in markdown
     assert "Served at" not in markdown
+    assert "Ghent" not in markdown
 
 
 @on_asyncio

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pages import prose, words
 from scrapy_simdedup.page.clean import clean
 from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import role_words
 
 ARTICLE = f"<article><h1>Headline</h1>{prose('article', 200)}</article>"
 URL = "https://site.example/shop/item?id=1"
@@ -27,6 +28,13 @@ def text_of(html: str) -> str:
     root = parse(html).root
     assert root is not None
     return " ".join(clean(root).text_content().split())
+
+
+def test_words_of_a_site_s_own_say_what_is_boilerplate() -> None:
+    root = parse(f'<body>{ARTICLE}<div class="kolophon"><p>Target</p></div></body>').root
+    assert root is not None
+    assert "Target" not in clean(root, words=role_words((("footer", ("kolophon",)),))).text_content()
+    assert "Target" in text_of(f'<body>{ARTICLE}<div class="kolophon"><p>Target</p></div></body>')
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,14 @@ TABLES = [
     ),
     ("<table><tr><th>a<tr><td>1<td>2</table>", "| a |  |\n| --- | --- |\n| 1 | 2 |"),
     ("<table><tr><th colspan=2>a<tr><td>1<td>2</table>", "| a |  |\n| --- | --- |\n| 1 | 2 |"),
+    (
+        "<table><tr><th>a<th>b<th>c<tr><td rowspan=2>1<td>2<td rowspan=3>3<tr><td>4<tr><td>5</table>",
+        "| a | b | c |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n|  | 4 |  |\n| 5 |  |  |",
+    ),
+    (
+        "<table><tr><th rowspan=2 colspan=2>a<th>b<tr><td>1<tr><td>2<td>3<td>4</table>",
+        "| a |  | b |\n| --- | --- | --- |\n|  |  | 1 |\n| 2 | 3 | 4 |",
+    ),
     ("<table><caption>c</caption><tr><th>a<th>b<tr><td>1<td>2</table>", "c\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"),
     ("<table><tr><td>a</table>", "a"),
     ("<table><tr><td><h2>a</h2><td><p>b<tr><td>c<td>d</table>", "## a\n\nb\n\nc\n\nd"),
@@ -283,6 +291,7 @@ PAGES = [
     "<b>x" * 1_500,
     "<p>a" + "<br>" * 20_000,
     "<table><tr>" + "<td colspan=99>a" * 20_000 + "</table>",
+    "<table><tr>" + "<td colspan=99 rowspan=99>a" * 10_000 + "<tr><td>b" * 10_000 + "</table>",
     "<table>" + "<tr><td>a<td>b|c" * 15_000 + "</table>",
     "<blockquote>x" * 900 + "</blockquote>" * 900,
     ("<table><tr><td>x<td>y" * 90 + "</table>" * 90) * 30,

@@ -91,7 +91,7 @@ def test_tables_sort_by_each_column(reported: Reported, open_page: Open) -> None
         }"""
     )
     names = "[...document.querySelectorAll('#sites-table tbody tr')].map((row) => row.cells[0].textContent[0]).join('')"
-    for column, down, up in (("pages", "cab", "bac"), ("Site", "cba", "abc")):
+    for column, down, up in (("Pages", "cab", "bac"), ("Site", "cba", "abc")):
         button = page.get_by_role("button", name=column, exact=True)
         button.click()
         assert page.evaluate(names) == down

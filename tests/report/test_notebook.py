@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from on_asyncio import on_asyncio
-from pages import page
+from pages import page, prose
 from scrapy_simdedup import NearDuplicateDetector, Verdict, compare_pages, fingerprint_page
 
 
@@ -20,6 +20,12 @@ def test_a_comparison_of_pages_shows_the_differing_lines_side_by_side() -> None:
     shown = found._repr_html_()
     assert "<th>before</th><th>after</th>" in shown
     assert "<td>footer</td><td>Served at " in shown
+
+
+def test_what_a_site_calls_its_frame_is_not_in_the_markdown() -> None:
+    html = page("a", body=f'{prose("a")}<div class="kolophon"><p>Printed in Ghent, on paper.</p></div>')
+    assert "Ghent" in compare_pages(html, html).one.markdown
+    assert "Ghent" not in compare_pages(html, html, role_words={"footer": ["kolophon"]}).one.markdown
 
 
 def test_settings_count_in_a_comparison() -> None:
