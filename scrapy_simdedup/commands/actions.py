@@ -17,6 +17,7 @@ from scrapy_simdedup.commands import (
     export,
     forget,
     load,
+    migrate,
     moved,
     report,
     rollback,
@@ -63,6 +64,7 @@ ACTIONS: dict[str, Action] = {
     "rollback": rollback,
     "export": export,
     "import": load,
+    "migrate": migrate,
 }
 
 

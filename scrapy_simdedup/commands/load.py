@@ -47,15 +47,15 @@ async def _import(call: Call, file: IO[bytes], url: str) -> tuple[int, int]:
             if await store.remember(name, value) != value:
                 problem = "its fingerprints were made in another way, or under another secret, than those in the file"
                 raise StoreError(without_password(url), problem, "name another store")
-        log: _Log | None = None
-        with call.console.progress("pages read", share=share_of(file)) as show:
+            log: Log | None = None
+            with call.console.progress("pages read", share=share_of(file)) as show:
             for number, line in enumerate(file, start=2):
                 try:
                     site, record = from_line(line)
                 except SimdedupError as exc:
                     raise SimdedupError(f"line {number}: {exc}") from exc
                 if log is None or log.site != site:
-                    log = await _Log.of(store, site)
+                    log = await Log.of(store, site)
                 if await log.add(record):
                     added += 1
                 else:
@@ -64,7 +64,7 @@ async def _import(call: Call, file: IO[bytes], url: str) -> tuple[int, int]:
     return added, known
 
 
-class _Log:
+class Log:
     """A site's log that is added to."""
 
     def __init__(self, store: FingerprintStore, site: str) -> None:
@@ -75,7 +75,8 @@ class _Log:
         self._cursor = 0
 
     @classmethod
-    async def of(cls, store: FingerprintStore, site: str) -> _Log:
+    async def of(cls, store: FingerprintStore, site: str) -> Log:
+        """The site's log as it is in an open store."""
         log = cls(store, site)
         await log._read()
         return log

@@ -46,7 +46,7 @@ class Gate:
             if reason != "opted_out":
                 runtime.tally.not_judged(reason)
             return response
-        verdict = await runtime.judge.page(response, key)
+        verdict = await runtime.judge.page(response, key, runtime.imported.since(request, key))
         if verdict is None:
             return response
         request.meta[META_VERDICT] = verdict.as_dict()

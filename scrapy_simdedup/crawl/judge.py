@@ -40,6 +40,8 @@ class Candidate:
     key: bytes
     site: str | None = None
     """None takes the URL's."""
+    known_since: float | None = None
+    """When another tool delivered it; see :mod:`scrapy_simdedup.crawl.imported`."""
 
 
 class Judge:
@@ -66,13 +68,13 @@ class Judge:
         self.settings, self.most_waiters, self.is_closing = settings, most_waiters, is_closing
         self.turns = Turns()
 
-    async def page(self, response: Response, key: bytes) -> Verdict | None:
+    async def page(self, response: Response, key: bytes, known_since: float | None = None) -> Verdict | None:
         """The page's verdict, or None if it could not be judged for an error, which is logged and counted."""
         # Workers may be done with a later page sooner; verdicts are given in the order in which the pages came.
         turn = self.turns.take(site_of(response.url, self.settings.site))
         try:
             print_ = await self.detector.read(response.text, url=response.url, key=key)
-            candidate = Candidate(print_, response.url, key)
+            candidate = Candidate(print_, response.url, key, known_since=known_since)
             await turn.come()
             verdict = await self._ask(candidate)
             turn.end()
@@ -119,5 +121,10 @@ class Judge:
 
     async def _ask(self, candidate: Candidate, *, keep_pending: bool = False) -> Verdict:
         return await self.detector.judge_fingerprint(
-            candidate.fingerprint, url=candidate.url, key=candidate.key, site=candidate.site, keep_pending=keep_pending
+            candidate.fingerprint,
+            url=candidate.url,
+            key=candidate.key,
+            site=candidate.site,
+            keep_pending=keep_pending,
+            known_since=candidate.known_since,
         )

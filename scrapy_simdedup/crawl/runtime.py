@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.crawl.gate import Gate
+from scrapy_simdedup.crawl.imported import Imported
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.live import Live
@@ -82,6 +83,7 @@ class Runtime:
             most_waiters=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
             is_closing=lambda: not crawler.crawling,
         )
+        self.imported = Imported()
         self.markdown = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
         self.reporter = Reporter(self.settings)
         self.gate = Gate(self)
@@ -155,6 +157,7 @@ class Runtime:
     async def _opened(self) -> None:
         try:
             await self.detector.open()
+            await self.imported.read(self.detector.store)
         except SimdedupError as error:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             raise CloseSpider("simdedup_store_error") from error

@@ -153,6 +153,7 @@ class NearDuplicateDetector:
         key: bytes | None = None,
         site: str | None = None,
         keep_pending: bool = False,
+        known_since: float | None = None,
     ) -> Verdict:
         """The verdict on a page whose fingerprint is known.
 
@@ -162,6 +163,8 @@ class NearDuplicateDetector:
             key: who the page is, such as its request's fingerprint; None derives one from the URL.
             site: whose pages it is compared with; None takes the URL's.
             keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+            known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
+                which the store knows nothing else is then unchanged.
 
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
@@ -180,6 +183,7 @@ class NearDuplicateDetector:
             worker=self.worker,
             now=self._now(),
             keep_pending=keep_pending,
+            known_since=known_since,
         )
         try:
             decision, verdict = await self._judge(visit, settings)

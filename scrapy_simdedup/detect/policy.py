@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import Record, State
+from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -31,6 +31,8 @@ class Visit:
     """Seconds since the epoch."""
     keep_pending: bool = False
     """Keep the page where its original is still in work, instead of waiting for that."""
+    known_since: float | None = None
+    """When another tool delivered the page, which remembered no content; None if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def content_of(visit: Visit, original: Record | None) -> Hashable:
 def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
     record = index.past(visit.key, visit.run)
     if record is None:
-        return None
+        return None if visit.known_since is None else Past(_told(visit, visit.known_since), "unchanged")
     before, now = PageFingerprint.from_bytes(record.fingerprint), visit.fingerprint
     if before.body == now.body:
         return Past(record, "unchanged", 1.0, 0)
@@ -105,6 +107,29 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
     found = now.compare(before, identical=settings.identical, near=settings.near)
     same = found.kind == "identical" and not index.explains(now, before)
     return Past(record, "unchanged" if same else "changed", found.similarity, found.distance)
+
+
+def _told(visit: Visit, since: float) -> Record:
+    """What another tool knew of the page, with the content of today.
+
+    It displaces nobody (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
+    """
+    return Record(
+        url=visit.url,
+        key=visit.key,
+        fingerprint=bytes(visit.fingerprint),
+        run=IMPORTED,
+        worker=visit.worker,
+        state="confirmed",
+        kind="unchanged",
+        similarity=None,
+        original=None,
+        first_seen=since,
+        last_seen=since,
+        last_changed=since,
+        visits=1,
+        changes=0,
+    )
 
 
 def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:
@@ -127,6 +152,7 @@ def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> D
         original=past.record.url,
         similarity=past.similarity,
         distance=past.distance,
+        reason=IMPORTED if past.record.run == IMPORTED and past.similarity is None else None,
         original_first_seen=past.record.first_seen,
         original_run=past.record.run,
     )

@@ -13,6 +13,7 @@ from scrapy_simdedup.detect.seniority import Seniority
 from scrapy_simdedup.detect.site_text import SiteText
 from scrapy_simdedup.fingerprint.evidence import NEAR, weigh
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.store.base import IMPORTED
 from scrapy_simdedup.store.shelf import Names, Shelf
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class SiteIndex:
         if slot is None:
             return False
         known = self._originals.has(slot, record.id)
-        if record.state in SEARCHED and self._run in {None, record.run}:
+        if record.state in SEARCHED and self._run in {None, record.run} and record.run != IMPORTED:
             return self._originals.add(slot, record) and not known
         self._originals.remove(slot)
         return False

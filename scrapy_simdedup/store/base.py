@@ -23,6 +23,9 @@ STEPS: dict[Outcome, frozenset[State]] = {
 """From which states a record can be settled to each outcome."""
 TOMBSTONE_SECONDS = 86_400.0
 """How long the tombstone of a released or forgotten record stays; every worker reads on much sooner."""
+IMPORTED = "imported"
+"""The run of pages that another tool delivered. Their content is that of a later visit, and whether it was the same when
+they were delivered nobody knows, so they displace no other page."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """Lets other work go on for some seconds, on whatever loop runs."""
 
