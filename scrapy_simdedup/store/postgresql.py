@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
+from scrapy_simdedup.store.postgresql_notes import PostgresqlNotes, make_tables
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
@@ -67,7 +68,7 @@ REMEDIES = {
 """What to do, by a part of the message."""
 
 
-class PostgresqlStore:
+class PostgresqlStore(PostgresqlNotes):
     """Changes of one site wait for each other under an advisory lock; sites are independent.
 
     Args:
@@ -193,6 +194,7 @@ class PostgresqlStore:
             if not (await _rows(db, EXISTS))[0][0]:
                 script = files("scrapy_simdedup.store").joinpath("postgresql.sql").read_text(encoding="utf-8")
                 await db.execute(script.encode())
+            await make_tables(db)
             ((found,),) = await _rows(db, REMEMBER, {"name": "tables", "value": VERSION})
             if found != VERSION:
                 problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"

@@ -22,6 +22,7 @@ from redis.exceptions import (
 
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, Outcome, Record, Tail
+from scrapy_simdedup.store.redis_notes import RedisNotes
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
@@ -34,6 +35,8 @@ LAYOUT = "1"
 PART = 500
 """Records that are read at a time: half a megabyte, and some ten milliseconds in which nothing else runs here."""
 MEMO, BEATS = "{simdedup}:memo", "{simdedup}:beats"
+NO_LOG = {"remember", "beat", "note", "notes"}
+"""Verbs that need no functions for a log."""
 PARTS = ("log", "pages", "versions", "released")
 """The keys of a site, in the order in which log.lua takes them."""
 
@@ -54,7 +57,7 @@ REMEDIES = {
 """What to do, by a part of the message."""
 
 
-class RedisStore:
+class RedisStore(RedisNotes):
     """Keys of a site share a hash tag, so that a cluster keeps them on one node, and spreads the sites.
 
     Args:
@@ -190,9 +193,8 @@ def keys(site: str) -> list[str]:
 
 @cache
 def _script(verb: str) -> tuple[str, str]:
-    # What has no log needs no functions for it.
     folder = files("scrapy_simdedup.store")
-    head = "" if verb in {"remember", "beat"} else folder.joinpath("log.lua").read_text(encoding="utf-8")
+    head = "" if verb in NO_LOG else folder.joinpath("log.lua").read_text(encoding="utf-8")
     script = head + folder.joinpath(f"{verb}.lua").read_text(encoding="utf-8")
     return script, sha1(script.encode(), usedforsecurity=False).hexdigest()
 
