@@ -129,6 +129,7 @@ def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> D
         distance=past.distance,
         original_first_seen=past.record.first_seen,
         original_run=past.record.run,
+        original_key=past.record.original or past.record.key,
     )
     # What was reserved and is fetched again was not delivered, so it must not be dropped.
     if kind == "unchanged" and settings.unchanged == "drop" and past.record.state in {"confirmed", "alias"}:
@@ -145,6 +146,7 @@ def _like(match: Match, kind: Kind) -> Verdict:
         distance=match.distance,
         original_first_seen=match.record.first_seen,
         original_run=match.record.run,
+        original_key=match.record.key,
     )
 
 
