@@ -113,6 +113,11 @@ class UrlJournal:
         if left:
             self._give_back(left)
 
+    async def close(self) -> None:
+        """This worker is gone: what it skipped is for the others to make, should it have to be."""
+        if self._shared:
+            await self._store.beat(self._worker, 0.0)
+
     async def _read(self, site: str) -> None:
         is_read = site in self._reading
         self._reading[site] = True

@@ -197,8 +197,13 @@ class UrlGuide:
     async def close(self, page_size: float) -> None:
         """The crawl is over; ``page_size`` is that of a repeat on average."""
         await self._back.close()
-        if self._learner is not None:
-            self.tally.close(self.rules(), page_size)
+        if self._learner is None or self._journal is None:
+            return
+        self.tally.close(self.rules(), page_size)
+        try:
+            await self._journal.close()
+        except StoreError as exc:
+            self._runtime.store_failed(exc)
 
     def rules(self, *, refuted: bool = False) -> list[Rule]:
         """The learned rules that are in force, or were, those that saved most first."""
