@@ -14,7 +14,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from scrapy_simdedup.addon import Addon
     from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware
-    from scrapy_simdedup.crawl.exceptions import NearDuplicateItem, NearDuplicatePage
+    from scrapy_simdedup.crawl.exceptions import NearDuplicateItem, NearDuplicatePage, SkippedRequest
+    from scrapy_simdedup.crawl.fingerprinter import CanonicalRequestFingerprinter
     from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline
     from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Addon": "addon",
+    "CanonicalRequestFingerprinter": "crawl.fingerprinter",
     "Comparison": "fingerprint.fingerprint",
     "DedupSettings": "settings",
     "DeliveryInnerMiddleware": "crawl.spider",
@@ -42,6 +44,7 @@ _HOME = {
     "PageFingerprint": "fingerprint.fingerprint",
     "SettingError": "errors",
     "SimdedupError": "errors",
+    "SkippedRequest": "crawl.exceptions",
     "StoreBusy": "errors",
     "StoreError": "errors",
     "Verdict": "detect.verdict",
@@ -52,6 +55,7 @@ _HOME = {
 
 __all__ = [
     "Addon",
+    "CanonicalRequestFingerprinter",
     "Comparison",
     "DedupSettings",
     "DeliveryInnerMiddleware",
@@ -66,6 +70,7 @@ __all__ = [
     "PageFingerprint",
     "SettingError",
     "SimdedupError",
+    "SkippedRequest",
     "StoreBusy",
     "StoreError",
     "Verdict",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from scrapy_simdedup.errors import SettingError
@@ -90,6 +91,13 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(part, str) for part in value):
         return tuple(value)
     raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
+
+
+def _files(name: str, value: Any) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, (str, Path)) else [] if value is None else value
+    if isinstance(paths, (list, tuple)) and all(isinstance(path, (str, Path)) and str(path) for path in paths):
+        return tuple(map(str, paths))
+    raise SettingError(name, value, "write a list of paths of JSON files, such as ['rules.json']")
 
 
 def _report(name: str, value: Any) -> tuple[str, ...]:
@@ -185,6 +193,9 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "worker_timeout": _number(0.1, 3_600, "write seconds from 0.1 to 3600"),
     "max_page_bytes": _whole(1_000, 1_000_000_000),
     "item_fields": _names,
+    "urls": _one_of("off", "observe", "deprioritize", "skip"),
+    "url_rules": _files,
+    "request_fingerprinter": _text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
     "report": _report,
     "secret": _secret,
 }

@@ -26,6 +26,7 @@ Extractor = Literal["roles", "readability"]
 Pending = Literal["wait", "keep", "drop"]
 Stubs = Literal["flag", "drop", "keep"]
 Confirm = Literal["items", "callback", "feed", "manual"]
+Urls = Literal["off", "observe", "deprioritize", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,13 @@ class DedupSettings:
     """Characters of HTML above which only exact repeats are recognised."""
     item_fields: tuple[str, ...] = ()
     """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
+    urls: Urls = "off"
+    """What happens to requests whose URLs are found to lead to known content: nothing, they are counted, put off, or
+    not made."""
+    url_rules: tuple[str, ...] = ()
+    """Paths of files with rules about URLs that hold from the first request on."""
+    request_fingerprinter: str | None = None
+    """What :class:`~scrapy_simdedup.CanonicalRequestFingerprinter` hands requests on to; None takes Scrapy's own."""
     report: tuple[str, ...] = ()
     """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both."""
     secret: str | None = field(default=None, repr=False)

@@ -47,8 +47,8 @@ async def _import(call: Call, file: IO[bytes], url: str) -> tuple[int, int]:
             if await store.remember(name, value) != value:
                 problem = "its fingerprints were made in another way, or under another secret, than those in the file"
                 raise StoreError(without_password(url), problem, "name another store")
-            log: Log | None = None
-            with call.console.progress("pages read", share=share_of(file)) as show:
+        log: Log | None = None
+        with call.console.progress("pages read", share=share_of(file)) as show:
             for number, line in enumerate(file, start=2):
                 try:
                     site, record = from_line(line)

@@ -16,7 +16,7 @@ from scrapy_simdedup.commands.load import Log
 from scrapy_simdedup.commands.stores import named_url, opened_detector
 from scrapy_simdedup.crawl.imported import LOG
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.store.base import IMPORTED, Record
 from scrapy_simdedup.store_urls import without_password
 

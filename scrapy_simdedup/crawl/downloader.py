@@ -1,4 +1,4 @@
-"""The downloader middleware: every response gets its verdict, and a tag that says so."""
+"""The downloader middleware: requests are looked at by their URLs, responses get their verdicts and a tag."""
 
 from __future__ import annotations
 
@@ -25,10 +25,18 @@ class NearDuplicateDownloaderMiddleware:
         """Share the crawler's runtime."""
         return cls(Runtime.of(crawler))
 
-    async def process_request(self, request: Request) -> None:
-        """Take off the verdict of another page, which comes along where a user copies ``response.meta``."""
+    async def process_request(self, request: Request) -> Request | None:
+        """Ask whether the request's URL leads to known content, and hold it back while its site is left alone.
+
+        Raises:
+            SkippedRequest: it need not be made.
+        """
+        # It is another page's, and comes along where a user copies response.meta.
         request.meta.pop(META_VERDICT, None)
-        await self.runtime.walls.hold(request)
+        instead = await self.runtime.guide.advise(request)
+        if instead is None:
+            await self.runtime.walls.hold(request)
+        return instead
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Judge the response and tag it.

@@ -33,5 +33,22 @@ def _what_it_is(verdict: Verdict) -> str:
     return f"repeats {verdict.original} ({verdict.kind}{alike})"
 
 
+class SkippedRequest(IgnoreRequest):
+    """The request is not made, because its URL leads to content that was delivered.
+
+    It reaches the request's errback, where there is one. If the rule turns out to be wrong, the request is made after
+    all.
+    """
+
+    def __init__(self, url: str, known_url: str | None, rule: str) -> None:
+        self.url = url
+        """What was not fetched."""
+        self.known_url = known_url
+        """The fetched URL that it leads to the content of."""
+        self.rule = rule
+        """Why, such as ``query:sid in viewtopic.php``."""
+        super().__init__(f"{url} leads to the page of {known_url}: {rule} does not matter")
+
+
 class NearDuplicateItem(DropItem):
     """The item repeats one that was delivered."""

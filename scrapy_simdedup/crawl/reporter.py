@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_simdedup.crawl.stats import Tally
+    from scrapy_simdedup.crawl.urls import UrlGuide
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.settings import DedupSettings
@@ -52,13 +53,19 @@ class Reporter:
             logger.exception("%s could not be sampled for the report", response.url)
 
     async def write(
-        self, detector: NearDuplicateDetector, tally: Tally, seconds_per_page: float, notes: list[str]
+        self,
+        detector: NearDuplicateDetector,
+        tally: Tally,
+        guide: UrlGuide,
+        seconds_per_page: float,
+        notes: list[str],
     ) -> None:
         """Write the report of this run, while its store is still open.
 
         Args:
             detector: its store is read.
             tally: what the crawl counted.
+            guide: what it learned about URLs.
             seconds_per_page: what callback and pipelines took for a delivered page on average.
             notes: sentences about promises that could not be kept.
         """
@@ -75,7 +82,7 @@ class Reporter:
                 bytes=tally.bytes_dropped,
                 seconds=dropped * seconds_per_page,
                 items=tally.items_dropped,
-                fetches=tally.stats.get_value("simdedup/urls/skipped", 0),
+                fetches=guide.tally.saved,
                 cost_seconds=tally.extract_seconds,
             )
             crawl = CrawlFacts(

@@ -21,7 +21,8 @@ from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.run import job_store, run_name
 from scrapy_simdedup.crawl.settlement import Settlement
 from scrapy_simdedup.crawl.stats import Tally
-from scrapy_simdedup.crawl.waiting import Waiters, sleep
+from scrapy_simdedup.crawl.urls import UrlGuide
+from scrapy_simdedup.crawl.waiting import Tasks, Waiters, sleep
 from scrapy_simdedup.crawl.walls import Walls
 from scrapy_simdedup.crawl.workers import Workers
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -66,13 +67,21 @@ class Runtime:
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
-            on_store_error=self._store_failed,
+            on_store_error=self.store_failed,
             on_wall=self.walls.suspected,
             extract=self.workers.fingerprint,
         )
         self._complained = -COMPLAIN_SECONDS
         self.waiters = Waiters()
-        self.settlement = Settlement(crawler, self.detector, self.tally, self.waiters, self.settings.confirm)
+        self.guide = UrlGuide(self)
+        self.settlement = Settlement(
+            crawler,
+            self.detector,
+            self.tally,
+            self.waiters,
+            confirm=self.settings.confirm,
+            on_settled=self.guide.settled,
+        )
         self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")
         self.judge = Judge(
             self.detector,
@@ -88,7 +97,7 @@ class Runtime:
         self.reporter = Reporter(self.settings)
         self.gate = Gate(self)
         self.live = Live(crawler, self)
-        self._end = Waiters()
+        self._end, self._beats = Waiters(), Tasks()
         self.ready = False
         connect = crawler.signals.connect
         connect(self._opened, signals.spider_opened)
@@ -162,14 +171,16 @@ class Runtime:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             raise CloseSpider("simdedup_store_error") from error
         self.ready = True
-        self.settlement.tasks.start(self._beat())
+        await self.guide.open()
+        self._beats.start(self._beat())
 
     async def _beat(self) -> None:
         while self.ready:
             await self._end.wait("end", BEAT_SECONDS)
             await self.detector.beat()
 
-    def _store_failed(self, error: StoreError) -> None:
+    def store_failed(self, error: StoreError) -> None:
+        """Count it, and mention it in the log."""
         self.tally.store_error()
         if time.monotonic() - self._complained >= COMPLAIN_SECONDS:
             self._complained = time.monotonic()
@@ -182,13 +193,18 @@ class Runtime:
         self.ledger.close()
         self.waiters.wake_all()
         self._end.wake_all()
+        await self._beats.drain()
         await self.settlement.close()
+        await self.guide.close(self.tally.mean_dropped)
         await self.workers.close()
         missing = self._missing()
-        await self.reporter.write(self.detector, self.tally, self.ledger.seconds_per_page, missing)
+        await self.reporter.write(self.detector, self.tally, self.guide, self.ledger.seconds_per_page, missing)
         await self.detector.close()
         summary = self.tally.summary(
-            mode=self.settings.mode, seconds_per_page=self.ledger.seconds_per_page, missing=missing
+            mode=self.settings.mode,
+            seconds_per_page=self.ledger.seconds_per_page,
+            urls=self.guide.tally.lines(self.guide.mode, self.guide.rules()),
+            missing=missing,
         )
         logger.info(summary, extra={"spider": self.crawler.spider})
 

@@ -8,6 +8,8 @@ from scrapy_simdedup.crawl.feeds import FeedConfirmation
 from scrapy_simdedup.crawl.waiting import Tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
 
     from scrapy_simdedup.crawl.stats import Tally
@@ -20,14 +22,25 @@ if TYPE_CHECKING:
 class Settlement:
     """Confirms and releases pages, when ``SIMDEDUP_CONFIRM`` says that it is time.
 
+    Args:
+        on_settled: called with each page once its fate is written, and whether that is that it was delivered.
+
     Raises:
         SettingError: ``SIMDEDUP_CONFIRM`` cannot work with the other settings.
     """
 
     def __init__(
-        self, crawler: Crawler, detector: NearDuplicateDetector, tally: Tally, waiters: Waiters, confirm: Confirm
+        self,
+        crawler: Crawler,
+        detector: NearDuplicateDetector,
+        tally: Tally,
+        waiters: Waiters,
+        *,
+        confirm: Confirm,
+        on_settled: Callable[[PageRef, bool], None],
     ) -> None:
         self._detector, self._tally, self._waiters, self._confirm = detector, tally, waiters, confirm
+        self._on_settled = on_settled
         self.tasks = Tasks()
         self._feeds = FeedConfirmation(crawler, self.settle) if confirm == "feed" else None
 
@@ -56,7 +69,12 @@ class Settlement:
         await self.tasks.drain()
 
     async def _write(self, page: PageRef, failure: str | None) -> None:
+        delivered = False
         try:
-            await (self._detector.confirm(page) if failure is None else self._detector.release(page))
+            if failure is None:
+                delivered = await self._detector.confirm(page)
+            else:
+                await self._detector.release(page)
         finally:
             self._waiters.wake((page.site, page.id))
+            self._on_settled(page, delivered)

@@ -94,12 +94,18 @@ class Tally:
         """The store could not be used for a page, which was kept."""
         self.stats.inc_value(P + "store/error_count")
 
-    def summary(self, *, mode: str, seconds_per_page: float, missing: list[str]) -> str:
+    @property
+    def mean_dropped(self) -> float:
+        """Bytes of a dropped page on average."""
+        return self.bytes_dropped / self.pages["dropped"] if self.pages["dropped"] else 0.0
+
+    def summary(self, *, mode: str, seconds_per_page: float, urls: list[str], missing: list[str]) -> str:
         """The lines for the log at close.
 
         Args:
             mode: the setting, so that observe mode says what would have been dropped.
             seconds_per_page: what callback and pipelines took for a delivered page on average.
+            urls: lines about requests that were not made.
             missing: sentences about promises that cannot be kept because a part is not enabled.
         """
         kinds = [
@@ -124,6 +130,7 @@ class Tally:
             if self.items_dropped:
                 saved += f", {self.items_dropped} items"
             lines.append(saved)
+        lines += urls
         lines.append(
             f"  cost: {self.extract_seconds:.1f} s of fingerprinting"
             + (f", {1000 * self.extract_seconds / judged:.1f} ms per page" if judged else "")

@@ -102,6 +102,11 @@ class Tasks:
         self._running = 0
         self._idle = Waiters()
 
+    @property
+    def busy(self) -> bool:
+        """Whether any of them runs."""
+        return self._running > 0
+
     def start(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run it in the background; a failure is logged."""
         self._running += 1

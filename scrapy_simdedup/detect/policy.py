@@ -155,6 +155,7 @@ def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> D
         reason=IMPORTED if past.record.run == IMPORTED and past.similarity is None else None,
         original_first_seen=past.record.first_seen,
         original_run=past.record.run,
+        original_key=past.record.original or past.record.key,
     )
     # What was reserved and is fetched again was not delivered, so it must not be dropped.
     if kind == "unchanged" and settings.unchanged == "drop" and past.record.state in {"confirmed", "alias"}:
@@ -171,6 +172,7 @@ def _like(match: Match, kind: Kind) -> Verdict:
         distance=match.distance,
         original_first_seen=match.record.first_seen,
         original_run=match.record.run,
+        original_key=match.record.key,
     )
 
 

@@ -48,6 +48,8 @@ class Verdict:
     """When the original was first fetched, in seconds since the epoch."""
     original_run: str | None = None
     """The run that fetched the original."""
+    original_key: bytes | None = None
+    """Who the original is: the same for all pages with its content."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""

@@ -24,8 +24,8 @@ STEPS: dict[Outcome, frozenset[State]] = {
 TOMBSTONE_SECONDS = 86_400.0
 """How long the tombstone of a released or forgotten record stays; every worker reads on much sooner."""
 IMPORTED = "imported"
-"""The run of pages that another tool delivered. Their content is that of a later visit, and whether it was the same when
-they were delivered nobody knows, so they displace no other page."""
+"""The run of pages that another tool delivered. Their content is that of a later visit, and whether it was the same
+when they were delivered nobody knows, so they displace no other page."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """Lets other work go on for some seconds, on whatever loop runs."""
 
@@ -105,6 +105,18 @@ class Tail:
     """Whether that is all. A store gives a long log in parts, so that other work can go on in between."""
 
 
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What was noted in a journal since a cursor."""
+
+    values: tuple[bytes, ...]
+    """The oldest first."""
+    cursor: int
+    """Where to read on."""
+    complete: bool = True
+    """Whether that is all."""
+
+
 class FingerprintStore(Protocol):
     """A store. Every verb is atomic, and safe from many processes at a time.
 
@@ -158,3 +170,21 @@ class FingerprintStore(Protocol):
 
     def records(self) -> AsyncIterator[tuple[str, Record]]:
         """All records with their sites, site by site, oldest change first."""
+
+    async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        """Write a note at the end of a journal, in the place of the one with its key; what is there then.
+
+        A note that says what is there already stays where it is. With ``once`` whatever is there stays.
+        """
+
+    async def noted(self, journal: str, key: bytes) -> bytes | None:
+        """The note with a key, if there is one."""
+
+    async def notes(self, journal: str, after: int = 0) -> Notes:
+        """What was noted since the cursor was ``after``, or the first part of it."""
+
+    def journals(self) -> AsyncIterator[str]:
+        """The names of all journals."""
+
+    async def tear(self, journal: str) -> None:
+        """Take a journal out."""

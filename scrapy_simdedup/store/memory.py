@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.store.base import STEPS, Outcome, Record, Tail
+from scrapy_simdedup.store import sqlite_notes
+from scrapy_simdedup.store.base import STEPS, Notes, Outcome, Record, Tail
 from scrapy_simdedup.store.shelf import Names, Shelf
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class MemoryStore:
         self._names = Names()
         self._logs: dict[str, _Log] = {}
         self._beats: dict[str, float] = {}
+        self._journals: sqlite3.Connection | None = None
 
     def shelf(self, site: str) -> Shelf:
         """The site's records themselves, for those who only look."""
@@ -142,3 +145,33 @@ class MemoryStore:
         if log is None:
             log = self._logs[site] = _Log(self._names)
         return log
+
+    async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        """Write a note."""
+        return sqlite_notes.note(self._notes, journal, key, value, once=once)
+
+    async def noted(self, journal: str, key: bytes) -> bytes | None:
+        """The note with a key."""
+        return sqlite_notes.noted(self._notes, journal, key)
+
+    async def notes(self, journal: str, after: int = 0) -> Notes:
+        """What was noted since the cursor was ``after``."""
+        return sqlite_notes.notes(self._notes, journal, after)
+
+    async def journals(self) -> AsyncIterator[str]:
+        """The names of all journals."""
+        for name in sqlite_notes.journals(self._notes):
+            yield name
+
+    async def tear(self, journal: str) -> None:
+        """Take a journal out."""
+        sqlite_notes.tear(self._notes, journal)
+
+    @property
+    def _notes(self) -> sqlite3.Connection:
+        # SQLite's own temporary database: it moves to disk what does not fit into two megabytes, so that the requests
+        # that a crawl skips take no memory, and it is gone with the process.
+        if self._journals is None:
+            self._journals = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            sqlite_notes.make_tables(self._journals)
+        return self._journals

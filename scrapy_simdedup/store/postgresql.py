@@ -15,6 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
+from scrapy_simdedup.store.postgresql_notes import PostgresqlNotes
 from scrapy_simdedup.store.postgresql_tables import REMEMBER, prepare_tables, rows
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
@@ -60,7 +61,7 @@ REMEDIES = {
 """What to do, by a part of the message."""
 
 
-class PostgresqlStore:
+class PostgresqlStore(PostgresqlNotes):
     """Changes of one site wait for each other under an advisory lock; sites are independent.
 
     Args:

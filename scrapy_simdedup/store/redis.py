@@ -18,6 +18,7 @@ from redis.exceptions import (
 
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, Outcome, Record, Tail
+from scrapy_simdedup.store.redis_notes import RedisNotes
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
 from scrapy_simdedup.store.redis_scripts import answer_of, run_script
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
@@ -51,7 +52,7 @@ REMEDIES = {
 """What to do, by a part of the message."""
 
 
-class RedisStore:
+class RedisStore(RedisNotes):
     """Keys of a site share a hash tag, so that a cluster keeps them on one node, and spreads the sites.
 
     Args:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.cluster import RedisCluster
 
-NO_LOG = frozenset({"remember", "beat"})
+NO_LOG = frozenset({"remember", "beat", "note", "notes"})
 """Verbs that need no functions for a log."""
 
 

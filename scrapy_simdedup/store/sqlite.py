@@ -9,7 +9,8 @@ from operator import attrgetter
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Sleep, Tail
+from scrapy_simdedup.store import sqlite_notes
+from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Notes, Outcome, Record, Sleep, Tail
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class SqliteStore:
     async def open(self) -> None:
         """Open the file, or make it; a damaged one, or another program's, is an error and is left as it is."""
         await self._file.open(TABLES, VERSION)
+        await self._file.run(sqlite_notes.make_tables)
         self._tidy = False
 
     async def close(self) -> None:
@@ -194,6 +196,27 @@ class SqliteStore:
                 tail = await self.read(site, tail.cursor)
                 for record in tail.records:
                     yield site, record
+
+    async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        """Write a note."""
+        return await self._file.run(lambda db: sqlite_notes.note(db, journal, key, value, once=once))
+
+    async def noted(self, journal: str, key: bytes) -> bytes | None:
+        """The note with a key."""
+        return await self._file.run(lambda db: sqlite_notes.noted(db, journal, key))
+
+    async def notes(self, journal: str, after: int = 0) -> Notes:
+        """What was noted since the cursor was ``after``."""
+        return await self._file.run(lambda db: sqlite_notes.notes(db, journal, after))
+
+    async def journals(self) -> AsyncIterator[str]:
+        """The names of all journals."""
+        for name in await self._file.run(sqlite_notes.journals):
+            yield name
+
+    async def tear(self, journal: str) -> None:
+        """Take a journal out."""
+        await self._file.run(lambda db: sqlite_notes.tear(db, journal))
 
 
 def _record(url: str, key: bytes, fingerprint: bytes, *rest: Any) -> Record:

@@ -11,7 +11,7 @@ import pytest
 
 from on_asyncio import on_asyncio, wait_for
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.store.base import FingerprintStore, Record, Tail
+from scrapy_simdedup.store.base import FingerprintStore, Notes, Record, Tail
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.url import STORES as SCHEMES
 from scrapy_simdedup.store.url import store_by_url
@@ -332,3 +332,70 @@ async def test_the_last_beat_of_each_worker_is_known(store: FingerprintStore, ot
     await store.beat("w2", 1001.5)
     await store.beat("w1", 1010.25)
     assert await other.beats() == {"w1": 1010.25, "w2": 1001.5}
+
+
+# ------------------------------------------------------------------ journals
+
+
+@on_asyncio
+async def test_a_journal_gives_its_notes_in_their_order(store: FingerprintStore, other: FingerprintStore) -> None:
+    """Reading on gives only what is new, whoever wrote it; journals do not mix."""
+    assert await store.notes("monday shop.example") == Notes((), 0)
+    assert await store.note("monday shop.example", b"\x00a", b"one\xff") == b"one\xff"
+    cursor = (await store.notes("monday shop.example")).cursor
+    await other.note("monday shop.example", b"b", b"two")
+    await other.note("tuesday", b"c", b"three")
+    assert (await store.notes("monday shop.example")).values == (b"one\xff", b"two")
+    later = await store.notes("monday shop.example", cursor)
+    assert (later.values, later.complete) == ((b"two",), True)
+    assert await store.notes("monday shop.example", later.cursor) == Notes((), later.cursor)
+    assert [name async for name in store.journals()] == ["monday shop.example", "tuesday"]
+
+
+@on_asyncio
+async def test_a_note_takes_the_place_of_the_one_with_its_key(store: FingerprintStore) -> None:
+    """At the end of the journal, so that those who have read the old one read the new one, too."""
+    for key, value in ((b"a", b"one"), (b"b", b"two"), (b"a", b"three")):
+        await store.note("j", key, value)
+    assert (await store.notes("j")).values == (b"two", b"three")
+    assert await store.noted("j", b"a") == b"three"
+    assert await store.noted("j", b"c") is None
+    assert await store.noted("nowhere", b"a") is None
+
+
+@on_asyncio
+async def test_a_note_that_says_nothing_new_stays_where_it_is(store: FingerprintStore) -> None:
+    for key, value in ((b"a", b"one"), (b"b", b"two"), (b"a", b"one")):
+        await store.note("j", key, value)
+    assert (await store.notes("j")).values == (b"one", b"two")
+
+
+@on_asyncio
+async def test_a_note_can_yield_to_what_is_there(store: FingerprintStore, other: FingerprintStore) -> None:
+    assert await store.note("j", b"a", b"one", once=True) == b"one"
+    assert await other.note("j", b"a", b"two", once=True) == b"one"
+    assert (await store.notes("j")).values == (b"one",)
+
+
+@on_asyncio
+async def test_a_long_journal_comes_in_parts(store: FingerprintStore) -> None:
+    written = [b"%d" % number for number in range(2300)]
+    for value in written:
+        await store.note("j", value, value)
+    read: list[bytes] = []
+    tail = Notes((), 0, complete=False)
+    while not tail.complete:
+        tail = await store.notes("j", tail.cursor)
+        assert len(tail.values) <= 2000
+        read += tail.values
+    assert read == written
+
+
+@on_asyncio
+async def test_a_journal_can_be_torn_out(store: FingerprintStore) -> None:
+    await store.note("j", b"a", b"one")
+    await store.note("k", b"a", b"one")
+    await store.tear("j")
+    await store.tear("never")
+    assert [name async for name in store.journals()] == ["k"]
+    assert await store.notes("j") == Notes((), 0)

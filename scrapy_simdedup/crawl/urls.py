@@ -1,0 +1,225 @@
+"""Requests whose URLs lead to known content: counted, put off, or not made; and what the pages teach about URLs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+
+from scrapy_simdedup.crawl.exceptions import SkippedRequest
+from scrapy_simdedup.crawl.readmission import META_AGAIN, Readmission
+from scrapy_simdedup.crawl.rule_files import given_rules
+from scrapy_simdedup.crawl.skippable import as_values, asked_urls, may_be_skipped
+from scrapy_simdedup.crawl.url_journal import UrlJournal
+from scrapy_simdedup.crawl.url_tally import UrlTally
+from scrapy_simdedup.crawl.waiting import Tasks, sleep
+from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.urls import UrlLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy import Request
+
+    from scrapy_simdedup.crawl.runtime import Runtime
+    from scrapy_simdedup.detect.verdict import PageRef, Verdict
+    from scrapy_simdedup.urls import Decision, Rule
+
+logger = logging.getLogger(__name__)
+
+META_SCHEDULED = "simdedup_scheduled"
+"""Marks a request that came through the scheduler. What a callback downloads and awaits did not, and is its own."""
+PUT_OFF = 1000
+"""How much the priority of a request falls that probably leads to known content."""
+MOST_EXPECTED = 100_000
+"""Pages whose delivery is awaited to learn from them; those beyond teach nothing."""
+COMPLAIN_SECONDS = 60.0
+
+
+class UrlGuide:
+    """Asks the learner about each request, and tells it what each delivered page was.
+
+    Whatever goes wrong here, the request is made.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime, self._crawler = runtime, runtime.crawler
+        settings = runtime.settings
+        # Where nothing is to be dropped, nothing is to be skipped.
+        self.mode = "observe" if settings.mode == "observe" and settings.urls != "off" else settings.urls
+        self.tally = UrlTally(self._crawler.stats)
+        self._given = given_rules(settings.url_rules)
+        self._learner: UrlLearner | None = None
+        self._journal: UrlJournal | None = None
+        self._tasks = Tasks()
+        self._expected: dict[tuple[str, int], tuple[SeenUrl, ...]] = {}
+        """Pages on their way through callback and pipelines, and what is to be noted once they are delivered."""
+        self._verified: WeakKeyDictionary[Request, Decision] = WeakKeyDictionary()
+        self._back = Readmission(runtime, self.tally, self._tasks)
+        self._complained = -COMPLAIN_SECONDS
+        if self.mode != "off":
+            self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
+
+    async def open(self) -> None:
+        """Begin, or go on where the run is."""
+        if self.mode == "off":
+            return
+        detector = self._runtime.detector
+        key = blake2b(detector.secret, digest_size=32, person=b"simdedup urls").digest()
+        self._learner = UrlLearner(key=key, rules=self._given)
+        self._journal = UrlJournal(
+            detector.store,
+            self._learner,
+            run=detector.run,
+            worker=detector.worker,
+            shared=self._runtime.settings.run is not None,
+            skips=self.mode == "skip",
+            sleep=sleep,
+            give_back=self._back.add,
+        )
+        self._back.open(self._learner, self._journal)
+        try:
+            await self._journal.open()
+        except StoreError as exc:
+            self._runtime.store_failed(exc)
+
+    # ------------------------------------------------------------------ before a request is made
+
+    async def advise(self, request: Request) -> Request | None:
+        """Let a request pass (None), or give the request that is to be scheduled in its place.
+
+        Raises:
+            SkippedRequest: it is not to be made.
+        """
+        again = request.meta.pop(META_AGAIN, None)
+        scheduled = request.meta.pop(META_SCHEDULED, False)
+        if again is not None:
+            request.dont_filter = False  # as it was before the scheduler had to take it once more
+            self._back.arrived(request.url)
+        if self._learner is None or not scheduled or not may_be_skipped(request):
+            return None
+        try:
+            decision = self._learner.decide(request.url, dry=self.mode != "skip")
+            if decision.action == "go":
+                if decision.rules:
+                    self._verified[request] = decision
+                return None
+            if self.mode == "observe":
+                if decision.skip:
+                    self.tally.count("would_skip")
+                return None
+            if decision.skip and self.mode == "skip":
+                skipped = await self._skip(request, decision)
+            else:
+                return None if again == "put off" else self._put_off(request)
+        except Exception as exc:  # noqa: BLE001 - whatever it was, the request is made
+            self._failed(exc)
+            return None
+        if skipped is not None:
+            raise skipped
+        return None
+
+    async def _skip(self, request: Request, decision: Decision) -> SkippedRequest | None:
+        url, rule = request.url, f"{' and '.join(decision.rules)} in {decision.pattern}"
+        values = as_values(request, self._crawler.spider)
+        if values is None:
+            self.tally.kept("unserializable")
+            return None
+        if self._learner is None or self._journal is None or self._back.is_noting(url):
+            return None
+        known_url = self._learner.known_url(decision)
+        note = SkippedUrl(url, known_url, rule, self._runtime.detector.worker, values)
+        # The request has left the scheduler's queue, so its note must be in the store before it is let go. A process
+        # that is killed before loses it as it loses every request that is being downloaded; after that, whoever takes
+        # up the run finds it. And where the rule falls while the note is being written, nobody could find it yet.
+        self._back.begin_note(url)
+        try:
+            is_noted = await self._journal.skipped(note)
+        finally:
+            given_back = self._back.end_note(url)
+        if not is_noted or given_back:
+            self.tally.kept("given_back" if given_back else "another_request")
+            return None
+        self.tally.count("skipped")
+        skipped = SkippedRequest(url, known_url, rule)
+        logger.debug("Skipped: %s", skipped, extra={"spider": self._crawler.spider})
+        return skipped
+
+    def _put_off(self, request: Request) -> Request:
+        self.tally.count("deprioritized")
+        return request.replace(
+            priority=request.priority - PUT_OFF,
+            dont_filter=True,  # the dupefilter knows it already
+            meta={**request.meta, META_AGAIN: "put off"},
+        )
+
+    # ------------------------------------------------------------------ after a page was judged
+
+    def judged(self, request: Request, verdict: Verdict) -> None:
+        """A page got its verdict: learn from it now if it repeats a delivered one, else once it is delivered."""
+        if self._learner is None:
+            return
+        is_repeat = verdict.is_duplicate and verdict.pending is None and verdict.original_key is not None
+        teaches = is_repeat or (verdict.page is not None and verdict.kind not in {"stub", "unjudged"})
+        if not teaches or verdict.reason is not None:
+            return
+        if self._verified.pop(request, None) is not None:
+            self.tally.count("verified")
+            if not is_repeat:
+                self.tally.count("verified_wrong")
+        if is_repeat and verdict.original_key is not None:
+            self._tasks.start(self._note(asked_urls(request, verdict.original_key)))
+        elif verdict.page is not None and len(self._expected) < MOST_EXPECTED:
+            self._expected[verdict.page.site, verdict.page.id] = asked_urls(request, verdict.page.key)
+
+    def settled(self, page: PageRef, delivered: bool) -> None:
+        """A page was confirmed or released."""
+        notes = self._expected.pop((page.site, page.id), ())
+        if notes and delivered:
+            self._tasks.start(self._note(notes))
+
+    async def _note(self, notes: Sequence[SeenUrl]) -> None:
+        try:
+            for note in notes:
+                if self._journal is not None:
+                    await self._journal.seen(note)
+                    self.tally.count("seen")
+        except StoreError as exc:  # the page's other URLs are fetched, too
+            self._runtime.store_failed(exc)
+
+    # ------------------------------------------------------------------ the rest
+
+    async def close(self, page_size: float) -> None:
+        """The crawl is over; ``page_size`` is that of a repeat on average."""
+        await self._back.close()
+        if self._learner is None or self._journal is None:
+            return
+        self.tally.close(self.rules(), page_size)
+        try:
+            await self._journal.close()
+        except StoreError as exc:
+            self._runtime.store_failed(exc)
+
+    def rules(self, *, refuted: bool = False) -> list[Rule]:
+        """The learned rules that are in force, or were, those that saved most first."""
+        found = self._learner.rules() if self._learner is not None else ()
+        chosen = [rule for rule in found if (rule.in_force or refuted) and (not rule.given or rule.skipped)]
+        return sorted(chosen, key=lambda rule: -rule.skipped)
+
+    def _scheduled(self, request: Request) -> None:
+        request.meta[META_SCHEDULED] = True
+
+    def _failed(self, exc: Exception) -> None:
+        if isinstance(exc, StoreError):
+            self._runtime.store_failed(exc)
+            self.tally.kept("store_error")
+            return
+        self.tally.kept("error")
+        if time.monotonic() - self._complained >= COMPLAIN_SECONDS:
+            self._complained = time.monotonic()
+            logger.error("URLs cannot be judged, so all are fetched", exc_info=exc)

@@ -1,0 +1,79 @@
+"""Journals in a SQLite database: a file that lasts, or what stands in for memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.store.base import Notes
+from scrapy_simdedup.store.sqlite_file import BEGIN
+
+if TYPE_CHECKING:
+    import sqlite3
+
+PART = 2000
+"""Notes that are read at a time."""
+
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """
+    CREATE TABLE IF NOT EXISTS note (
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        journal INTEGER NOT NULL REFERENCES journal (number), key BLOB NOT NULL, value BLOB NOT NULL
+    )
+    """,
+    "CREATE UNIQUE INDEX IF NOT EXISTS note_key ON note (journal, key)",
+    "CREATE INDEX IF NOT EXISTS note_position ON note (journal, position)",
+)
+ADD_JOURNAL = "INSERT INTO journal (name) VALUES (?) ON CONFLICT DO NOTHING"
+FIND = "SELECT value FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) AND key = ?"
+WRITE = "REPLACE INTO note (journal, key, value) VALUES ((SELECT number FROM journal WHERE name = ?), ?, ?)"
+READ = """
+SELECT position, value FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) AND position > ?
+ORDER BY position LIMIT ?
+"""
+JOURNALS = "SELECT name FROM journal ORDER BY name"
+TEAR = "DELETE FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?)"
+CLOSE = "DELETE FROM journal WHERE name = ?"
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Add what a database of an earlier version does not have."""
+    for statement in TABLES:
+        db.execute(statement)
+
+
+def note(db: sqlite3.Connection, journal: str, key: bytes, value: bytes, *, once: bool) -> bytes:
+    """Write a note; see :meth:`~scrapy_simdedup.store.base.FingerprintStore.note`."""
+    with db:
+        db.execute(BEGIN)
+        there = noted(db, journal, key)
+        if there is not None and (once or there == value):
+            return there
+        db.execute(ADD_JOURNAL, (journal,))
+        db.execute(WRITE, (journal, key, value))
+    return value
+
+
+def noted(db: sqlite3.Connection, journal: str, key: bytes) -> bytes | None:
+    """The note with a key."""
+    found = db.execute(FIND, (journal, key)).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+def notes(db: sqlite3.Connection, journal: str, after: int) -> Notes:
+    """What was noted since the cursor was ``after``, or the first part of it."""
+    rows = db.execute(READ, (journal, after, PART)).fetchall()
+    return Notes(tuple(value for _, value in rows), rows[-1][0] if rows else after, len(rows) < PART)
+
+
+def journals(db: sqlite3.Connection) -> list[str]:
+    """The names of all journals."""
+    return [name for (name,) in db.execute(JOURNALS).fetchall()]
+
+
+def tear(db: sqlite3.Connection, journal: str) -> None:
+    """Take a journal out."""
+    with db:
+        db.execute(BEGIN)
+        db.execute(TEAR, (journal,))
+        db.execute(CLOSE, (journal,))

@@ -1,0 +1,131 @@
+"""What a crawl learned about URLs, and what it skipped, survives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl.url_site import Magazine
+from pages import page
+from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, UrlNote, read_note
+from servers import wait_until
+from site_server import Site
+
+SCRIPT = Path(__file__).with_name("url_script.py")
+TESTS = SCRIPT.parent.parent
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
+
+
+class Job:
+    """A crawl in a process of its own, with a job directory."""
+
+    def __init__(self, site: Site, directory: Path) -> None:
+        self.site, self.exported = site, directory / "exported"
+        self.settings: dict[str, Any] = {
+            "JOBDIR": str(directory / "job"),
+            "SIMDEDUP_URLS": "skip",
+            "SIMDEDUP_SECRET": "x",
+        }
+        self.store = directory / "job" / "simdedup.sqlite"
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, path: str = "/") -> None:
+        paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = os.environ | {"SETTINGS": json.dumps(self.settings), "PYTHONPATH": paths}
+        environment.pop("COVERAGE_PROCESS_START", None)  # a killed process leaves half-written data files
+        words = [sys.executable, str(SCRIPT), self.site.root, path, str(self.exported)]
+        self.process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+
+    def end(self, number: int | None = None) -> dict[str, int]:
+        """Wait for its end, or bring it about; its stats, if it has any."""
+        assert self.process is not None
+        if number is not None:
+            self.process.send_signal(number)
+        said, _ = self.process.communicate(timeout=120)
+        return json.loads(said.splitlines()[-1]) if said else {}
+
+    @property
+    def contents(self) -> set[str]:
+        return set(self.exported.read_text().split("\n")) - {""}
+
+    def notes(self) -> list[UrlNote]:
+        with closing(sqlite3.connect(self.store)) as database:
+            return [read_note(value) for (value,) in database.execute("SELECT value FROM note ORDER BY position")]
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+@pytest.fixture
+def job(site: Site, tmp_path: Path) -> Iterator[Job]:
+    with Job(site, tmp_path) as made:
+        yield made
+
+
+def skipped(job: Job) -> list[str]:
+    return [note.url.removeprefix(job.site.root) for note in job.notes() if isinstance(note, SkippedUrl)]
+
+
+@pytest.mark.slow
+def test_what_a_killed_crawl_skipped_wrongly_is_fetched_by_the_one_that_takes_it_up(site: Site, job: Job) -> None:
+    """The scheduler of the second process has none of these requests, and the dupefilter knows them all."""
+    magazine = Magazine(site, 100, ("", "&view=full"))
+    site["/last"] = lambda _: time.sleep(3600) or ""
+    site["/"] = page("/", count=120, links=(*magazine.listings, "/last"))
+    job.start()
+    wait_until(lambda: "/last" in site.requested)
+    wait_until(lambda: len(job.notes()) == len(magazine.addresses))
+    job.end(signal.SIGKILL)
+    before = skipped(job)
+    assert len(before) > 40
+    assert all("view" in path or path + "&view=full" in site.requested for path in before)
+
+    site.requested.clear()
+    magazine.relevant = 60  # what was skipped of these was another page after all
+    more = Magazine(site, 60, ("", "&view=full"), relevant=0, prefix="/story?id=99", listing="/more")
+    site["/second"] = page("/second", count=120, links=tuple(more.listings))
+    job.start("/second")
+    stats = job.end()
+    assert stats["simdedup/urls/readmitted"] > 10
+    assert set(before) & set(site.requested)
+    lost = {magazine.content(path) for path in before} | more.contents
+    assert lost <= job.contents
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_crawl_that_is_ended_in_its_middle_goes_on_with_its_rules(site: Site, job: Job, number: int) -> None:
+    """After a SIGKILL Scrapy's own queue is lost, so that the second crawl meets every link again."""
+    magazine = Magazine(site, 100)
+    if number == signal.SIGKILL:
+        job.settings["DUPEFILTER_CLASS"] = "scrapy.dupefilters.BaseDupeFilter"
+    job.start()
+    wait_until(lambda: len(site.requested) > 200)
+    job.end(number)
+    before = skipped(job)
+    assert len(before) > 10
+
+    site.requested.clear()
+    job.start()
+    stats = job.end()
+    assert job.contents == magazine.contents
+    assert stats["simdedup/urls/skipped"] > 10
+    assert len(set(before) & set(site.requested)) < 0.5 * len(before)
+    assert all(isinstance(note, SeenUrl | SkippedUrl) for note in job.notes())

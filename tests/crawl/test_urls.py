@@ -1,0 +1,296 @@
+"""Requests whose URLs lead to known content are counted, put off or not made, and no page is lost by it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request, Spider
+
+from crawl.url_site import Magazine, Reader, times
+from crawling import ADDON, Crawl, crawl
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup import NearDuplicatePage, SkippedRequest
+from scrapy_simdedup.errors import SettingError, StoreError
+from scrapy_simdedup.store.memory import MemoryStore
+from scrapy_simdedup.urls import UrlLearner
+from site_server import Site
+
+SKIP = {"SIMDEDUP_URLS": "skip", "SIMDEDUP_SECRET": "so that chance is the same each time"}
+
+
+async def read(site: Site, **settings: Any) -> Crawl:
+    return await crawl(Reader, {**ADDON, "CONCURRENT_REQUESTS": 4, **settings}, root=site.root)
+
+
+# ------------------------------------------------------------------ the modes
+
+
+@on_asyncio
+async def test_skipping_saves_two_fifths_of_the_requests_and_no_item(site: Site, caplog: Any) -> None:
+    """The summary says how many."""
+    magazine = Magazine(site, 80)
+    found = await read(site, **SKIP)
+    assert times(found.items) == dict.fromkeys(magazine.contents, 1)
+    saved = len(magazine.addresses) - len(site.requested)
+    assert saved >= 0.4 * len(magazine.addresses)
+    assert found.stat("urls/skipped") - found.stat("urls/readmitted") == saved
+    assert f"URLs: {saved} fetches saved (about " in caplog.text
+    assert found.stat("urls/rules") > 0
+    assert found.stat("urls/bytes_saved") > 1000 * saved
+
+
+@on_asyncio
+async def test_observing_fetches_everything_and_counts_what_it_would_have_skipped(site: Site, caplog: Any) -> None:
+    magazine = Magazine(site, 40)
+    found = await read(site, **SKIP | {"SIMDEDUP_URLS": "observe"})
+    assert sorted(site.requested) == sorted(magazine.addresses)
+    assert found.stat("urls/would_skip") > 20
+    assert f"URLs: {found.stat('urls/would_skip')} fetches would have been saved" in caplog.text
+
+
+@on_asyncio
+async def test_where_nothing_is_dropped_nothing_is_skipped(site: Site) -> None:
+    """``SIMDEDUP_MODE = "observe"`` speaks for URLs, too."""
+    magazine = Magazine(site, 40)
+    found = await read(site, **SKIP, SIMDEDUP_MODE="observe")
+    assert sorted(site.requested) == sorted(magazine.addresses)
+    assert found.stat("urls/would_skip") > 20
+
+
+@on_asyncio
+async def test_what_is_put_off_is_fetched_once_and_last(site: Site) -> None:
+    """Each request goes back to the scheduler at most once, though the dupefilter knows it."""
+    magazine = Magazine(site, 40)
+    found = await read(site, **SKIP | {"SIMDEDUP_URLS": "deprioritize"})
+    assert sorted(site.requested) == sorted(magazine.addresses)
+    put_off = found.stat("urls/deprioritized")
+    assert put_off > 20
+    firsts = {magazine.content(path) for path in site.requested[:-put_off] if path.startswith("/story")}
+    assert firsts == magazine.contents
+
+
+# ------------------------------------------------------------------ what is never touched
+
+
+class Kinds(Spider):
+    """Reads the plain pages, and then asks for other URLs of them in every way there is."""
+
+    name = "kinds"
+    custom_settings = {"CONCURRENT_REQUESTS": 1}
+    root = ""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.skipped: list[Any] = []
+        self.inline: list[str] = []
+
+    def url(self, number: int, mark: str = "") -> str:
+        return f"{self.root}/story?id={number}" + (f"&utm_source={mark}" if mark else "")
+
+    async def start(self) -> Any:
+        for number in range(10):
+            yield Request(self.url(number), priority=10)
+        yield Request(self.url(0, "start"))
+        yield Request(f"{self.root}/hub", self.parse_hub, priority=-10)
+
+    async def parse_hub(self, response: Any) -> Any:
+        for number in range(10):
+            yield Request(self.url(number, "ordinary"), errback=self.failed)
+        yield Request(self.url(1, "unfiltered"), dont_filter=True)
+        yield Request(self.url(2, "posted"), method="POST")
+        yield Request(self.url(3, "body"), body=b"x")
+        yield Request(self.url(4, "opted-out"), meta={"simdedup": False})
+        yield Request(self.url(5, "function"), callback=lambda _: None)
+        yield Request(self.url(6, "values"), cb_kwargs={"what": object()})
+        yield Request(self.url(7, "verbatim"), meta={"verbatim_url": True})
+        yield Request(self.url(8, "retried"), meta={"retry_times": 1})
+        yield Request(f"{self.root}/redirect")
+        awaited = await self.crawler.engine.download_async(Request(self.url(9, "awaited")))
+        self.inline.append(awaited.url)
+
+    def parse(self, response: Any, what: Any = None) -> Any:
+        yield {"url": response.url}
+
+    def failed(self, failure: Any) -> None:
+        if isinstance(failure.value, SkippedRequest):
+            self.skipped.append(failure.value)
+
+
+UNTOUCHED = "start unfiltered posted body opted-out function values verbatim retried redirected awaited".split()
+
+
+@on_asyncio
+async def test_what_is_no_ordinary_request_is_made(site: Site) -> None:
+    """While ordinary ones are skipped.
+
+    That are start requests, ``dont_filter``, POST, a body, what opted out or is to be asked for verbatim, redirects,
+    retries, what a callback downloads and awaits, and what could not be made again later.
+    """
+
+    def story(path: str) -> str:
+        return page(path.partition("&")[0], len(site.requested), count=120)
+
+    for number in range(10):
+        for mark in ("", *(f"&utm_source={mark}" for mark in ("ordinary", *UNTOUCHED))):
+            site[f"/story?id={number}{mark}"] = story
+    site["/hub"] = page("hub", count=120)
+    site["/redirect"] = (302, {"Location": "/story?id=2&utm_source=redirected"}, b"")
+    found = await crawl(Kinds, {**ADDON, **SKIP}, root=site.root)
+
+    marks = [path.rpartition("utm_source=")[2] for path in site.requested if "utm_source" in path]
+    assert set(UNTOUCHED) <= set(marks)
+    assert marks.count("ordinary") + len(found.spider.skipped) == 10
+    assert marks.count("ordinary") <= 5
+    assert found.stat("urls/kept_reason_count/unserializable") <= 2
+    assert found.spider.inline
+
+
+@on_asyncio
+async def test_an_errback_is_told_which_page_the_url_leads_to(site: Site) -> None:
+    class Told(Reader):
+        told: list[SkippedRequest] = []
+
+        def failed(self, failure: Any) -> None:
+            if not isinstance(failure.value, NearDuplicatePage):
+                self.told.append(failure.value)
+
+    magazine = Magazine(site, 30)
+    await crawl(Told, {**ADDON, **SKIP}, root=site.root)
+    assert Told.told
+    for skipped in Told.told:
+        assert isinstance(skipped, SkippedRequest)
+        paths = [str(url).removeprefix(site.root) for url in (skipped.url, skipped.known_url)]
+        assert len({magazine.content(path) for path in paths}) == 1
+        assert paths[0] not in site.requested
+        assert paths[1] in site.requested
+        assert "query:" in skipped.rule
+
+
+# ------------------------------------------------------------------ rules that are given, and rules that fall
+
+
+@on_asyncio
+async def test_a_rule_file_works_from_the_first_request(site: Site, tmp_path: Path) -> None:
+    """Even for ten articles, from which nothing could be learned."""
+    file = tmp_path / "rules.json"
+    rule = {"order": 1, "urlPattern": {"include": ["/story"]}, "processor": "queryRemoval", "args": ["mark"]}
+    file.write_text(json.dumps([rule]))
+    magazine = Magazine(site, 10, ("", "&mark={token}", "&mark=b", "&mark=c"))
+    found = await read(site, **SKIP, SIMDEDUP_URL_RULES=[str(file)])
+    assert times(found.items) == dict.fromkeys(magazine.contents, 1)
+    assert found.stat("urls/skipped") > 15
+
+
+@on_asyncio
+async def test_a_site_that_turns_loses_no_page(site: Site) -> None:
+    """``view`` does not matter for 100 articles, 300 pages and more, and then it does."""
+    magazine = Magazine(site, 160, ("", "&view=full", "&sid={token}"), relevant=100)
+    found = await read(site, **SKIP)
+    assert times(found.items).keys() == magazine.contents
+    assert found.stat("urls/skipped") > 100
+    assert found.stat("urls/readmitted") > 0
+    assert found.stat("urls/verified_wrong") > 0
+
+
+# ------------------------------------------------------------------ when something fails
+
+
+@on_asyncio
+@pytest.mark.parametrize("verb", ["note", "notes"])
+async def test_a_store_that_fails_costs_requests_and_no_page(
+    site: Site, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    calls = 0
+    real = getattr(MemoryStore, verb)
+
+    async def fails(self: MemoryStore, *arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 100 and calls % 3:
+            raise StoreError("memory:", "is on strike")
+        return await real(self, *arguments, **options)
+
+    monkeypatch.setattr(MemoryStore, verb, fails)
+    magazine = Magazine(site, 40)
+    found = await read(site, **SKIP)
+    assert times(found.items) == dict.fromkeys(magazine.contents, 1)
+    assert found.stat("store/error_count") > 10
+
+
+@on_asyncio
+async def test_a_given_back_request_is_made_though_the_store_fails_for_a_while(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be looked up at once is looked up again when the crawl is idle."""
+    real = MemoryStore.noted
+    failures = iter(range(3))
+
+    async def fails(self: MemoryStore, journal: str, key: bytes) -> bytes | None:
+        if next(failures, None) is not None:
+            raise StoreError("memory:", "is on strike")
+        return await real(self, journal, key)
+
+    monkeypatch.setattr(MemoryStore, "noted", fails)
+    magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
+    found = await read(site, **SKIP)
+    assert next(failures, None) is None
+    assert times(found.items).keys() == magazine.contents
+
+
+@on_asyncio
+@pytest.mark.parametrize("verb", ["decide", "observe"])
+async def test_a_learner_that_fails_costs_requests_and_no_page(
+    site: Site, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr(UrlLearner, verb, fails)
+    magazine = Magazine(site, 10)
+    found = await read(site, **SKIP)
+    assert sorted(site.requested) == sorted(magazine.addresses)
+    assert times(found.items) == dict.fromkeys(magazine.contents, 1)
+
+
+# ------------------------------------------------------------------ many workers
+
+
+@on_asyncio
+async def test_workers_of_one_run_share_what_they_learn(shared_url: str, site: Site) -> None:
+    """The second one meets too few articles to learn anything from, and skips all the same."""
+    shared = {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_RUN": "one"}
+    Magazine(site, 60)
+    first = await read(site, **SKIP, **shared)
+    assert first.stat("urls/skipped") > 50
+    site.answers.clear()
+    magazine = Magazine(site, 10, prefix="/story?id=9")
+    second = await read(site, **SKIP, **shared)
+    assert times(second.items) == dict.fromkeys(magazine.contents, 1)
+    assert second.stat("urls/skipped") > 15
+
+
+# ------------------------------------------------------------------ settings
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (None, "name a JSON file that can be read"),
+        ("{}", "write a JSON list of rules"),
+        ("[{}]", "write a rule such as"),
+    ],
+)
+@on_asyncio
+async def test_a_rule_file_that_cannot_be_used_stops_the_crawl(
+    site: Site, tmp_path: Path, text: str | None, remedy: str
+) -> None:
+    file = tmp_path / "rules.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SettingError, match=f"SIMDEDUP_URL_RULES = .*{remedy}"):
+        await read(site, SIMDEDUP_URL_RULES=[str(file)])
+    assert site.requested == []
