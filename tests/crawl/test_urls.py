@@ -218,7 +218,7 @@ async def test_a_store_that_fails_costs_requests_and_no_page(
     magazine = Magazine(site, 40)
     found = await read(site, **SKIP)
     assert times(found.items) == dict.fromkeys(magazine.contents, 1)
-    assert found.stat("store/error_count") > 10
+    assert found.stat("store/error_count") > 0
 
 
 @on_asyncio
