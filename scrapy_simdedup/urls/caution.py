@@ -21,8 +21,9 @@ class Caution:
     """Path patterns that must agree before a rule holds for more than one."""
     head_start: int = 12
     """Trials that a hypothesis is credited with that is known from elsewhere: session ids, rules of the site, hints."""
-    verify: float = 3.8
-    """Verifications of a rule: about ``2 * sqrt(verify * skips)`` of its skips until ``verify_floor`` is reached."""
+    verify: float = 2.5
+    """Verifications of a rule: about ``sqrt(2 * verify * skips)`` of its skips until ``verify_floor`` is reached, twice
+    as many where it is the only one."""
     verify_innocent: float = 0.6
     """The same for parts that hardly ever change a page: tracking, tokens, scheme, slashes."""
     verify_floor: float = 0.01

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _FEW_PATTERNS = 10
 """Patterns that must agree before one that has not yet been tried is believed to be like them."""
 
+_MANY_RULES = 5
+"""Rules of a site from which on they vouch for one another."""
+
 _FIRST_SKIPS = 50
 """Skips before their share of a site's URLs is limited."""
 
@@ -61,30 +64,39 @@ def _is_safe(site: Site, reading: Reading, known: Known, caution: Caution) -> bo
 
 
 def _verification(site: Site, reading: Reading, known: Known, caution: Caution) -> float:
-    """The probability with which a would-be skip is fetched all the same, to verify the rules."""
+    """The probability with which a would-be skip is fetched all the same, to verify the rules.
+
+    The needs of the rules add up, as one fetch verifies all of them.
+    """
     leaf = reading.leaf
-    chance = caution.verify_floor
+    least, need = caution.verify_floor, 0.0
     popular = site.contents.is_popular(known.content)
     if popular:  # what is verified is rather the content than the rules
-        chance = max(chance, _fading(caution.verify_innocent, site.contents.verified.get(known.content, 0)))
+        need = _fading(caution.verify_innocent, site.contents.verified.get(known.content, 0))
     for rule in known.tags:
         at = leaf.rules.at[rule]
         evidence = at.evidence[rule]
         if evidence.unverified >= caution.max_unverified:
             return 1.0
         if not popular:
-            innocent = rule.rarely_matters or site.hypotheses.is_random(rule)
-            chance = max(chance, _fading(caution.verify_innocent if innocent else caution.verify, evidence.verified))
+            innocent = site.hypotheses.is_innocent(rule)
+            weight = caution.verify_innocent if innocent else caution.verify * _loneliness(site)
+            need += _fading(weight, evidence.verified)
         if at is not leaf and not rule.given:  # a pattern that has only believed the others so far
             own = leaf.evidence.get(rule)
             doubt = 1.0 if evidence.exceptions or evidence.agreeing < _FEW_PATTERNS else 0.5
-            chance = max(chance, doubt / (1 + (own.verified if own is not None else 0)))
-    return chance
+            least = max(least, doubt / (1 + (own.verified if own is not None else 0)))
+    return max(least, need)
+
+
+def _loneliness(site: Site) -> float:
+    """How much more a rule is verified where there are few that could vouch for it."""
+    return max(1.0, _MANY_RULES / max(1, site.doubtful_rules()))
 
 
 def _fading(weight: float, verified: int) -> float:
-    """From one half down to zero; adds up to about ``2 * sqrt(weight * skips)`` verifications."""
-    return weight / (2 * weight + verified) if weight else 0.0
+    """From one down to zero; adds up to about ``sqrt(2 * weight * skips)`` verifications."""
+    return weight / (weight + verified) if weight else 0.0
 
 
 def _skip(site: Site, reading: Reading, known: Known, url: str) -> None:

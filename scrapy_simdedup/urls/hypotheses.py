@@ -128,6 +128,10 @@ class Hypotheses:
             return False
         return hypothesis.session or all(self.parts[name].randomness > 0 for name in hypothesis.names)
 
+    def is_innocent(self, hypothesis: Hypothesis) -> bool:
+        """Whether it is implausible that it is wrong for some pages only."""
+        return hypothesis.rarely_matters or self.is_random(hypothesis)
+
     def add(self, names: tuple[str, ...], value: str | None, shift: int = 0) -> Hypothesis:
         """Make a hypothesis about known parts."""
         salt = self._hash("assumed", *names) if value is None else 0

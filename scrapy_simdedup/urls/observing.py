@@ -71,7 +71,7 @@ class Observation:
         """A page that stands for a known one: were the rules right?"""
         site, leaf = self._site, self._page.leaf
         as_it_is = self._page.identity + sum(shift for _, shift in self._page.dropped) & MASK
-        was_here = site.index.look(leaf.rules, as_it_is) is not None
+        was_here = as_it_is != known.key and site.index.look(leaf.rules, as_it_is) is not None
         site.index.put(as_it_is, self._content, [])
         if known.mixed or (was_here and known.content != self._content):  # what has changed blames no rule
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.beliefs import Beliefs, Dropped, Reading
@@ -50,6 +51,9 @@ class Site:
         """Pattern and content of the first pages → a byte per part they had: to find parts that change together."""
         self.version = 0
         """Counts changes of verdicts."""
+        self.in_force: Counter[Hypothesis] = Counter()
+        """Rule → patterns whose verdict it is."""
+        self._doubtful = (-1, 0)
         self.fetched = 0
         self.skipped = 0
 
@@ -99,9 +103,23 @@ class Site:
         part = self.hypotheses.part(name)
         if not known and part is not None and part.irrelevant is not None and part.irrelevant.given:
             evidence = self.tree.pattern(EVERYWHERE).on(part.irrelevant)
-            evidence.holds, evidence.verified = True, _GIVEN_VERIFIED
-            self.version += 1
+            evidence.verified = _GIVEN_VERIFIED
+            self.rule(part.irrelevant, evidence, holds=True)
         return part
+
+    def rule(self, hypothesis: Hypothesis, evidence: Evidence, *, holds: bool) -> None:
+        """Give a verdict on a hypothesis at a pattern."""
+        self.in_force[hypothesis] += holds - (evidence.holds is True)
+        evidence.holds = holds
+        self.version += 1
+
+    def doubtful_rules(self) -> int:
+        """How many parts are under a rule of which it is plausible that it is wrong for some pages only."""
+        if self._doubtful[0] != self.version:
+            innocent = self.hypotheses.is_innocent
+            doubtful = {h.names for h, patterns in self.in_force.items() if patterns and not innocent(h)}
+            self._doubtful = self.version, len(doubtful)
+        return self._doubtful[1]
 
     def side(self, reading: Reading, hypothesis: Hypothesis) -> int:
         """What a URL has of the parts that a hypothesis is about, as a tag; 0 if nothing."""

@@ -94,7 +94,8 @@ def _load(data: dict[str, Any], hashed: KeyedHash) -> Site:
     site.tree.patterns = patterns
     for name, parts, found in data["patterns"]:
         patterns[name].parts = dict.fromkeys(parts)
-        patterns[name].evidence = {everything[number]: _load_evidence(evidence) for number, evidence in found}
+        patterns[name].evidence = known = {everything[number]: _load_evidence(evidence) for number, evidence in found}
+        site.in_force.update(h for h, evidence in known.items() if evidence.holds)
     entries, tags, assumed = data["index"]
     site.index.entries, site.index.tags = _map(entries), _map(tags)
     site.index.assumed = [tuple(everything[number] for number in numbers) for numbers in assumed]

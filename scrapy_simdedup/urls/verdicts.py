@@ -79,8 +79,8 @@ class Verdicts:
                 if self._criteria.falls(pattern, hypothesis, evidence):
                     self._refute(pattern, hypothesis, evidence)
             elif self._criteria.is_proven(pattern, hypothesis, evidence):
-                evidence.holds, evidence.verified, evidence.unverified = True, 0, 0
-                self._changed(pattern, hypothesis, evidence)
+                evidence.verified = evidence.unverified = 0
+                self._rule(pattern, hypothesis, evidence, holds=True)
             elif pattern is leaf and inherited and evidence.holds is None and _is_exception(evidence):
                 self._refute(pattern, hypothesis, evidence)
             if pattern is leaf:
@@ -138,8 +138,7 @@ class Verdicts:
 
     def _refute(self, pattern: Pattern, hypothesis: Hypothesis, evidence: Evidence) -> None:
         evidence.strikes += evidence.holds is True
-        evidence.holds = False
-        self._changed(pattern, hypothesis, evidence)
+        self._rule(pattern, hypothesis, evidence, holds=False)
         for leaf, blamed in self._site.noise.forgivable(hypothesis):
             self.forgive(leaf, blamed)
         for leaf in self._site.chains:
@@ -148,10 +147,10 @@ class Verdicts:
                 if not any(found is not None and found.holds for found in nearer):
                     self._site.give_back(leaf, hypothesis)
 
-    def _changed(self, pattern: Pattern, hypothesis: Hypothesis, evidence: Evidence) -> None:
-        self._site.version += 1
-        holds, rule = bool(evidence.holds), str(hypothesis)
-        self._changes.append(RuleChange(self._site.fetched, self._site.name, pattern.name, rule, holds))
+    def _rule(self, pattern: Pattern, hypothesis: Hypothesis, evidence: Evidence, *, holds: bool) -> None:
+        site = self._site
+        site.rule(hypothesis, evidence, holds=holds)
+        self._changes.append(RuleChange(site.fetched, site.name, pattern.name, str(hypothesis), holds))
 
 
 def _is_exception(evidence: Evidence) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from scrapy_simdedup.urls import Caution, UrlLearner
 from scrapy_simdedup.urls.site_names import site_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SURE = Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0)
 """Never verifies, so that a rule in force skips for sure."""
@@ -166,6 +171,51 @@ def test_a_rule_is_never_long_without_a_verification() -> None:
         if not run:
             learner.observe(url, f"item {number}")
         assert run <= 20
+
+
+def test_the_fewer_rules_a_site_has_the_more_often_each_is_verified() -> None:
+    def fetched(parts: Sequence[str]) -> int:
+        learner = UrlLearner(seed=1)
+        for part in parts:
+            taught(learner, part=part)
+        count = 0
+        for number in range(1000, 1400):
+            learner.observe(f"https://example.com/item?id={number}", f"item {number}")
+            url = f"https://example.com/item?id={number}&ref=1"
+            if not learner.decide(url).skip:
+                learner.observe(url, f"item {number}")
+                count += 1
+        return count
+
+    assert fetched(["ref=1"]) > 1.5 * fetched(["ref=1", "hl=1", "view=1", "from=1", "grid=1"])
+
+
+def test_one_fetch_verifies_all_the_rules_it_can() -> None:
+    """The more rules a skip rests on, the more likely it is to be verified."""
+
+    def fetched(part: str) -> int:
+        learner = UrlLearner(seed=1)
+        for each in ("ref=1", "view=1"):
+            taught(learner, part=each, pages=60)
+        learner.observe("https://example.com/item?id=1000", "item 1000")
+        url = f"https://example.com/item?id=1000&{part}"
+        return sum(not learner.decide(url, dry=True).skip for _ in range(2000))
+
+    assert fetched("ref=1&view=1") > 1.3 * fetched("ref=1")
+
+
+@pytest.mark.parametrize("first", ["/print", ""])
+def test_a_rule_falls_whichever_of_two_unlike_pages_is_met_first(first: str) -> None:
+    second = "/print" if not first else ""
+    learner = UrlLearner(caution=SURE)
+    for number in range(40):
+        learner.observe(f"https://example.com/story/{number}-a", f"story {number}")
+        learner.observe(f"https://example.com/story/{number}-a/print", f"story {number}")
+    url = "https://example.com/story/1000-a"
+    learner.observe(url + first, "one page")
+    assert learner.decide(url + second).skip
+    learner.observe(url + second, "another page")
+    assert not any(rule.in_force for rule in learner.rules())
 
 
 def test_not_more_than_a_share_of_a_site_is_skipped() -> None:
