@@ -73,6 +73,7 @@ class WordHashes(dict[bytes, bytes]):
         self._key = blake2b(secret, digest_size=32).digest() if secret else b""
         self.secret_id = int.from_bytes(blake2b(self._key, digest_size=2).digest(), "little") or 1 if secret else 0
         """16 bits that tell secrets apart without telling them; 0 without a secret."""
+        self._blank = blake2b(key=self._key, digest_size=8)
         self._word = lru_cache(_MEMO)(self.digest)
 
     def of_texts(self, texts: Iterable[str]) -> list[bytes]:
@@ -104,7 +105,9 @@ class WordHashes(dict[bytes, bytes]):
 
     def strong_digest(self, text: bytes) -> bytes:
         """Eight bytes of BLAKE2b for any text, keyed where there is a secret."""
-        return blake2b(text, key=self._key, digest_size=8).digest()
+        digest = self._blank.copy()  # half the time that the key takes
+        digest.update(text)
+        return digest.digest()
 
 
 @lru_cache(maxsize=4)
