@@ -37,7 +37,7 @@ _PARTED = _ASCII[:128] + bytes(range(128, 256))
 _BETWEEN = b"\xff"
 """Parts texts in UTF-8, in which this byte never is."""
 
-_BY_CONTEXT = ("\u03a3", _LIGATURE)
+_BY_CONTEXT = ("\u03a3".encode(), _LIGATURE.encode())
 """Where the text around decides: on the lower case of a capital sigma, and on what a ligature may stand for."""
 
 _MEMO = 200_000
@@ -82,9 +82,9 @@ class WordHashes(dict[bytes, bytes]):
         raw = _BETWEEN.join([text.encode("utf-8", "surrogatepass") for text in texts]).translate(_PARTED)
         join, known = b"".join, self.__getitem__
         made = [join(map(known, text.split())) for text in raw.split(_BETWEEN)] if texts else []
-        if any(character.encode() in raw for character in _BY_CONTEXT):
+        if any(character[:1] in raw and character in raw for character in _BY_CONTEXT):  # one byte is found in no time
             for number, text in enumerate(texts):
-                if any(character in text for character in _BY_CONTEXT):
+                if any(character.decode() in text for character in _BY_CONTEXT):
                     made[number] = self._all(split_words(text))
         return made
 
