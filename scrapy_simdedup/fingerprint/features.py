@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from scrapy_simdedup.fingerprint.words import WordHashes
     from scrapy_simdedup.page.page import Block
@@ -27,6 +27,8 @@ class Shingles(NamedTuple):
     """The blocks that have any; shape (m,)."""
     starts: Rows
     """Where the shingles of each of them begin; shape (m,)."""
+    lengths: Rows
+    """How many shingles each of them has; shape (m,)."""
 
 
 class Features(NamedTuple):
@@ -49,7 +51,7 @@ def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> 
     digests = words.of_texts(block.text for block in blocks)
     hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
     lengths = np.fromiter(map(len, digests), np.intp, len(digests)) // 8
-    said = np.flatnonzero(lengths)
+    said = lengths.nonzero()[0]
     count = lengths[said]
     ends = np.cumsum(count)
     left = np.repeat(ends, count) - np.arange(len(hashes))  # words from here to the end of the block
@@ -60,19 +62,31 @@ def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> 
     whole = left >= size
     whole[ends - count] = True
     kept = np.maximum(count - size + 1, 1)
-    return Shingles(made[whole], said, np.cumsum(kept) - kept)
+    return Shingles(made[whole], said, np.cumsum(kept) - kept, kept)
 
 
 def distinct(found: Shingles, blocks: Sequence[Block]) -> Features:
     """The set of the shingles, each of the highest kind of its blocks."""
     if not len(found.hashes):
         return Features(found.hashes, np.zeros(0, np.uint8))
-    lengths = np.diff(np.append(found.starts, len(found.hashes)))
-    kinds = np.repeat(np.array([blocks[number].kind for number in found.blocks], np.uint8), lengths)
+    kinds = np.repeat(of_blocks(block.kind for block in blocks)[found.blocks], found.lengths)
     order = np.argsort(found.hashes)
     hashes, kinds = found.hashes[order], kinds[order]
-    first = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+    first = starts_of_runs(hashes)
     return Features(hashes[first], np.maximum.reduceat(kinds, first))
+
+
+def of_blocks(numbers: Iterable[int]) -> Kinds:
+    """Small numbers of the blocks, as an array; ``np.array`` takes ten times as long for members of enumerations."""
+    return np.frombuffer(bytes(numbers), np.uint8)
+
+
+def starts_of_runs(numbers: Hashes) -> Rows:
+    """Where each run of equal numbers begins, given at least one number."""
+    is_first = np.empty(len(numbers), np.bool_)
+    is_first[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return is_first.nonzero()[0]
 
 
 def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Features:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.features import starts_of_runs
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def sketch(hashes: Hashes, kinds: Kinds) -> bytes:
     cells = np.zeros(BINS, np.uint8)
     if len(hashes):
         bins = ((hashes >> np.uint64(40)) * np.uint64(BINS)) >> np.uint64(24)
-        first = np.flatnonzero(np.concatenate(([True], bins[1:] != bins[:-1])))
+        first = starts_of_runs(bins)
         cells[bins[first].astype(np.intp)] = kinds[first] << 2 | (hashes[first] & np.uint64(3)).astype(np.uint8)
     return (cells[0::2] << 4 | cells[1::2]).tobytes()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.features import of_blocks, starts_of_runs
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
@@ -47,12 +48,18 @@ def find_units(found: Shingles, blocks: Sequence[Block]) -> Units:
     if not len(found.hashes):
         return Units(found.hashes, found.hashes)
     low, high = np.minimum.reduceat(found.hashes, found.starts), np.maximum.reduceat(found.hashes, found.starts)
-    lengths = np.diff(np.append(found.starts, len(found.hashes)))
-    content = np.array([blocks[number].kind > Kind.FRAME for number in found.blocks])
-    heading = content & np.array([blocks[number].heading for number in found.blocks])
-    level = np.where(content, np.minimum(np.frexp(lengths)[1] - 1, MOST), 0)
+    content = (of_blocks(block.kind for block in blocks) > Kind.FRAME)[found.blocks]
+    heading = content & (of_blocks(block.heading for block in blocks) > 0)[found.blocks]
+    level = np.where(content, np.minimum(np.frexp(found.lengths)[1] - 1, MOST), 0)
     block = np.repeat(np.arange(len(level)), level)
     number = np.arange(len(block)) - np.repeat(np.cumsum(level) - level, level)
     texts = np.concatenate((low[block] ^ _SALT[number], high[block] ^ _SALT[MOST + number]))
     headings = np.concatenate((low[heading] ^ _SALT[0], high[heading] ^ _SALT[MOST]))
-    return Units(np.unique(texts), np.unique(headings))
+    return Units(_unique(texts), _unique(headings))
+
+
+def _unique(numbers: Hashes) -> Hashes:
+    if not len(numbers):
+        return numbers
+    ascending = np.sort(numbers)
+    return ascending[starts_of_runs(ascending)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.roles import H1, MAIN
@@ -26,6 +27,8 @@ LEFT, LEFT_SHARE = 300, 0.1
 _SUBJECT = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキー", "עוגי", "쿠키")
 """Cookies, in some languages."""
 
+_MENTION = re.compile("|".join(_SUBJECT))
+
 
 def find_consent(page: Outline, is_content: Sequence[bool]) -> list[bool]:
     """Of each block, whether it belongs to a consent text.
@@ -37,9 +40,9 @@ def find_consent(page: Outline, is_content: Sequence[bool]) -> list[bool]:
         is_content: Of each block, whether it is content so far.
     """
     everything = "\n".join(page.texts)
-    words = [word for word in _SUBJECT if word in everything]
-    if not words or any(word in page.title for word in _SUBJECT):
+    if not _MENTION.search(everything) or _MENTION.search(page.title):
         return [False] * len(page.texts)
+    words = [word for word in _SUBJECT if word in everything]
     mentions = [sum(map(text.count, words)) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
     if sum(mentions) < MENTIONS:
         return [False] * len(mentions)
