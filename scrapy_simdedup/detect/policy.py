@@ -103,7 +103,7 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
     if before.unjudged:
         return Past(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near)
-    same = found.kind == "identical" and not index.explains(now, before)
+    same = found.kind == "identical" and not index.explains(now, before, settings.identical)
     return Past(record, "unchanged" if same else "changed", found.similarity, found.distance)
 
 
