@@ -115,6 +115,10 @@ class SiteIndex:
         """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
+    def has_delivered(self, key: bytes) -> bool:
+        """Whether a version of a page stands that was delivered, in whichever run."""
+        return any(version.state == "confirmed" for version in self._versions(key))
+
     def records(self) -> Iterator[Record]:
         """All that are known, in no order."""
         return (record for record in self._shelf if record.state != "released")
