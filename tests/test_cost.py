@@ -18,7 +18,7 @@ from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.scan import nearest
-from scrapy_simdedup.fingerprint import fingerprint as fingerprints
+from scrapy_simdedup.fingerprint import making
 from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.words import WordHashes
 from scrapy_simdedup.page import page as pages_room
@@ -109,7 +109,7 @@ async def test_a_byte_identical_repeat_is_not_parsed(monkeypatch: pytest.MonkeyP
     detector = NearDuplicateDetector()
     await detector.open()
     first = await detector.add(page("one"), url=URL + "1")
-    monkeypatch.setattr(fingerprints, "read_page", None)
+    monkeypatch.setattr(making, "read_page", None)
     again = await detector.judge(page("one"), url=URL + "2")
     assert (first.kind, again.kind) == ("new", "identical")
 
@@ -144,4 +144,4 @@ def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
 
 def test_a_repeated_body_costs_a_fraction_of_a_fingerprint() -> None:
     html = long_page(8)
-    assert ratio(lambda: fingerprints.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2
+    assert ratio(lambda: making.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2

@@ -72,9 +72,15 @@ class Originals:
         """Whether a record is among them."""
         return slot < self._count and int(self._stamps[slot]) == id_ & _STAMP
 
-    def add(self, slot: int, record: Record) -> bool:
+    def stand(self, slots: NDArray[np.uint64], ids: NDArray[np.uint64], method: int) -> NDArray[np.bool_]:
+        """Whether records are still where they were, and among those whose texts were found in one way."""
+        rows = slots.astype(np.intp)
+        there = (self.ids(rows) == ids) & (self._stamps[rows] == ids & _STAMP)
+        standing: NDArray[np.bool_] = there & (self._method[rows] == method)
+        return standing
+
+    def add(self, slot: int, record: Record, fp: PageFingerprint) -> bool:
         """Take a record in, or its change; False if its page repeats nothing and cannot be repeated."""
-        fp = PageFingerprint.from_bytes(record.fingerprint)
         if not is_searched(fp):
             return False
         if slot >= len(self._stamps):

@@ -79,7 +79,7 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     if match is not None and match.similarity >= drop:
         return _repeat(visit, match, past, settings)
     if past is not None and past.kind is not None:
-        return _revisit(visit, past, past.kind, settings)
+        return _revisit(visit, past, past.kind, index, settings)
     if visit.fingerprint.unjudged:
         return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
     return _keep(visit, past, Verdict("new") if match is None else _like(match, "near"))
@@ -105,7 +105,7 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
     if before.unjudged:
         return Past(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near)
-    same = found.kind == "identical" and not index.explains(now, before)
+    same = found.kind == "identical" and not index.explains(now, before, settings.identical)
     return Past(record, "unchanged" if same else "changed", found.similarity, found.distance)
 
 
@@ -146,7 +146,14 @@ def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettin
     return Decision(replace(verdict, pending=pending), None, original)
 
 
-def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> Decision:
+def _is_represented(record: Record, index: SiteIndex) -> bool:
+    """Whether a page's content was delivered and is still known: with the page itself, or with the one it repeats."""
+    if record.state == "alias" and record.original is not None:
+        return index.has_delivered(record.original)
+    return record.state == "confirmed"
+
+
+def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: DedupSettings) -> Decision:
     verdict = Verdict(
         kind,
         original=past.record.url,
@@ -157,8 +164,7 @@ def _revisit(visit: Visit, past: Past, kind: Kind, settings: DedupSettings) -> D
         original_run=past.record.run,
         original_key=past.record.original or past.record.key,
     )
-    # What was reserved and is fetched again was not delivered, so it must not be dropped.
-    if kind == "unchanged" and settings.unchanged == "drop" and past.record.state in {"confirmed", "alias"}:
+    if kind == "unchanged" and settings.unchanged == "drop" and _is_represented(past.record, index):
         again = replace(past.record, last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
     return _keep(visit, past, verdict)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from scrapy_simdedup.detect.originals import Originals, method_of
 from scrapy_simdedup.detect.seniority import Seniority
-from scrapy_simdedup.detect.site_text import SiteText
-from scrapy_simdedup.fingerprint.evidence import NEAR, weigh
+from scrapy_simdedup.detect.voters import NOBODY, Voters
+from scrapy_simdedup.fingerprint.evidence import weigh
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import IMPORTED
 from scrapy_simdedup.store.shelf import Names, Shelf
@@ -22,15 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.detect.scan import Rows
-    from scrapy_simdedup.fingerprint.evidence import Evidence
+    from scrapy_simdedup.detect.voters import Place
     from scrapy_simdedup.store.base import Record, Tail
 
 SEARCHED = frozenset({"reserved", "confirmed", "stub"})
 """States of the records that a page is compared with."""
-VOTERS = 256
-"""Pages of one log, the newest, that say what the site repeats: the votes of older ones would be halved four times."""
-SITE_TEXT = 4_000
-"""Bytes that an index takes before it has any pages, and each text that its site repeats once it is learned."""
+EMPTY = 4_000
+"""Bytes that an index takes before it has any pages."""
 JUST_BELOW = 0.995
 """What is left of the line of what is dropped, where the site's own text explains why two pages are alike."""
 
@@ -64,12 +61,9 @@ class SiteIndex:
         self._shelf = Shelf(Names()) if shelf is None else shelf
         self._originals = Originals(bits, self._shelf)
         self._seniority = Seniority() if of_all else None
-        self._texts: dict[int, SiteText] = defaultdict(SiteText)
-        """By the way in which the pages' texts were found."""
-        self._voters: list[Record] = []
-        """New originals of a log that was not read to its end yet."""
-        self._asked: tuple[bytes, bool] = b"", False
-        """The page asked about last, by its bytes as they came, and whether it is a version of an original."""
+        self._voters = Voters(self._shelf, self._originals)
+        self._asked: tuple[bytes, Place] = b"", NOBODY
+        """The page asked about last, by its bytes as they came, and an original that it is a version of."""
 
     def __len__(self) -> int:
         """How many records there are, released ones not counted."""
@@ -78,32 +72,32 @@ class SiteIndex:
     @property
     def size(self) -> int:
         """Bytes that it takes besides what is lent, about."""
-        return self._originals.size + SITE_TEXT * (1 + len(self._texts)) + (0 if self._is_lent else self._shelf.size)
+        return EMPTY + self._originals.size + self._voters.size + (0 if self._is_lent else self._shelf.size)
 
     # ------------------------------------------------------------------ taking in the log
 
     def apply(self, tail: Tail) -> None:
         """Take in what happened. Tails may overlap: what is known already is passed over."""
-        new = [record for record in tail.records if record.position > self.cursor and self._apply(record)]
+        for record in tail.records:
+            if record.position > self.cursor:
+                self._apply(record)
         self.cursor = max(self.cursor, tail.cursor)
-        self._voters = sorted([*self._voters, *new], key=lambda record: record.id)[-VOTERS:]
-        if tail.complete:
-            voters, self._voters = self._voters, []
-            for record in voters:
-                self._let_vote(record)
 
-    def _apply(self, record: Record) -> bool:
-        """Take a record in; whether it is an original that was not known."""
+    def _apply(self, record: Record) -> None:
         if self._seniority is not None:
             self._seniority.see(record)
         slot = self._slot(record)
         if slot is None:
-            return False
+            return
         known = self._originals.has(slot, record.id)
-        if record.state in SEARCHED and self._run in {None, record.run} and record.run != IMPORTED:
-            return self._originals.add(slot, record) and not known
-        self._originals.remove(slot)
-        return False
+        if record.state not in SEARCHED or self._run not in {None, record.run} or record.run == IMPORTED:
+            self._originals.remove(slot)
+            return
+        fp = PageFingerprint.from_bytes(record.fingerprint)
+        if self._originals.add(slot, record, fp) and not known and fp.unjudged is None:
+            body, older = self._asked
+            self._voters.add(record, slot, older if body == fp.body else None)
+            self._asked = b"", NOBODY
 
     def _slot(self, record: Record) -> int | None:
         """Where the record is; None if it is gone."""
@@ -116,25 +110,15 @@ class SiteIndex:
             return None
         return slot
 
-    def _let_vote(self, record: Record) -> None:
-        """Let a page say what its site repeats, unless it is a version of one that said so before."""
-        fp = PageFingerprint.from_bytes(record.fingerprint)
-        if fp.unjudged:
-            return
-        body, is_version = self._asked
-        one = fp.evidence[0]
-        if body != fp.body:
-            rows = self._originals.candidates(fp, record.key)
-            rows = rows[self._originals.ids(rows) < record.id]
-            is_version = _is_version(weigh(one, self._originals.evidence(rows)))
-        if not is_version:
-            self._texts[method_of(fp)].vote(one["cells"])
-
     # ------------------------------------------------------------------ asking
 
     def past(self, key: bytes, run: str) -> Record | None:
         """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
+
+    def has_delivered(self, key: bytes) -> bool:
+        """Whether a version of a page stands that was delivered, in whichever run."""
+        return any(version.state == "confirmed" for version in self._versions(key))
 
     def records(self) -> Iterator[Record]:
         """All that are known, in no order."""
@@ -160,7 +144,7 @@ class SiteIndex:
         """
         originals = self._originals
         rows = originals.candidates(fp, key)
-        alike = self._similarity(fp, rows, drop)
+        alike = self._similarity(fp, key, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + originals.confirmed(rows))
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
@@ -170,27 +154,22 @@ class SiteIndex:
                 return Match(record, float(alike[at]), distance.bit_count())
         return None
 
-    def explains(self, one: PageFingerprint, other: PageFingerprint) -> bool:
-        """Whether what two judged pages have in common may be no more than what the site repeats."""
+    def explains(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
+        """Whether what two judged pages have in common, alike from ``drop`` on, may be what the site repeats."""
         row, many = one.evidence[0], other.evidence
-        return bool(self._texts[method_of(one)].explains(row, many, weigh(row, many))[0])
+        return bool(self._voters.text(method_of(one)).explains(row, many, weigh(row, many), drop)[0])
 
-    def _similarity(self, fp: PageFingerprint, rows: Rows, drop: float) -> NDArray[np.float64]:
+    def _similarity(self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float) -> NDArray[np.float64]:
         """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
-        self._asked = fp.body, False
+        self._asked = fp.body, NOBODY
         if fp.unjudged or not len(rows):
             return np.ones(len(rows))
         one, many = fp.evidence[0], self._originals.evidence(rows)
         found = weigh(one, many)
-        self._asked = fp.body, _is_version(found)
+        self._asked = fp.body, self._voters.older_version(found, rows, key)
         alike = found.similarity
         asked = np.flatnonzero((alike >= drop) & ~found.equal)
         if len(asked):
-            explained = self._texts[method_of(fp)].explains(one, many[asked], found.of(asked))
+            explained = self._voters.text(method_of(fp)).explains(one, many[asked], found.of(asked), drop)
             alike[asked[explained]] = JUST_BELOW * drop
         return alike
-
-
-def _is_version(found: Evidence) -> bool:
-    """Whether a page is like any of those it was weighed against, and not under another name."""
-    return bool(np.any((found.resemblance >= NEAR) & ~found.renamed))

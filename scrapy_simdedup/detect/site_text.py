@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.evidence import NEAR
+from scrapy_simdedup.fingerprint.evidence import OWN_UNIT, resemblance_at
 from scrapy_simdedup.fingerprint.sketch import BINS, estimate
 from scrapy_simdedup.page.kinds import Kind
 
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 KNOWN = 6
 """Pages that must have voted before the site is known."""
 WINDOW = 64
-"""Votes above which all are halved, so that a site may change."""
+"""Pages that vote, the newest, so that a site may change."""
 SHARE, LEAST = 0.3, 3
 """The share of the votes, and their number, from which a cell is the site's."""
 MASS = 2.0
 """The weight of own content from which it can be judged."""
+ALIKE = 0.5
+"""Resemblance of the own content from which it is one. The line is lower than that of whole pages: of a page in a text
+of its site, what an edit changed is a larger part."""
+SAFETY = 0.025
+"""How far above the line pages with passages of their own must be while the site is not known."""
 
 _CONTENT = Kind.LOOSE << 2
 """Cells from here on are of content."""
@@ -35,55 +40,48 @@ _AT = np.arange(BINS)
 
 
 class SiteText:
-    """How many pages have what in each bin; about 13 KB once the site is known."""
+    """How many pages have what in each bin.
 
-    def __init__(self) -> None:
-        self._votes = 0
-        self._first: list[NDArray[np.uint8]] = []
-        self._counts: NDArray[np.uint8] | None = None
+    Args:
+        sketches: Those of the pages that vote, shape (n, ``BINS // 2``).
+    """
 
-    def vote(self, sketch: NDArray[np.uint8]) -> None:
-        """Count in a page that is no version of another.
+    def __init__(self, sketches: NDArray[np.uint8]) -> None:
+        self._common: NDArray[np.bool_] | None = None
+        """Of each cell and bin, whether it is the site's; None while that is not known."""
+        if len(sketches) >= KNOWN:
+            places = _cells(sketches).astype(np.intp) * BINS + _AT
+            votes = np.bincount(places.ravel(), minlength=16 * BINS).reshape(16, BINS)
+            self._common = votes >= max(LEAST, SHARE * len(sketches))
 
-        Args:
-            sketch: Its sketch, shape (``BINS // 2``,).
-        """
-        self._votes += 1
-        if self._counts is None:
-            self._first.append(sketch.copy())
-            if self._votes < KNOWN:
-                return
-            self._counts = np.zeros((16, BINS), np.uint8)
-            for first in self._first:
-                self._counts[_cells(first), _AT] += 1
-            self._first.clear()
-            return
-        if self._votes > WINDOW:
-            self._votes >>= 1
-            self._counts >>= 1
-        self._counts[_cells(sketch), _AT] += 1
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return 0 if self._common is None else self._common.nbytes
 
-    def explains(self, one: np.void, many: NDArray[np.void], evidence: Evidence) -> NDArray[np.bool_]:
+    def explains(self, one: np.void, many: NDArray[np.void], evidence: Evidence, drop: float) -> NDArray[np.bool_]:
         """Whether what pages have in common may be their site's text alone; never of pages whose texts are equal.
 
-        While the site is not known, pages with different headlines are taken for different.
+        While the site is not known, pages with different headlines are taken for different, and so are pages that have
+        passages of their own and are not far above the line.
 
         Args:
             one: A row of :data:`~scrapy_simdedup.fingerprint.evidence.EVIDENCE`.
             many: Rows of it, shape (n,).
             evidence: What :func:`~scrapy_simdedup.fingerprint.evidence.weigh` says of these.
+            drop: The similarity from which pages are copies.
         """
         other_name = evidence.renamed & ~evidence.long
-        if self._counts is None:
-            return other_name & ~evidence.equal
-        common = self._counts >= max(LEAST, SHARE * self._votes)
+        if self._common is None:
+            unsafe = evidence.resemblance - OWN_UNIT * evidence.own < resemblance_at(drop) + SAFETY
+            return (other_name | (unsafe & (evidence.own >= 1) & ~evidence.long)) & ~evidence.equal
         mine, theirs = _cells(one["cells"]), _cells(many["cells"])
         same = (mine > 3) & (theirs > 3) & ((mine ^ theirs) & 3 == 0)
-        own = ~(same & (common[mine, _AT] | common[theirs, _AT]))
+        own = ~(same & (self._common[mine, _AT] | self._common[theirs, _AT]))
         content = estimate(*_only(own & ((mine >= _CONTENT) | (theirs >= _CONTENT)), mine, theirs))
         everything = estimate(*_only(own, mine, theirs))
         unlike = np.where(
-            content.weights >= MASS, content.resemblances < NEAR, other_name | (everything.resemblances < NEAR)
+            content.weights >= MASS, content.resemblances < ALIKE, other_name | (everything.resemblances < ALIKE)
         )
         return unlike & ~evidence.equal
 

@@ -69,18 +69,25 @@ class Evidence(NamedTuple):
     """The titles differ, or the h1s, or each page has headings that the other lacks."""
     long: NDArray[np.bool_]
     """Both have more than ``LONG`` units."""
+    own: NDArray[np.float64]
+    """Units of text that each page has and the other lacks, an estimate."""
 
     def of(self, rows: NDArray[np.intp]) -> Evidence:
         """That about some of them."""
-        return Evidence(
-            self.resemblance[rows], self.verdict[rows], self.equal[rows], self.renamed[rows], self.long[rows]
-        )
+        resemblance, verdict, equal, renamed, long, own = self
+        return Evidence(resemblance[rows], verdict[rows], equal[rows], renamed[rows], long[rows], own[rows])
 
     @property
     def similarity(self) -> NDArray[np.float64]:
         """The verdict on the scale of the settings, where 0.95 is a copy; see :data:`SCALE`."""
         lines, values = zip(*SCALE, strict=True)
         return np.interp(self.verdict, lines, values)
+
+
+def resemblance_at(similarity: float) -> float:
+    """What stands for a similarity; see :data:`SCALE`."""
+    lines, values = zip(*SCALE, strict=True)
+    return float(np.interp(similarity, values, lines))
 
 
 def read_evidence(raw: bytes) -> NDArray[np.void]:
@@ -110,7 +117,7 @@ def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     lowered = np.where(another, np.minimum(lowered, NO_COPY), lowered)
     renamed = other_name | (headings >= OWN_HEADING)
     equal = many["exact"] == one["exact"]
-    return Evidence(resemblance, np.where(equal, 1.0, lowered), equal, renamed, long)
+    return Evidence(resemblance, np.where(equal, 1.0, lowered), equal, renamed, long, units)
 
 
 def _differ(one: np.integer, many: NDArray[np.integer]) -> NDArray[np.bool_]:

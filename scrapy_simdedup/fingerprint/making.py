@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,14 @@ from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.page.kinds import Kind
-from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy_simdedup.fingerprint.words import WordHashes
-    from scrapy_simdedup.page.page import Page
 
 _UINT16 = 0xFFFF
 
@@ -86,6 +88,12 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         secret_id=words.secret_id,
         role_words=role_words(settings.role_words).words_id,
     )
+
+
+def fingerprint_texts(texts: Sequence[str], settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
+    """Fingerprint texts that are all content, however short, such as the fields of an item; see :func:`fingerprint`."""
+    page = Page(tuple(Block(text, Kind.FIRM, 0) for text in texts if text.strip()), "", "", None)
+    return fingerprint_read(page, body_digest("\0".join(texts), secret), replace(settings, min_words=1), secret)
 
 
 def body_digest(html: str, secret: bytes = b"") -> bytes:

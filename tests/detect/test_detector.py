@@ -15,8 +15,7 @@ from prints import Clock, edited, print_of
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect import detector as detector_module
-from scrapy_simdedup.detect import site_indexes
+from scrapy_simdedup.detect import reader, site_indexes
 from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record
@@ -132,7 +131,7 @@ async def test_near_pages_are_kept_unless_the_settings_drop_them(store: Fingerpr
 
 @on_asyncio
 async def test_a_site_can_have_settings_of_its_own() -> None:
-    sites = {"shop.example": {"drop": "near"}, "news.co.uk": {"identical": 0.9, "near": 0.5}}
+    sites = {"shop.example": {"drop": "near"}, "news.co.uk": {"identical": 0.87, "near": 0.5}}
     async with run("memory:", sites=sites) as detector:
         for host, kind, dropped in (
             ("shop.example", "near", True),
@@ -142,6 +141,37 @@ async def test_a_site_can_have_settings_of_its_own() -> None:
             await detector.add(page("kettle", 1), url=f"https://{host}/a")
             verdict = await detector.add(edited("kettle", 2, 0.1), url=f"https://{host}/b")
             assert (verdict.kind, verdict.is_duplicate) == (kind, dropped), host
+
+
+@pytest.mark.parametrize(
+    ("sites", "host", "dropped"),
+    [
+        ({"shop.co.uk": {"drop": "near"}}, "shop.co.uk", True),
+        ({"shop.co.uk": {"drop": "near"}}, "www.shop.co.uk", True),
+        ({"shop.co.uk": {"drop": "near"}}, "shop.example", False),
+        ({"www.shop.co.uk": {"drop": "near"}}, "www.shop.co.uk", True),
+        ({"www.shop.co.uk": {"drop": "near"}}, "shop.co.uk", False),
+        ({"www.shop.co.uk": {"drop": "near"}}, "blog.shop.co.uk", False),
+        ({"shop.co.uk": {"drop": "near"}, "blog.shop.co.uk": {"near": 0.9}}, "blog.shop.co.uk", False),
+    ],
+)
+@on_asyncio
+async def test_settings_hold_for_a_registrable_domain_or_for_a_host(sites: Any, host: str, dropped: bool) -> None:
+    """Of both, those of the host."""
+    async with run("memory:", sites=sites) as detector:
+        await detector.add(page("kettle", 1), url=f"https://{host}/a")
+        verdict = await detector.add(edited("kettle", 2, 0.1), url=f"https://{host}/b")
+        assert (verdict.kind, verdict.is_duplicate) == ("near", dropped)
+
+
+@on_asyncio
+async def test_a_site_can_have_an_extractor_of_its_own() -> None:
+    async with run("memory:", sites={"shop.example": {"extractor": "readability"}}) as detector:
+        for host, extractor in (("shop.example", "readability"), ("other.example", "roles")):
+            url = f"https://{host}/a"
+            assert (await detector.read(page("kettle"), url=url)).extractor == extractor
+            assert (await detector.add(page("kettle"), url=url)).kind == "new"
+            assert (await detector.add(page("kettle", 2), url=url + "2")).is_duplicate
 
 
 @on_asyncio
@@ -322,7 +352,7 @@ async def test_a_page_that_was_a_stub_before_has_changed(store: FingerprintStore
 async def test_a_body_that_is_known_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with run("memory:") as detector:
         await detector.add(page("kettle", 1), url=A)
-        monkeypatch.setattr(detector_module, "fingerprint", lambda *_: pytest.fail("parsed again"))
+        monkeypatch.setattr(reader, "fingerprint", lambda *_: pytest.fail("parsed again"))
         assert (await detector.add(page("kettle", 1), url=B)).is_duplicate
         assert (await detector.add(page("kettle", 1), url=A)).kind == "unchanged"
 
@@ -475,7 +505,7 @@ async def test_a_site_that_was_forgotten_is_read_again(
     store: FingerprintStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory is bounded: the site not asked for longest goes. The verdicts stay the same."""
-    monkeypatch.setattr(site_indexes, "MAX_BYTES", 30_000)
+    monkeypatch.setattr(site_indexes, "MAX_BYTES", 15_000)
     async with run(store) as detector:
         for round_ in (1, 2, 3):
             for number in range(5):

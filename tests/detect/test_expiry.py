@@ -87,3 +87,21 @@ async def test_the_oldest_of_too_many_pages_leave_what_workers_hold(store_url: s
     assert (await workers[1].judge_fingerprint(prints[0], url=url(1001))).kind == "new"
     for worker in workers:
         await worker.close()
+
+
+@on_asyncio
+async def test_an_unchanged_page_is_kept_once_the_page_that_it_repeats_is_forgotten() -> None:
+    """It was dropped in favour of a page that was delivered, of which nothing is known any more."""
+    store, clock = MemoryStore(), Clock(0.0)
+    first = await opened(store, clock)
+    await first.add(page("a"), url=url(1))
+    assert (await first.add(page("a", 2), url=url(2))).is_duplicate
+    later = await opened(store, clock, "two", unchanged="drop")
+    verdict = await later.add(page("a", 2), url=url(2))
+    assert verdict.is_duplicate
+    ids = [record.id async for _, record in store.records() if record.url == url(1)]
+    await store.forget("shop.example", ids, clock())
+    last = await opened(store, clock, "three", unchanged="drop")
+    verdict = await last.add(page("a", 2), url=url(2))
+    assert (verdict.kind, verdict.is_duplicate) == ("unchanged", False)
+    assert (await last.add(page("a", 3), url=url(3))).original == url(2), "it stands for its content now"

@@ -60,7 +60,7 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
             result = asked.compare(other)
             within = result.distance <= RADIUS * bits // 64 or asked.exact == other.exact
             alike = result.similarity
-            if alike >= drop and asked.exact != other.exact and index.explains(asked, other):
+            if alike >= drop and asked.exact != other.exact and index.explains(asked, other, drop):
                 alike = JUST_BELOW * drop
             if made.key == key or not within or alike < near:
                 continue

@@ -9,8 +9,7 @@ from prints import log, record
 
 from pages import prose
 from scrapy_simdedup.detect.site_index import Match, SiteIndex
-from scrapy_simdedup.detect.site_text import KNOWN, SiteText
-from scrapy_simdedup.fingerprint.evidence import weigh
+from scrapy_simdedup.detect.site_text import KNOWN, WINDOW
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.making import fingerprint_page
 from scrapy_simdedup.store.base import Record, Tail
@@ -108,14 +107,47 @@ def test_dropped_pages_do_not_vote() -> None:
     assert kind(closest(index, product("new"))) == "identical", "two pages have voted"
 
 
-def test_old_votes_fade() -> None:
-    """A site may change what it repeats."""
-    text = SiteText()
-    old, new = product("old").evidence[0], fingerprint_page(prose("new terms", 900)).evidence
-    for _ in range(70):
-        text.vote(old["cells"])
-    edited = fingerprint_page(prose("new terms", 900) + prose("edit", 40)).evidence
-    assert not text.explains(new[0], edited, weigh(new[0], edited))[0]
-    for _ in range(300):
-        text.vote(new[0]["cells"])
-    assert text.explains(new[0], edited, weigh(new[0], edited))[0]
+def test_a_site_may_change_what_it_repeats() -> None:
+    """The newest pages say what that is."""
+    newer = prose("newer terms", 4_800)
+    records = [*products(WINDOW), *(record(product(n, terms=newer), b"n%d" % n) for n in range(WINDOW))]
+    for terms, seen in ((newer, "near"), (TERMS, "identical")):
+        assert kind(closest(index_of(*records), product("asked", terms=terms))) == seen
+
+
+def test_versions_of_one_page_have_one_vote() -> None:
+    """However often it came with another text, and whether or not the older ones were seen."""
+    versions = [record(product(n), b"a") for n in range(2 * KNOWN)]
+    assert kind(closest(index_of(*versions), product("new"))) == "identical"
+    reserved = [replace(version, state="reserved") for version in versions]
+    assert kind(closest(index_of(*reserved), product("new"))) == "identical"
+
+
+def test_a_page_that_failed_and_was_delivered_after_all_has_one_vote() -> None:
+    index = index_of(*products(KNOWN - 1))
+    last = replace(products(KNOWN)[KNOWN - 2], id=KNOWN - 1)
+    for position, state in enumerate(["released", "confirmed"] * 3, 100):
+        index.apply(Tail((replace(last, state=state, position=position),), position))
+    assert kind(closest(index, product("new"))) == "identical", "one vote is missing"
+
+
+def test_a_page_that_stands_for_others_leaves_its_vote_to_them() -> None:
+    """Once it failed, its version is a page that is no version of any other."""
+    pages = [*products(KNOWN - 1), record(product("a"), b"a", "reserved")]
+    version = record(product("a", extra="<p>A line of the later version.</p>"), b"b")
+    index = index_of(*pages, version)
+    assert kind(closest(index, product("new"))) == "near", "the site is known"
+    failed = replace(pages[-1], state="released", id=KNOWN, position=100)
+    index.apply(Tail((failed,), 100))
+    assert kind(closest(index, product("new"))) == "near"
+
+
+def test_on_an_unknown_site_pages_with_own_passages_must_be_far_above_the_line() -> None:
+    """On the safe side: two sentences each, and nobody knows whether the rest is the site's."""
+    one, other = (
+        fingerprint_page(f"<title>Rooms</title>{prose(name, 80)}<main>{prose('hotel', 900)}</main>") for name in "ab"
+    )
+    site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(KNOWN)]
+    assert one.compare(other).kind == "identical"
+    assert kind(closest(index_of(record(one, b"a")), other)) == "near"
+    assert kind(closest(index_of(record(one, b"a"), *site), other)) == "identical"

@@ -29,7 +29,7 @@ def found(one: str, other: str) -> Evidence:
 def test_similarity_is_linear_between_its_lines(resemblance: float, expected: float) -> None:
     """Below is what differs, between them what is near, above what is a copy."""
     nothing = np.array([False])
-    evidence = Evidence(np.array([resemblance]), np.array([resemblance]), nothing, nothing, nothing)
+    evidence = Evidence(np.array([resemblance]), np.array([resemblance]), nothing, nothing, nothing, np.zeros(1))
     assert evidence.similarity[0] == pytest.approx(expected)
 
 
