@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -159,6 +161,37 @@ def response(writer: Any, url: str, body: bytes, kind: str, status: str = "200")
 
     headers = StatusAndHeaders(f"{status} OK", [("Content-Type", kind)], protocol="HTTP/1.1")
     return writer.create_warc_record(url, "response", payload=io.BytesIO(body), http_headers=headers)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells how much memory was used, on Linux")
+def test_a_feed_is_never_held_in_memory(tmp_path: Path) -> None:
+    """Of 200 MB of pages with 5 contents, what is out is out before the last comes in, and little is held."""
+    script = "\n".join(
+        (
+            "import sys; from scrapy.cmdline import execute",
+            "try: execute('scrapy simdedup dedupe - --format jsonl -o - -s SIMDEDUP_STUBS=keep'.split())",
+            "finally: sys.stderr.write(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])",
+        )
+    )
+    bulk = f"<!--{'x' * 200_000}-->"
+
+    def item(number: int) -> bytes:
+        html = page(number % 5, number) + bulk * (number >= 5)
+        return lines([{"url": f"http://a.example/{number}", "html": html}])
+
+    with Popen([sys.executable, "-c", script], cwd=tmp_path, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(1_000):
+            process.stdin.write(item(number))
+            if number == 5:
+                process.stdin.flush()
+                assert json.loads(process.stdout.readline())["url"] == "http://a.example/0"
+        out, err = process.communicate(timeout=120)
+    summary, kilobytes = err.decode().splitlines()[-2:]
+    assert summary == "1,000 items: 5 kept, 995 dropped (995 identical, 5 new)"
+    assert len(out.splitlines()) == 4
+    assert int(kilobytes) < 150_000
 
 
 class TestVerdicts:
