@@ -17,7 +17,7 @@ from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
-from scrapy_simdedup.notebook import table_html
+from scrapy_simdedup.notebook import bar, table_html
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Page, read_page
 from scrapy_simdedup.page.roles import role_words
@@ -54,8 +54,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For Jupyter."""
-        row = self.kind, f"{self.similarity:.3f}", self.distance
-        return table_html("Comparison", ("kind", "similarity", "differing bits"), [row])
+        return table_html(self.kind, (), [("similarity", bar(self.similarity)), ("differing bits", self.distance)])
 
 
 @dataclass(frozen=True, slots=True)
