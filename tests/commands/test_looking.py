@@ -17,6 +17,7 @@ class TestCompare:
         first, *lines = answer.out.splitlines()
         assert answer.code == 0
         assert first.startswith("identical: similarity 0.9")
+        assert lines[0].startswith("Their headlines differ, so it also weighs"), "two pages cannot tell everything"
         assert "  [footer]" in lines, "what differs is said with the part of the page that it is in"
         assert any(line.startswith("+# Newly ") for line in lines), "both are shown as Markdown"
 
