@@ -98,6 +98,16 @@ def test_what_nobody_understands_is_refused(arguments: list[str], sentence: str,
     assert "Traceback" not in answer.err
 
 
+def test_a_bug_is_not_taken_for_the_answer_no(crawled: Crawled, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(call: object) -> int:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(ACTIONS["check"], "run", bug)
+    answer = crawled.call("check")
+    assert answer.code == 2
+    assert "ZeroDivisionError: a bug of ours" in answer.err
+
+
 def test_settings_may_stand_on_either_side_of_the_action(crawled: Crawled) -> None:
     setting = f"SIMDEDUP_STORE={crawled.store}"
     before = perform_here("-s", setting, "check", "--json")

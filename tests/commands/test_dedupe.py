@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import sys
@@ -221,6 +222,32 @@ class TestVerdicts:
         feed.write_bytes(lines([{"url": "http://a.example/new-url", "html": page("one", 9)}]))
         history = ("-s", "SIMDEDUP_AGAINST=history")
         assert perform_here("dedupe", feed, "--store", store, "--json", *history).json["dropped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("cut.jsonl.gz", gzip.compress(lines(items()))[:-9], "cut.jsonl.gz cannot be read to its end"),
+        ("none.jsonl.gz", b"no such thing", "Not a gzipped file"),
+        ("none.warc", b"no such thing", "record 1 of the archive cannot be read"),
+        ("cut.warc", b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nHTTP", "record 1 of the archive"),
+    ],
+)
+def test_a_damaged_feed_is_said_in_one_sentence(name: str, content: bytes, sentence: str, tmp_path: Path) -> None:
+    if "warc" in name:
+        pytest.importorskip("warcio")
+    (tmp_path / name).write_bytes(content)
+    answer = perform_here("dedupe", tmp_path / name, "-o", tmp_path / "kept")
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert answer.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is left half done"
+
+
+def test_an_empty_feed_has_no_items(tmp_path: Path) -> None:
+    (tmp_path / "feed.csv").touch()
+    answer = perform_here("dedupe", tmp_path / "feed.csv")
+    assert (answer.code, answer.out) == (0, "0 items: 0 kept, 0 dropped (there were none)\n")
 
 
 def test_a_feed_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
