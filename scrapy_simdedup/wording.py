@@ -1,4 +1,4 @@
-"""Sizes and times in words, for logs, terminals and reports."""
+"""Sizes, times and numbers in words, for logs, terminals and reports."""
 
 from __future__ import annotations
 
@@ -22,3 +22,12 @@ def at(seconds: float) -> str:
     '1970-01-01 00:00:00 UTC'
     """
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def plural(count: int, thing: str) -> str:
+    """So many of a thing.
+
+    >>> plural(1, "page"), plural(1200, "page")
+    ('1 page', '1,200 pages')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING, Protocol
 
 from scrapy_simdedup.commands import (
@@ -101,4 +102,6 @@ def perform(options: Namespace, settings: Settings) -> int:
         console.complain(f"scrapy simdedup {options.action}: {error}")
     except KeyboardInterrupt:
         console.complain("stopped")
+    except Exception:  # noqa: BLE001 - a bug must not be taken for the answer "no"
+        console.complain(traceback.format_exc())
     return FAILED

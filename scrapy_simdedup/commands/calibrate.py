@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.console import count
+from scrapy_simdedup.commands.files import document
 from scrapy_simdedup.commands.labels import Labels, write_borderline
 from scrapy_simdedup.commands.stores import opened, records, store_url
 from scrapy_simdedup.commands.text import Strong, table
@@ -42,7 +43,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the answer as an .html or .json file")
+    parser.add_argument("-o", "--output", type=document, metavar="FILE", help="the answer as an .html or .json file")
 
 
 def run(call: Call) -> int:

@@ -14,7 +14,7 @@ from scrapy_simdedup.commands.text import Bad, Good, table
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store_urls import without_password
-from scrapy_simdedup.wording import size
+from scrapy_simdedup.wording import plural, size
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -65,7 +65,7 @@ class Findings:
             problem = f"{self.unreadable:,} records hold no fingerprint of this version"
             yield Bad(f"{self.store} is damaged: {problem}")
         disk = "" if self.bytes_on_disk is None else f", {size(self.bytes_on_disk)} on disk"
-        yield f"{self.pages:,} pages of {self.sites:,} sites{disk}"
+        yield f"{plural(self.pages, 'page')} of {plural(self.sites, 'site')}{disk}"
         if self.orphans:
             yield f"{self.orphans:,} repeats have lost their original, which is fetched and kept again when it comes by"
         for what, counts in (

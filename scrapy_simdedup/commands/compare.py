@@ -41,6 +41,8 @@ def _text(found: PageComparison, drop: float) -> Iterator[str]:
     would = "would" if found.kind != "different" and found.similarity >= drop else "would not"
     alike = f"similarity {found.similarity:.3f}, {found.distance} differing bits"
     yield Strong(f"{found.kind}: {alike}; a crawl {would} drop one")
+    if would == "would" and (one.title, one.h1) != (other.title, other.h1):
+        yield Soft("Their headlines differ, so it also weighs what other pages of the site repeat, and may keep both.")
     yield Bad("- " + one.name)
     yield Good("+ " + other.name)
     yield ""

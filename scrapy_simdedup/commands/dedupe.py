@@ -19,6 +19,7 @@ from scrapy_simdedup.commands.stores import key_in_a_crawl
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.wording import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -143,8 +144,8 @@ class Sieve:
 
     def text(self) -> str:
         """The same in lines."""
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common())
-        return f"{self.read:,} items: {self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds})"
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common()) or "there were none"
+        return f"{plural(self.read, 'item')}: {self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds})"
 
 
 def _plain(entry: Entry, verdict: Verdict) -> dict[str, Any]:

@@ -111,10 +111,9 @@ class Warc:
         """The records of an archive.
 
         Raises:
-            SimdedupError: warcio is not installed.
+            SimdedupError: warcio is not installed, or the archive is damaged.
         """
-        for record in _warcio("archiveiterator").ArchiveIterator(file):
-            body = record.raw_stream.read()
+        for record, body in _records(file):
             record.raw_stream = io.BytesIO(body)
             if record.rec_type == "response" and record.http_headers is not None:
                 decoded = copy.copy(record)
@@ -143,6 +142,21 @@ def _parsed(line: bytes) -> Any:
         return json.loads(line)
     except ValueError:
         return None
+
+
+def _records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
+    archive = _warcio("archiveiterator").ArchiveIterator(file)
+    number = 0
+    while True:
+        number += 1
+        try:
+            record = next(archive, None)
+            body = b"" if record is None else record.raw_stream.read()
+        except Exception as exc:  # warcio has errors of all kinds for what is no archive
+            raise SimdedupError(f"record {number} of the archive cannot be read: {exc}") from exc
+        if record is None:
+            return
+        yield record, body
 
 
 def _page(record: Any, body: bytes) -> Entry:

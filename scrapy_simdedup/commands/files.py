@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import gzip
 import sys
+import zlib
+from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
+
+from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +40,24 @@ def writing(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def reading(name: str) -> Iterator[IO[bytes]]:
-    """A file to read from, or stdin for ``-``."""
+    """A file to read from, or stdin for ``-``.
+
+    Raises:
+        OSError: it cannot be read.
+        SimdedupError: it is compressed, and damaged or cut.
+    """
     if name == "-":
         yield sys.stdin.buffer
         return
-    with gzip.open(name, "rb") if name.endswith(".gz") else Path(name).open("rb") as file:
-        yield cast("IO[bytes]", file)
+    try:
+        with gzip.open(name, "rb") if name.endswith(".gz") else Path(name).open("rb") as file:
+            yield cast("IO[bytes]", file)
+    except (EOFError, zlib.error) as exc:
+        raise SimdedupError(f"{name} cannot be read to its end: {exc}") from exc
+
+
+def document(name: str) -> str:
+    """What an option means that names a document."""
+    if not name.endswith((".html", ".json")):
+        raise ArgumentTypeError("give a path that ends with .html or .json")
+    return name

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import YES
+from scrapy_simdedup.commands.files import document
 from scrapy_simdedup.commands.stores import opened, store_url
 from scrapy_simdedup.commands.text import Strong
 from scrapy_simdedup.report.gather import gather
 from scrapy_simdedup.report.write import write_report
 from scrapy_simdedup.store_urls import without_password
+from scrapy_simdedup.wording import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -28,6 +30,7 @@ def add_options(parser: ArgumentParser) -> None:
         "-o",
         "--output",
         action="append",
+        type=document,
         metavar="FILE",
         help="an .html or .json file; may be repeated; default: the numbers alone",
     )
@@ -41,7 +44,9 @@ def run(call: Call) -> int:
     for path in outputs:
         write_report(report, path)
     text: list[str] = [
-        Strong(f"{report.pages:,} pages of {report.site_count:,} sites, {report.dropped:,} of them repeats")
+        Strong(
+            f"{plural(report.pages, 'page')} of {plural(report.site_count, 'site')}, {report.dropped:,} of them repeats"
+        )
     ]
     text += [f"note: {warning}" for warning in report.warnings]
     text += [f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB" for path in outputs]

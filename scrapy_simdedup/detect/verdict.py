@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from scrapy_simdedup.notebook import table_html
+from scrapy_simdedup.notebook import bar, link, table_html
+from scrapy_simdedup.wording import at
 
 Kind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 
@@ -69,5 +70,15 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """For Jupyter: what is known, line by line."""
-        known = [(name.replace("_", " "), value) for name, value in asdict(self).items() if value not in (None, False)]
-        return table_html(repr(self).strip("<>"), ("", ""), known)
+        rows: list[tuple[str, object]] = [
+            ("reason", self.reason),
+            ("original", self.original and link(self.original)),
+            ("similarity", None if self.similarity is None else bar(self.similarity)),
+            ("differing bits", self.distance),
+            ("original first seen", None if self.original_first_seen is None else at(self.original_first_seen)),
+            ("original run", self.original_run),
+            ("waits for", self.pending and link(self.pending.url)),
+            ("its record", self.page and f"{self.page.id} of {self.page.site}"),
+        ]
+        caption = f"{self.kind}, a duplicate" if self.is_duplicate else self.kind
+        return table_html(caption, (), [(name, value) for name, value in rows if value is not None])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.evidence import EVIDENCE, HEADING_BITS, UNIT_BITS, read_evidence, weigh
-from scrapy_simdedup.notebook import table_html
+from scrapy_simdedup.notebook import bar, table_html
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,8 +40,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For Jupyter."""
-        row = self.kind, f"{self.similarity:.3f}", self.distance
-        return table_html("Comparison", ("kind", "similarity", "differing bits"), [row])
+        return table_html(self.kind, (), [("similarity", bar(self.similarity)), ("differing bits", self.distance)])
 
 
 @dataclass(frozen=True, slots=True)

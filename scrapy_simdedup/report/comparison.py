@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.fingerprint.making import body_digest, fingerprint_read
-from scrapy_simdedup.notebook import table_html
+from scrapy_simdedup.notebook import Markup, marked, table_html
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import role_words
-from scrapy_simdedup.report.differences import Difference, Line, differences, role_of
+from scrapy_simdedup.report.differences import Difference, Line, differences, role_of, stretches
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -65,9 +65,16 @@ class PageComparison:
 
     def _repr_html_(self) -> str:
         """The differing lines side by side, for Jupyter."""
-        caption = f"{self.kind}, similarity {self.similarity:.3f}, {self.distance} bits"
-        rows = [(found.role, found.one or "", found.other or "") for found in self.differences]
-        return table_html(caption, ("", self.one.name, self.other.name), rows)
+        caption = f"{self.kind}, similarity {self.similarity:.3f}, {self.distance} differing bits"
+        rows = [(found.role, *_side_by_side(found)) for found in self.differences]
+        return table_html(caption, ("Differs in", self.one.name, self.other.name), rows)
+
+
+def _side_by_side(found: Difference) -> tuple[Markup, Markup]:
+    if found.one is None or found.other is None:
+        return marked([(found.one or "", True)]), marked([(found.other or "", True)])
+    one, other = stretches(found.one, found.other)
+    return marked(one), marked(other)
 
 
 def compare_pages(

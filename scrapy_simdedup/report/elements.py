@@ -73,15 +73,6 @@ def shorten(url: str) -> str:
     return shown if len(shown) <= SHOWN else f"{shown[: SHOWN * 2 // 3]}…{shown[-SHOWN // 3 :]}"
 
 
-def plural(count: int, thing: str) -> str:
-    """So many of a thing.
-
-    >>> plural(1, "page"), plural(1200, "page")
-    ('1 page', '1,200 pages')
-    """
-    return f"{count:,} {thing}{'s' * (count != 1)}"
-
-
 def number(value: float, digits: int = 0) -> str:
     """A number for people.
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.charts import Mark, Series, bar_chart
 from scrapy_simdedup.report.data import BUCKETS, KINDS
-from scrapy_simdedup.report.elements import h, number, plural
+from scrapy_simdedup.report.elements import h, number
 from scrapy_simdedup.report.tables import data_table, sortable_table
-from scrapy_simdedup.wording import at, size
+from scrapy_simdedup.wording import at, plural, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

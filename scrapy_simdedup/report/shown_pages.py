@@ -6,8 +6,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.differences import stretches
-from scrapy_simdedup.report.elements import h, link, number, plural, shorten
+from scrapy_simdedup.report.elements import h, link, number, shorten
 from scrapy_simdedup.report.tables import data_table
+from scrapy_simdedup.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

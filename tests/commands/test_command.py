@@ -21,6 +21,24 @@ def test_loading_it_brings_nothing_that_other_commands_would_pay_for() -> None:
     assert done.stdout.split() == ["scrapy_simdedup", "scrapy_simdedup.commands"]
 
 
+def test_other_commands_load_nothing_more_with_it_than_without(tmp_path: Path) -> None:
+    """``scrapy version`` is as fast as ever: two small modules of ours, and what they need is there already."""
+    script = "\n".join(
+        (
+            "import sys, scrapy.cmdline",
+            "if sys.argv.pop() == 'without': scrapy.cmdline.entry_points = lambda group: []",
+            "try: scrapy.cmdline.execute(['scrapy', 'version'])",
+            "finally: print(*sys.modules)",
+        )
+    )
+    loaded = []
+    for way in ("with", "without"):
+        command = [sys.executable, "-c", script, way]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        loaded.append(set(done.stdout.split()))
+    assert loaded[0] - loaded[1] == {"scrapy_simdedup", "scrapy_simdedup.commands"}
+
+
 def test_scrapy_lists_it(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scrapy"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
@@ -78,6 +96,16 @@ def test_what_nobody_understands_is_refused(arguments: list[str], sentence: str,
     assert answer.code == 2
     assert sentence in answer.err
     assert "Traceback" not in answer.err
+
+
+def test_a_bug_is_not_taken_for_the_answer_no(crawled: Crawled, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(call: object) -> int:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(ACTIONS["check"], "run", bug)
+    answer = crawled.call("check")
+    assert answer.code == 2
+    assert "ZeroDivisionError: a bug of ours" in answer.err
 
 
 def test_settings_may_stand_on_either_side_of_the_action(crawled: Crawled) -> None:

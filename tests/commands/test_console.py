@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import os
-import pty
 import re
 import sys
 import threading
@@ -33,7 +32,7 @@ class Terminal(io.StringIO):
 
 def on_a_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
     """What ``scrapy simdedup ...`` writes on a terminal of 100 columns."""
-    ours, its = pty.openpty()
+    ours, its = pytest.importorskip("pty").openpty()
     variables = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "", **environment}
     command = [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)]
     said: list[bytes] = []

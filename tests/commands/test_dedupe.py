@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -161,6 +164,37 @@ def response(writer: Any, url: str, body: bytes, kind: str, status: str = "200")
     return writer.create_warc_record(url, "response", payload=io.BytesIO(body), http_headers=headers)
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells how much memory was used, on Linux")
+def test_a_feed_is_never_held_in_memory(tmp_path: Path) -> None:
+    """Of 200 MB of pages with 5 contents, what is out is out before the last comes in, and little is held."""
+    script = "\n".join(
+        (
+            "import sys; from scrapy.cmdline import execute",
+            "try: execute('scrapy simdedup dedupe - --format jsonl -o - -s SIMDEDUP_STUBS=keep'.split())",
+            "finally: sys.stderr.write(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])",
+        )
+    )
+    bulk = f"<!--{'x' * 200_000}-->"
+
+    def item(number: int) -> bytes:
+        html = page(number % 5, number) + bulk * (number >= 5)
+        return lines([{"url": f"http://a.example/{number}", "html": html}])
+
+    with Popen([sys.executable, "-c", script], cwd=tmp_path, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(1_000):
+            process.stdin.write(item(number))
+            if number == 5:
+                process.stdin.flush()
+                assert json.loads(process.stdout.readline())["url"] == "http://a.example/0"
+        out, err = process.communicate(timeout=120)
+    summary, kilobytes = err.decode().splitlines()[-2:]
+    assert summary == "1,000 items: 5 kept, 995 dropped (995 identical, 5 new)"
+    assert len(out.splitlines()) == 4
+    assert int(kilobytes) < 150_000
+
+
 class TestVerdicts:
     def test_are_those_of_the_crawl(self, crawled: Crawled, tmp_path: Path) -> None:
         feed, verdicts = tmp_path / "feed.jsonl", tmp_path / "verdicts.jsonl"
@@ -188,6 +222,32 @@ class TestVerdicts:
         feed.write_bytes(lines([{"url": "http://a.example/new-url", "html": page("one", 9)}]))
         history = ("-s", "SIMDEDUP_AGAINST=history")
         assert perform_here("dedupe", feed, "--store", store, "--json", *history).json["dropped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("cut.jsonl.gz", gzip.compress(lines(items()))[:-9], "cut.jsonl.gz cannot be read to its end"),
+        ("none.jsonl.gz", b"no such thing", "Not a gzipped file"),
+        ("none.warc", b"no such thing", "record 1 of the archive cannot be read"),
+        ("cut.warc", b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nHTTP", "record 1 of the archive"),
+    ],
+)
+def test_a_damaged_feed_is_said_in_one_sentence(name: str, content: bytes, sentence: str, tmp_path: Path) -> None:
+    if "warc" in name:
+        pytest.importorskip("warcio")
+    (tmp_path / name).write_bytes(content)
+    answer = perform_here("dedupe", tmp_path / name, "-o", tmp_path / "kept")
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert answer.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is left half done"
+
+
+def test_an_empty_feed_has_no_items(tmp_path: Path) -> None:
+    (tmp_path / "feed.csv").touch()
+    answer = perform_here("dedupe", tmp_path / "feed.csv")
+    assert (answer.code, answer.out) == (0, "0 items: 0 kept, 0 dropped (there were none)\n")
 
 
 def test_a_feed_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:

@@ -17,9 +17,14 @@ class TestReport:
         files = tmp_path / "report.html", tmp_path / "report.json"
         answer = crawled.call("report", "-o", files[0], "-o", files[1])
         assert answer.code == 0
-        assert answer.out.startswith("12 pages of 1 sites, 7 of them repeats")
+        assert answer.out.startswith("12 pages of 1 site, 7 of them repeats")
         assert crawled.url("a") in files[0].read_text()
         assert json.loads(files[1].read_text())["dropped"] == 7
+
+    def test_a_file_of_another_kind_is_refused(self, crawled: Crawled, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            crawled.call("report", "-o", "report.pdf")
+        assert "give a path that ends with .html or .json" in capsys.readouterr().err
 
     def test_gives_json_on_request(self, crawled: Crawled) -> None:
         report = crawled.call("report", "--json").json

@@ -36,6 +36,10 @@ RECORDS = st.builds(
 )
 
 
+def by_url(records: list[tuple[str, Record]]) -> list[tuple[str, Record]]:
+    return sorted(records, key=lambda found: found[1].url)
+
+
 @given(RECORDS, st.text())
 def test_a_line_says_all_that_a_record_does(record: Record, site: str) -> None:
     assert from_line(to_line(site, record)) == (site, record)
@@ -48,6 +52,17 @@ def test_what_was_exported_and_imported_is_what_was_there(crawled: Crawled, tmp_
     assert imported.json == {"added": 12, "known": 0, "store": copy}
     assert stored(copy) == stored(crawled.store)
     assert perform_here("export", "--store", copy).out == exported.out
+
+
+def test_a_server_has_the_same_records_and_gives_them_back(crawled: Crawled, remote_url: str, tmp_path: Path) -> None:
+    back = f"sqlite:///{(tmp_path / 'back.sqlite').as_posix()}"
+    perform_here("import", "-", "--store", remote_url, piped=crawled.call("export").out.encode())
+    assert by_url(stored(remote_url)) == by_url(stored(crawled.store))
+    exported = perform_here("export", "--store", remote_url)
+    perform_here("import", "-", "--store", back, piped=exported.out.encode())
+    assert by_url(stored(back)) == by_url(stored(crawled.store))
+    (explained,) = perform_here("explain", crawled.url("a", 2), "--store", remote_url, "--json").json
+    assert explained["other"]["url"] == crawled.url("a")
 
 
 @on_asyncio

@@ -16,6 +16,8 @@ import pytest
 from servers import executable
 
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+PATIENCE = 180_000
+"""Milliseconds after which a browser counts as stuck: a machine that has much else to do is no failure."""
 
 
 @dataclass
@@ -28,31 +30,39 @@ class Seen:
     requests: list[str] = field(default_factory=list)
 
 
-def with_chromium(test: Callable[..., None]) -> Callable[..., None]:
-    """Give a test an ``open_page(url, **context)``, in a thread of its own, as this one has a running loop."""
+class Chromium:
+    """One browser for all tests, in a thread of its own, as that of the tests has a running loop."""
 
-    @pytest.mark.browser
-    @functools.wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        pytest.importorskip("playwright")
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._thread.submit(self._start).result()
+
+    def run(self, test: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+        self._thread.submit(self._run, test, args, kwargs).result()
+
+    def close(self) -> None:
+        self._thread.submit(self._stop).result()
+        self._thread.shutdown()
+
+    def _start(self) -> None:
+        from playwright.sync_api import sync_playwright
+
         program = os.environ.get("CHROMIUM") or shutil.which("google-chrome") or str(executable("chromium", "chromium"))
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(_run, program, test, args, kwargs).result()
+        self._playwright = sync_playwright().start()
+        self._browser = self._playwright.chromium.launch(executable_path=program, args=QUIET, timeout=PATIENCE)
 
-    given = inspect.signature(test)
-    wanted = [parameter for name, parameter in given.parameters.items() if name != "open_page"]
-    run.__signature__ = given.replace(parameters=wanted)  # open_page is no fixture
-    return run
+    def _stop(self) -> None:
+        self._browser.close()
+        self._playwright.stop()
 
+    def _run(self, test: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        contexts = []
 
-def _run(program: str, test: Callable[..., None], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIET)
-
-        def open_page(url: str, **context: Any) -> Seen:
-            page = browser.new_context(**context).new_page()
+        def open_page(url: str, **options: Any) -> Seen:
+            context = self._browser.new_context(**options)
+            context.set_default_timeout(PATIENCE)
+            contexts.append(context)
+            page = context.new_page()
             seen = Seen(page)
             page.on("console", lambda message: seen.complaints.append(message.text))
             page.on("pageerror", lambda error: seen.complaints.append(str(error)))
@@ -63,4 +73,20 @@ def _run(program: str, test: Callable[..., None], args: tuple[Any, ...], kwargs:
         try:
             test(*args, open_page=open_page, **kwargs)
         finally:
-            browser.close()
+            for context in contexts:
+                context.close()
+
+
+def with_chromium(test: Callable[..., None]) -> Callable[..., None]:
+    """Give a test an ``open_page(url, **context)``."""
+
+    @pytest.mark.browser
+    @functools.wraps(test)
+    def run(*args: Any, chromium: Chromium, **kwargs: Any) -> None:
+        chromium.run(test, *args, **kwargs)
+
+    given = inspect.signature(test)
+    wanted = [parameter for name, parameter in given.parameters.items() if name != "open_page"]
+    fixture = inspect.Parameter("chromium", inspect.Parameter.KEYWORD_ONLY)
+    run.__signature__ = given.replace(parameters=[*wanted, fixture])  # open_page is no fixture
+    return run

@@ -1,4 +1,4 @@
-"""A crawl that wrote its report."""
+"""A crawl that wrote its report, and a browser to look at it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import Chromium
 
 from crawling import ADDON, Crawl, PathsSpider, crawl
 from on_asyncio import wait_for
@@ -44,3 +45,11 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reported]:
         done = wait_for(crawl(PathsSpider, settings, urls=site.urls(*site.answers)))
         made = json.loads((directory / "report.json").read_text())
         yield Reported(directory / "report.html", made, done, site)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    pytest.importorskip("playwright")
+    browser = Chromium()
+    yield browser
+    browser.close()
