@@ -24,8 +24,8 @@ STEPS: dict[Outcome, frozenset[State]] = {
 TOMBSTONE_SECONDS = 86_400.0
 """How long the tombstone of a released or forgotten record stays; every worker reads on much sooner."""
 IMPORTED = "imported"
-"""The run of pages that another tool delivered. Their content is that of a later visit, and nobody knows whether it
-was the same when they were delivered, so they displace no other page."""
+"""The run of pages that another tool delivered. Their content is that of a later visit, and whether it was the same
+when they were delivered nobody knows, so they displace no other page."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """Lets other work go on for some seconds, on whatever loop runs."""
 
