@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import inspect
-import re
 import typing
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from scrapy_simdedup.store_urls import STORE_FORMS
 
 FROZEN = Path(__file__).with_suffix(".txt")
 PACKAGE = Path(scrapy_simdedup.__file__).parent
-_STAT = re.compile(r'P \+ "([a-z_/]+)"|"(?:\{P\}|simdedup/)([a-z_/]+(?:\{[^}"]+\})?)"')
 
 
 def describe() -> str:
@@ -37,7 +37,7 @@ def describe() -> str:
         "signals": (
             f"{signals.__name__}.{name}" for name, value in sorted(vars(signals).items()) if type(value) is object
         ),
-        "stats": iter(sorted(_stats())),
+        "stats": iter(sorted(set(_stats()))),
         "commands": _commands(),
     }
     return "\n".join(f"# {title}\n" + "".join(f"{line}\n" for line in lines) for title, lines in parts.items())
@@ -102,13 +102,30 @@ def _settings() -> Iterator[str]:
         yield f"{PREFIX}{field.name.upper()}: {' | '.join(map(repr, choices)) or field.type}{_default(field)}"
 
 
-def _stats() -> set[str]:
-    found = (_STAT.finditer(path.read_text(encoding="utf-8")) for path in (PACKAGE / "crawl").glob("*.py"))
-    names = {match[1] or match[2] for matches in found for match in matches}
-    return {
-        "simdedup/" + re.sub(r"\{(?:\w+\.)?([a-z]+)\}|\{.*\}", lambda m: f"<{m[1] or 'bucket'}>", name)
-        for name in names
-    }
+def _stats() -> Iterator[str]:
+    """The names that the code gives to Scrapy's stats, with <words> for what varies."""
+    for path in (PACKAGE / "crawl").glob("*.py"):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        calls = (
+            node for node in ast.walk(module) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        )
+        names = vars(import_module(f"scrapy_simdedup.crawl.{path.stem}"))
+        for call in calls:
+            if call.func.attr in {"inc_value", "max_value", "min_value", "set_value"} and call.args:
+                yield _name(call.args[0], names)
+
+
+def _name(made: ast.AST, names: dict[str, Any]) -> str:
+    if isinstance(made, ast.BinOp):
+        return _name(made.left, names) + _name(made.right, names)
+    if isinstance(made, ast.JoinedStr):
+        return "".join(_name(part, names) for part in made.values)
+    if isinstance(made, ast.Constant):
+        return str(made.value)
+    value = made.value if isinstance(made, ast.FormattedValue) else made
+    if isinstance(value, ast.Name):
+        return str(names.get(value.id, f"<{value.id}>"))
+    return f"<{value.attr}>" if isinstance(value, ast.Attribute) else "<number>"
 
 
 def _commands() -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings, default_settings
 
+import scrapy_simdedup
 from commands.conftest import in_a_thread, perform_here
 from crawling import ADDON, PathsSpider, crawl
 from documents import DOCUMENTS, ROOT, START, Block, blocks_of, inline_settings, setting_names
@@ -35,6 +36,8 @@ if sys.version_info >= (3, 11):
 
 SHOWN = {"text", "sql", ""}
 """Languages of blocks that show what comes out, or what another program is told."""
+IN_MODULES = {"FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"}
+"""Names that the reference has with the rest of their module."""
 OF_OTHERS = ("DUD_",)
 """Beginnings of settings of other plugins."""
 EVERY = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -173,6 +176,11 @@ def test_settings_in_the_text_are_settings(document: Path) -> None:
 def test_every_setting_is_in_the_table() -> None:
     known = {f"SIMDEDUP_{field.name.upper()}" for field in fields(DedupSettings)}
     assert known <= setting_names(ROOT / "README.md")
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    assert {name for name in scrapy_simdedup.__all__ if f":: scrapy_simdedup.{name}\n" not in text} <= IN_MODULES
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:

@@ -51,6 +51,7 @@ def test_the_metadata_say_what_the_package_says() -> None:
     assert installed["Version"] == scrapy_simdedup.__version__
     assert installed["Requires-Python"] == ">=3.10"
     assert "Framework :: Scrapy" in installed.get_all("Classifier", [])
+    assert f"\nversion: {scrapy_simdedup.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_a_stranger_can_compare_two_pages(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shlex
 import socket
 import subprocess
@@ -58,9 +57,7 @@ class Reader:
                 self._call(line)
         else:
             for line in text.splitlines():
-                # A secret of its own under each store lets similarities differ in the last digit.
-                pattern = re.sub(r"(?<= )[01]\\\.\d{3}", r"[01]\\.\\d{3}", re.escape(line))
-                assert re.search(pattern, self.said), self.said
+                assert line in self.said, self.said
 
     def _call(self, line: str) -> None:
         words = shlex.split(line)

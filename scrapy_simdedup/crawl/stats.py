@@ -124,7 +124,7 @@ class Tally:
             f"  {dropped} pages {would} ({share:.0f} % of the judged repeat another page)",
         ]
         if dropped or self.items_dropped:
-            saved = f"  saved: {size(self.bytes_dropped)} of pages"
+            saved = f"  {'would have saved' if mode == 'observe' else 'saved'}: {size(self.bytes_dropped)} of pages"
             if seconds_per_page > 0:
                 saved += f", about {dropped * seconds_per_page:.1f} s of callbacks and pipelines"
             if self.items_dropped:
@@ -137,7 +137,8 @@ class Tally:
         )
         if self.unjudged:
             reasons = ", ".join(f"{count} {reason}" for reason, count in self.unjudged.most_common())
-            lines.append(f"  {sum(self.unjudged.values())} pages kept unjudged: {reasons}")
+            count = sum(self.unjudged.values())
+            lines.append(f"  {count} {'page' if count == 1 else 'pages'} kept unjudged: {reasons}")
         lines.append(f"  {self.confirmed} pages delivered, {self.released} released")
         if self.repeated:
             lines.append("  most repeated:")
