@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.crawl.runtime import Runtime
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
+    from scrapy_simdedup.report.url_rules import Lesson
     from scrapy_simdedup.urls import Decision, Rule
 
 logger = logging.getLogger(__name__)
@@ -205,11 +206,22 @@ class UrlGuide:
         except StoreError as exc:
             self._runtime.store_failed(exc)
 
-    def rules(self, *, refuted: bool = False) -> list[Rule]:
-        """The learned rules that are in force, or were, those that saved most first."""
+    def rules(self) -> list[Rule]:
+        """The rules that are in force, those that saved most first."""
         found = self._learner.rules() if self._learner is not None else ()
-        chosen = [rule for rule in found if (rule.in_force or refuted) and (not rule.given or rule.skipped)]
+        chosen = [rule for rule in found if rule.in_force and (not rule.given or rule.skipped)]
         return sorted(chosen, key=lambda rule: -rule.skipped)
+
+    @property
+    def lesson(self) -> Lesson | None:
+        """What the report says about it; None where nothing was to be skipped."""
+        if self._learner is None or self.mode != "skip":
+            return None
+        from scrapy_simdedup.report.url_rules import MOST_RULES, Lesson  # noqa: PLC0415 - few crawls want a report
+
+        rules = sorted(self._learner.rules(), key=lambda rule: -rule.skipped)[:MOST_RULES]
+        saved, sites = self.tally.saved, len(self._learner.sites)
+        return Lesson(self.tally.counts["seen"] + saved, sites, saved, 0, tuple(rules), by_crawl=True)
 
     def _scheduled(self, request: Request) -> None:
         request.meta[META_SCHEDULED] = True

@@ -134,10 +134,13 @@ def rules(report: Report) -> Iterator[Element]:
         yield h("p", "No part of a URL was found not to change the page.")
         return
     share = lesson.saved / lesson.pages if lesson.pages else 0.0
+    saved = f"saved {number(lesson.saved)} of {number(lesson.pages)} fetches ({share:.0%})"
     yield h(
         "p",
-        f"A crawl that learns from URLs would have saved {number(lesson.saved)} of {number(lesson.pages)} fetches "
-        f"({share:.0%}) on {number(lesson.sites)} sites, and lost {number(lesson.lost)} contents.",
+        f"Learning from URLs {saved} on {number(lesson.sites)} sites."
+        if lesson.by_crawl
+        else f"A crawl that learns from URLs would have {saved} on {number(lesson.sites)} sites, "
+        f"and lost {number(lesson.lost)} contents.",
     )
     rows = [
         (
