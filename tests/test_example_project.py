@@ -135,6 +135,41 @@ class TestTheDemonstration:
 
 
 @pytest.mark.slow
+def test_skipping_known_urls_saves_two_fifths_of_the_requests_and_no_item(
+    runs: list[Demonstration], tmp_path: Path
+) -> None:
+    """``scrapy crawl shop -s SIMDEDUP_URLS=skip`` says how many."""
+    project = tmp_path / "example_project"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("data", ".scrapy", "__pycache__"))
+    with subprocess.Popen(
+        [sys.executable, "-m", "website.server"], cwd=project, stdout=subprocess.PIPE, text=True
+    ) as shop:
+        try:
+            assert shop.stdout is not None
+            site = shop.stdout.readline().strip()
+            words = ["crawl", "shop", "-a", f"site={site}", "-s", "SIMDEDUP_URLS=skip", "-s", "STATS_DUMP=1"]
+            done = subprocess.run(
+                [sys.executable, "-m", "scrapy", *words],
+                cwd=project,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                timeout=170,
+                check=False,
+            )
+        finally:
+            shop.terminate()
+    assert done.returncode == 0, done.stderr
+    (saved,) = re.findall(r"URLs: (\d+) fetches saved", done.stderr)
+    (made,) = re.findall(r"'response_received_count': (\d+)", done.stderr)
+    _, _, without = runs[0].table["pages recognised as repeats"]
+    assert int(made) + int(saved) == without
+    assert int(saved) >= 0.4 * without
+    items = items_of(project)
+    assert Counter(item["id"] for item in items) == runs[0].delivered
+
+
+@pytest.mark.slow
 class TestTheTableOfPromises:
     """It can say that something broke."""
 

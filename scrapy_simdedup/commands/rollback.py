@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.forgetting import forget, said
+from scrapy_simdedup.commands.stores import opened, store_url
+from scrapy_simdedup.detect.url_notes import run_and_site
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -30,6 +32,16 @@ def run(call: Call) -> int:
     """
     options = call.options
     chosen, others = asyncio.run(forget(call, None, lambda record: record.run == options.run, dry_run=options.dry_run))
+    if not options.dry_run:
+        asyncio.run(_forget_urls(call))
     data = {"run": options.run, "pages": chosen, "others": others, "dry_run": options.dry_run}
     call.console.answer(data, said(chosen, others, dry_run=options.dry_run))
     return YES if chosen else NO
+
+
+async def _forget_urls(call: Call) -> None:
+    """Take out what the run noted about URLs, as that rests on its pages."""
+    async with opened(store_url(call)) as store:
+        for name in [name async for name in store.journals()]:
+            if run_and_site(name)[0] == call.options.run:
+                await store.tear(name)

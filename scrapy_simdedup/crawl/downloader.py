@@ -35,6 +35,7 @@ class NearDuplicateDownloaderMiddleware:
         request.meta.pop(META_VERDICT, None)
         instead = await self.runtime.guide.advise(request)
         if instead is None:
+            self.runtime.guide.examples.sent(request)
             await self.runtime.walls.hold(request)
         return instead
 
@@ -44,4 +45,5 @@ class NearDuplicateDownloaderMiddleware:
         Raises:
             NearDuplicatePage: it is a repeat, and no spider middleware is there to drop it.
         """
+        self.runtime.guide.examples.answered(request)
         return await self.runtime.gate.process(request, response)

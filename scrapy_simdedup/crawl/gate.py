@@ -57,7 +57,7 @@ class Gate:
                 runtime.settlement.write(verdict.page, "inspected")
             return response
         runtime.reporter.judged(response, verdict)
-        runtime.guide.judged(request, verdict)
+        runtime.guide.examples.judged(request, verdict)
         if verdict.page is not None:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":

@@ -92,6 +92,7 @@ class Reporter:
                 savings=savings,
                 warnings=tuple(f"{note[0].upper()}{note[1:]}." for note in notes),
                 audit=tuple(pair.audited() for pair in self._pairs.values()),
+                lesson=guide.lesson,
             )
             report = await gather(
                 detector.store, self._settings, name=detector.store_name, run=detector.run, crawl=crawl

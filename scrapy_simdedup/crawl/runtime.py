@@ -80,7 +80,7 @@ class Runtime:
             self.tally,
             self.waiters,
             confirm=self.settings.confirm,
-            on_settled=self.guide.settled,
+            on_settled=self.guide.examples.settled,
         )
         self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")
         self.judge = Judge(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.crawl.eligibility import META_OPT_OUT, is_inspection, is_page
-from scrapy_simdedup.detect.url_notes import SeenUrl, survives
-from scrapy_simdedup.urls.canonical import MAX_URL
+from scrapy_simdedup.detect.url_notes import survives
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -39,14 +38,3 @@ def as_values(request: Request, spider: Spider | None) -> dict[str, Any] | None:
     except ValueError:  # a callback that is no method of the spider; a header that is no ASCII
         return None
     return values if survives(values) else None
-
-
-def asked_urls(request: Request, content: bytes) -> tuple[SeenUrl, ...]:
-    """What is to be noted of a page: its URL, and the one that was asked for first where that was redirected."""
-    if request.method != "GET":
-        return ()
-    first = next(iter(request.meta.get("redirect_urls") or ()), request.url)
-    notes = [SeenUrl(request.url, content.hex())]
-    if first != request.url:
-        notes.insert(0, SeenUrl(first, content.hex(), request.url))
-    return tuple(note for note in notes if len(note.url) <= MAX_URL)

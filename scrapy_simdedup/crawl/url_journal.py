@@ -64,18 +64,20 @@ class UrlJournal:
     ) -> None:
         self._store, self._learner, self._run, self._worker = store, learner, run, worker
         self._shared, self._skips, self._sleep, self._give_back = shared, skips, sleep, give_back
+        self._heard = 0
         self._cursors: dict[str, int] = {}
         self._reading: dict[str, bool] = {}
         """Sites that are being read, and whether there is more to read since that began."""
         self._others: dict[str, None] = {}
         """URLs that were given back and that another worker, alive at that time, has to fetch."""
 
-    async def open(self) -> None:
-        """Learn what the run has noted so far."""
+    async def open(self) -> int:
+        """Learn what the run has noted so far; how many notes that are."""
         async for name in self._store.journals():
             run, site = run_and_site(name)
             if run == self._run:
                 await self._read(site)
+        return self._heard
 
     async def seen(self, note: SeenUrl) -> None:
         """Note what a URL led to; if it was skipped before, it no longer is."""
@@ -88,6 +90,12 @@ class UrlJournal:
         journal, key = journal_name(self._run, site_of(note.url)), key_of_note(note.url)
         there = read_note(await self._store.note(journal, key, bytes(note), once=True))
         return isinstance(there, SeenUrl) or there.request == note.request
+
+    async def content_of(self, url: str) -> str | None:
+        """What a URL led to; None if it was not seen."""
+        raw = await self._store.noted(journal_name(self._run, site_of(url)), key_of_note(url))
+        note = read_note(raw) if raw is not None else None
+        return note.content if isinstance(note, SeenUrl) else None
 
     async def take_back(self, url: str) -> SkippedUrl | None:
         """The request to be made for a URL that is given back; None if that is not on this worker.
@@ -142,6 +150,7 @@ class UrlJournal:
             self._give_back(back)
 
     def _hear(self, raw: bytes) -> list[str]:
+        self._heard += 1
         try:
             return self._take(read_note(raw))
         except Exception:  # the others are worth no less for it

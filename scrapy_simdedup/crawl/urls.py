@@ -1,4 +1,4 @@
-"""Requests whose URLs lead to known content: counted, put off, or not made; and what the pages teach about URLs."""
+"""Requests whose URLs lead to known content: counted, put off, or not made."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import logging
 import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from scrapy import signals
 
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.readmission import META_AGAIN, Readmission
 from scrapy_simdedup.crawl.rule_files import given_rules
-from scrapy_simdedup.crawl.skippable import as_values, asked_urls, may_be_skipped
+from scrapy_simdedup.crawl.skippable import as_values, may_be_skipped
+from scrapy_simdedup.crawl.url_examples import UrlExamples
 from scrapy_simdedup.crawl.url_journal import UrlJournal
 from scrapy_simdedup.crawl.url_tally import UrlTally
 from scrapy_simdedup.crawl.waiting import Tasks, sleep
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl
+from scrapy_simdedup.detect.url_notes import SkippedUrl
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy import Request
 
     from scrapy_simdedup.crawl.runtime import Runtime
-    from scrapy_simdedup.detect.verdict import PageRef, Verdict
+    from scrapy_simdedup.report.url_rules import Lesson
     from scrapy_simdedup.urls import Decision, Rule
 
 logger = logging.getLogger(__name__)
@@ -36,13 +34,11 @@ META_SCHEDULED = "simdedup_scheduled"
 """Marks a request that came through the scheduler. What a callback downloads and awaits did not, and is its own."""
 PUT_OFF = 1000
 """How much the priority of a request falls that probably leads to known content."""
-MOST_EXPECTED = 100_000
-"""Pages whose delivery is awaited to learn from them; those beyond teach nothing."""
 COMPLAIN_SECONDS = 60.0
 
 
 class UrlGuide:
-    """Asks the learner about each request, and tells it what each delivered page was.
+    """Asks the learner about each request.
 
     Whatever goes wrong here, the request is made.
     """
@@ -57,9 +53,7 @@ class UrlGuide:
         self._learner: UrlLearner | None = None
         self._journal: UrlJournal | None = None
         self._tasks = Tasks()
-        self._expected: dict[tuple[str, int], tuple[SeenUrl, ...]] = {}
-        """Pages on their way through callback and pipelines, and what is to be noted once they are delivered."""
-        self._verified: WeakKeyDictionary[Request, Decision] = WeakKeyDictionary()
+        self.examples = UrlExamples(runtime, self.tally, self._tasks)
         self._back = Readmission(runtime, self.tally, self._tasks)
         self._complained = -COMPLAIN_SECONDS
         if self.mode != "off":
@@ -83,8 +77,11 @@ class UrlGuide:
             give_back=self._back.add,
         )
         self._back.open(self._learner, self._journal)
+        self.examples.open(self._journal)
         try:
-            await self._journal.open()
+            known = await self._journal.open()
+            if known:
+                logger.info("Learned from %d notes about URLs that the run had made", known)
         except StoreError as exc:
             self._runtime.store_failed(exc)
 
@@ -107,7 +104,7 @@ class UrlGuide:
             decision = self._learner.decide(request.url, dry=self.mode != "skip")
             if decision.action == "go":
                 if decision.rules:
-                    self._verified[request] = decision
+                    self.examples.verify(request)
                 return None
             if self.mode == "observe":
                 if decision.skip:
@@ -158,40 +155,6 @@ class UrlGuide:
             meta={**request.meta, META_AGAIN: "put off"},
         )
 
-    # ------------------------------------------------------------------ after a page was judged
-
-    def judged(self, request: Request, verdict: Verdict) -> None:
-        """A page got its verdict: learn from it now if it repeats a delivered one, else once it is delivered."""
-        if self._learner is None:
-            return
-        is_repeat = verdict.is_duplicate and verdict.pending is None and verdict.original_key is not None
-        teaches = is_repeat or (verdict.page is not None and verdict.kind not in {"stub", "unjudged"})
-        if not teaches or verdict.reason is not None:
-            return
-        if self._verified.pop(request, None) is not None:
-            self.tally.count("verified")
-            if not is_repeat:
-                self.tally.count("verified_wrong")
-        if is_repeat and verdict.original_key is not None:
-            self._tasks.start(self._note(asked_urls(request, verdict.original_key)))
-        elif verdict.page is not None and len(self._expected) < MOST_EXPECTED:
-            self._expected[verdict.page.site, verdict.page.id] = asked_urls(request, verdict.page.key)
-
-    def settled(self, page: PageRef, delivered: bool) -> None:
-        """A page was confirmed or released."""
-        notes = self._expected.pop((page.site, page.id), ())
-        if notes and delivered:
-            self._tasks.start(self._note(notes))
-
-    async def _note(self, notes: Sequence[SeenUrl]) -> None:
-        try:
-            for note in notes:
-                if self._journal is not None:
-                    await self._journal.seen(note)
-                    self.tally.count("seen")
-        except StoreError as exc:  # the page's other URLs are fetched, too
-            self._runtime.store_failed(exc)
-
     # ------------------------------------------------------------------ the rest
 
     async def close(self, page_size: float) -> None:
@@ -205,14 +168,26 @@ class UrlGuide:
         except StoreError as exc:
             self._runtime.store_failed(exc)
 
-    def rules(self, *, refuted: bool = False) -> list[Rule]:
-        """The learned rules that are in force, or were, those that saved most first."""
+    def rules(self) -> list[Rule]:
+        """The rules that are in force, those that saved most first."""
         found = self._learner.rules() if self._learner is not None else ()
-        chosen = [rule for rule in found if (rule.in_force or refuted) and (not rule.given or rule.skipped)]
+        chosen = [rule for rule in found if rule.in_force and (not rule.given or rule.skipped)]
         return sorted(chosen, key=lambda rule: -rule.skipped)
+
+    @property
+    def lesson(self) -> Lesson | None:
+        """What the report says about it; None where nothing was to be skipped."""
+        if self._learner is None or self.mode != "skip":
+            return None
+        from scrapy_simdedup.report.url_rules import MOST_RULES, Lesson  # noqa: PLC0415 - few crawls want a report
+
+        rules = sorted(self._learner.rules(), key=lambda rule: -rule.skipped)[:MOST_RULES]
+        saved, sites = self.tally.saved, len(self._learner.sites)
+        return Lesson(self.tally.counts["seen"] + saved, sites, saved, 0, tuple(rules), by_crawl=True)
 
     def _scheduled(self, request: Request) -> None:
         request.meta[META_SCHEDULED] = True
+        self.examples.scheduled(request)
 
     def _failed(self, exc: Exception) -> None:
         if isinstance(exc, StoreError):

@@ -12,12 +12,13 @@ from scrapy_simdedup.report.findings import Originals, stubs_of, warnings_of
 from scrapy_simdedup.report.readings import Runs, Sample, Times, Totals
 from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sites import Sites
-from scrapy_simdedup.report.url_rules import Replay
+from scrapy_simdedup.report.url_rules import Replay, lesson_of_notes
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable
 
+    from scrapy_simdedup.report.url_rules import Lesson
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
@@ -40,6 +41,8 @@ class CrawlFacts:
     warnings: tuple[str, ...] = ()
     audit: tuple[Audited, ...] = ()
     """Dropped pages with the lines that differ."""
+    lesson: Lesson | None = None
+    """What it learned from URLs, if it skipped any."""
 
 
 @dataclass(slots=True)
@@ -130,7 +133,7 @@ async def gather(
         stubs=tuple(stubs_of(readings.stubs, found, sites.rows)),
         sites=sites.rows,
         site_count=sites.count,
-        lesson=readings.replay.lesson,
+        lesson=(crawl.lesson if crawl else None) or await lesson_of_notes(store, run=run) or readings.replay.lesson,
         drift=sites.drift,
         runs=readings.runs.rows,
         audit=originals.audited if crawl is None else crawl.audit,

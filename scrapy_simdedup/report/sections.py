@@ -136,10 +136,13 @@ def rules(report: Report) -> Iterator[Element]:
         yield h("p", "No part of a URL was found not to change the page.")
         return
     share = lesson.saved / lesson.pages if lesson.pages else 0.0
+    saved = f"saved {number(lesson.saved)} of {number(lesson.pages)} fetches ({share:.0%})"
     yield h(
         "p",
-        f"A crawl that learns from URLs would have saved {number(lesson.saved)} of {number(lesson.pages)} fetches "
-        f"({share:.0%}) on {plural(lesson.sites, 'site')}, and lost {plural(lesson.lost, 'content')}.",
+        f"Learning from URLs {saved} on {plural(lesson.sites, 'site')}."
+        if lesson.by_crawl
+        else f"A crawl that learns from URLs would have {saved} on {plural(lesson.sites, 'site')}, "
+        f"and lost {plural(lesson.lost, 'content')}.",
     )
     rows = [
         (

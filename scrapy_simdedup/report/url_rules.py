@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.url_notes import SeenUrl, read_note, run_and_site
 from scrapy_simdedup.report.readings import push
+from scrapy_simdedup.store.base import Notes
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.urls import Rule
+    from collections.abc import Iterable
+
+    from scrapy_simdedup.store.base import FingerprintStore, Record
+    from scrapy_simdedup.urls import GivenRule, Rule
 
 MOST_RULES = 200
 """Rules that are kept: those that saved the most."""
@@ -29,6 +33,8 @@ class Lesson:
     """Contents that would have been missed: all their URLs would have been skipped."""
     rules: tuple[Rule, ...]
     """Those that saved the most first."""
+    by_crawl: bool = False
+    """Whether a crawl has learned this and saved these fetches, rather than one that would have."""
 
 
 class Replay:
@@ -86,3 +92,35 @@ class Replay:
         self._lost += len({*contents.values()} - met - {None})
         for number, rule in enumerate(learner.rules()):
             push(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MOST_RULES)
+
+
+async def lesson_of_notes(
+    store: FingerprintStore, *, run: str | None = None, site: str | None = None, given: Iterable[GivenRule] = ()
+) -> Lesson | None:
+    """What crawls have noted about URLs; None if none of them skipped any.
+
+    Args:
+        store: an open store.
+        run: only what this run noted.
+        site: only what is about this site.
+        given: rules that held from the first request on.
+    """
+    learner, seen, skipped = UrlLearner(rules=given), 0, 0
+    sites: set[str] = set()
+    async for name in store.journals():
+        of_run, of_site = run_and_site(name)
+        if run not in {None, of_run} or site not in {None, of_site}:
+            continue
+        sites.add(of_site)
+        tail = Notes((), 0, complete=False)
+        while not tail.complete:
+            tail = await store.notes(name, tail.cursor)
+            for note in map(read_note, tail.values):
+                if isinstance(note, SeenUrl):
+                    seen += 1
+                    learner.observe(note.url, note.content)
+                else:
+                    skipped += 1
+                    learner.decide(note.url)  # so that the rules know what they saved
+    rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MOST_RULES]
+    return Lesson(seen + skipped, len(sites), skipped, 0, tuple(rules), by_crawl=True) if skipped else None

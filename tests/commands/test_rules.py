@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from commands.conftest import Crawled
-from on_asyncio import on_asyncio
+from crawl.url_site import Magazine, Reader
+from crawling import ADDON, crawl
+from on_asyncio import on_asyncio, wait_for
 from pages import page
 from scrapy_simdedup.urls import load_rules
 from site_server import Site
@@ -63,3 +65,36 @@ def test_where_nothing_is_repeated_there_is_no_rule(crawled: Crawled) -> None:
     answer = crawled.call("rules", "--site", "nowhere.example")
     assert answer.code == 1
     assert "saved 0 of 0 fetches" in answer.out
+
+
+class TestAfterACrawlThatSkipped:
+    """The store knows what the crawl learned, and what it did not fetch."""
+
+    @pytest.fixture
+    def shop(self, tmp_path: Path) -> Iterator[Crawled]:
+        with Site() as site:
+            Magazine(site, 40)
+            made = Crawled(tmp_path, site)
+            report = str(tmp_path / "own.json")
+            settings = {"SIMDEDUP_STORE": made.store, "SIMDEDUP_RUN": "monday", "SIMDEDUP_REPORT": report}
+            wait_for(crawl(Reader, {**ADDON, **settings, "SIMDEDUP_URLS": "skip"}, root=site.root))
+            yield made
+
+    @on_asyncio
+    async def test_it_tells_what_was_saved(self, shop: Crawled, tmp_path: Path) -> None:
+        """The command, the report of the store and that of the crawl itself agree on the fetches."""
+        answer = shop.call("rules", "--json")
+        assert answer.json["by_crawl"]
+        assert answer.json["saved"] > 40
+        assert "query:utm_*" in {part for rule in answer.json["rules"] for part in rule["parts"]}
+        assert f"Learning from URLs saved {answer.json['saved']} of" in shop.call("rules").out
+        shop.call("report", "-o", tmp_path / "report.json")
+        reports = [json.loads((tmp_path / name).read_text()) for name in ("own.json", "report.json")]
+        assert [report["lesson"]["saved"] for report in reports] == [answer.json["saved"]] * 2
+        assert reports[0]["savings"]["fetches"] == answer.json["saved"]
+
+    @on_asyncio
+    async def test_rolling_the_run_back_takes_that_out(self, shop: Crawled) -> None:
+        assert not shop.call("rules", "--run", "tuesday", "--json").json["by_crawl"]
+        shop.call("rollback", "monday")
+        assert not shop.call("rules", "--json").json["by_crawl"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ from crawling import ADDON, Crawl, crawl
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
+from scrapy_simdedup.crawl.url_journal import UrlJournal
+from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, read_note
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.urls import UrlLearner
@@ -41,6 +46,7 @@ async def test_skipping_saves_two_fifths_of_the_requests_and_no_item(site: Site,
     assert f"URLs: {saved} fetches saved (about " in caplog.text
     assert found.stat("urls/rules") > 0
     assert found.stat("urls/bytes_saved") > 1000 * saved
+    assert [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}] == []
 
 
 @on_asyncio
@@ -194,6 +200,67 @@ async def test_a_site_that_turns_loses_no_page(site: Site) -> None:
     assert found.stat("urls/skipped") > 100
     assert found.stat("urls/readmitted") > 0
     assert found.stat("urls/verified_wrong") > 0
+
+
+@on_asyncio
+async def test_a_url_that_redirects_leads_to_what_it_redirects_to(site: Site) -> None:
+    """Once it is known that ``out`` does not matter, what it redirects to is not even asked for."""
+    magazine = Magazine(site, 60, ("", "&out=home"))
+    for number in range(60):
+        site[magazine.path(number, "&out=home")] = (302, {"Location": magazine.path(number, "")}, b"")
+    found = await read(site, **SKIP)
+    assert times(found.items).keys() == magazine.contents
+    assert found.stat("urls/skipped") > 20
+    skipped = set(magazine.addresses) - set(site.requested)
+    assert {path.partition("&")[2] for path in skipped} <= {"out=home", ""}
+
+
+@on_asyncio
+async def test_links_that_carry_the_marks_of_a_redirect_teach_nothing_wrong(site: Site, tmp_path: Path) -> None:
+    """As where a spider copies ``response.meta``, which has the redirects of another page in it."""
+
+    class Copying(Reader):
+        def parse(self, response: Any) -> Any:
+            for output in super().parse(response):
+                copied = isinstance(output, Request) and "redirect_urls" in response.meta
+                yield output.replace(meta=response.meta) if copied else output
+
+    magazine = Magazine(site, 30, ("", "&out=home"))
+    for listing in magazine.listings:
+        site[f"{listing}&to=it"] = (302, {"Location": listing}, b"")
+    site["/"] = page("/", count=120, links=tuple(f"{listing}&to=it" for listing in magazine.listings))
+    database = tmp_path / "pages.sqlite"
+    found = await crawl(Copying, {**ADDON, **SKIP, "SIMDEDUP_STORE": f"sqlite:///{database}"}, root=site.root)
+    assert times(found.items).keys() == magazine.contents
+
+    with closing(sqlite3.connect(database)) as db:
+        notes = [read_note(value) for (value,) in db.execute("SELECT value FROM note")]
+    seen = [note for note in notes if isinstance(note, SeenUrl)]
+    shown: defaultdict[str, set[str]] = defaultdict(set)
+    for note in seen:
+        path = note.url.removeprefix(site.root)
+        shown[note.content].add(magazine.content(path) if "id=" in path else path.removesuffix("&to=it"))
+    assert len([note for note in seen if "&to=it" in note.url]) == len(magazine.listings)
+    assert {content: names for content, names in shown.items() if len(names) > 1} == {}
+
+
+@on_asyncio
+async def test_a_url_that_is_given_back_while_it_is_noted_is_fetched(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody could find its note yet."""
+    real = UrlJournal.skipped
+
+    async def rule_falls(self: UrlJournal, note: SkippedUrl) -> bool:
+        self._give_back([note.url])
+        return await real(self, note)
+
+    monkeypatch.setattr(UrlJournal, "skipped", rule_falls)
+    magazine = Magazine(site, 40)
+    found = await read(site, **SKIP)
+    assert sorted(site.requested) == sorted(magazine.addresses)
+    assert found.stat("urls/kept_reason_count/given_back") > 20
+    assert found.stat("urls/skipped") == 0
 
 
 # ------------------------------------------------------------------ when something fails
