@@ -10,6 +10,8 @@ from scrapy_simdedup.fingerprint.features import mix
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from scrapy_simdedup.fingerprint.features import Hashes, Kinds
 
 RADIUS = 12
@@ -31,15 +33,27 @@ def simhash(hashes: Hashes, kinds: Kinds, bits: int = 64) -> int:
         kinds: Their kinds, shape (n,).
         bits: 64, or 128: then the upper 64 bits come from the numbers mixed once more.
     """
-    made = _majority(hashes, kinds)
-    return made if bits == 64 else made | _majority(mix(hashes ^ _SECOND_HALF), kinds) << 64
-
-
-def _majority(hashes: Hashes, kinds: Kinds) -> int:
     weights = _WEIGHTS[kinds]
-    votes = np.zeros(64)
-    for start in range(0, len(hashes), _CHUNK):
-        raw = hashes[start : start + _CHUNK].astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
-        votes += weights[start : start + _CHUNK] @ np.unpackbits(raw, axis=1, bitorder="little").astype(np.float32)
-    won = 2 * votes > weights.sum(dtype=np.float64)
+    made = majority(_bytes(hashes), weights)
+    return made if bits == 64 else made | majority(_bytes(mix(hashes ^ _SECOND_HALF)), weights) << 64
+
+
+def majority(rows: NDArray[np.uint8], weights: NDArray[np.floating], *, ties: bool = False) -> int:
+    """Each bit is what the majority of the votes of some numbers says.
+
+    Args:
+        rows: Their bytes, the lowest first, shape (n, bytes).
+        weights: How often each of them votes, shape (n,).
+        ties: What a bit is for which as many votes speak as against it.
+    """
+    votes = np.zeros(8 * rows.shape[1])
+    for start in range(0, len(rows), _CHUNK):
+        ones = np.unpackbits(rows[start : start + _CHUNK], axis=1, bitorder="little")
+        votes += weights[start : start + _CHUNK] @ ones.astype(weights.dtype)
+    everything = weights.sum(dtype=np.float64)
+    won = 2 * votes >= everything if ties else 2 * votes > everything
     return int.from_bytes(np.packbits(won, bitorder="little").tobytes(), "little")
+
+
+def _bytes(hashes: Hashes) -> NDArray[np.uint8]:
+    return hashes.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)

@@ -1,0 +1,58 @@
+"""The textbook's simhash: words or runs of words, each voting as often as it occurs, by its MD5 (Charikar 2002).
+
+The digest's 128 bits are the widest that it makes; 64 bits are its lower half.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from hashlib import md5
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from scrapy_simdedup.fingerprint.simhash import majority
+from scrapy_simdedup.fingerprint.words import split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SAME_BITS, NEAR_BITS = 3, 8
+"""Bits up to which pages are identical (Manku, Jain, Das Sarma 2007), and near, by the distance alone."""
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def count_words(text: str, letters: int = 3) -> Counter[bytes]:
+    """How often each word occurs that has so many letters or more, in lower case.
+
+    >>> count_words("The tide is in, the tide is out.")
+    Counter({b'the': 2, b'tide': 2, b'out': 1})
+    """
+    return Counter(word.encode() for word in _LETTERS.findall(text.lower()) if len(word) >= letters)
+
+
+def count_ngrams(text: str, size: int) -> Counter[bytes]:
+    """How often each run of ``size`` words occurs; a text of fewer words is one run."""
+    words = split_words(text)
+    runs = [words[start : start + size] for start in range(max(1, len(words) - size + 1))] if words else []
+    return Counter(map(b" ".join, runs))
+
+
+def classic_simhash(features: Mapping[bytes, float], bits: Literal[64, 128] = 128, *, ties: bool = False) -> int:
+    """Each bit is what the majority of the votes says.
+
+    Args:
+        features: Texts with their weights, such as how often each occurs.
+        bits: 64 or 128.
+        ties: What a tie is: 0, as where a bit is set if v > 0; or 1, as where it is set if v >= 0.
+    """
+    digests = b"".join(md5(feature, usedforsecurity=False).digest()[-bits // 8 :] for feature in features)
+    rows = np.frombuffer(digests, np.uint8).reshape(-1, bits // 8)[:, ::-1]
+    return majority(rows, np.fromiter(features.values(), np.float64, len(features)), ties=ties)
+
+
+def class_of(distance: int) -> Literal["identical", "near", "different"]:
+    """What a distance alone says, for those who want bits and no confirmation: 0 to 3, 4 to 8, 9 and more."""
+    return "identical" if distance <= SAME_BITS else "near" if distance <= NEAR_BITS else "different"
