@@ -30,7 +30,7 @@ from pages import Language, Site, corpus, generated
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.scan import nearest
 from scrapy_simdedup.fingerprint.features import shingle
-from scrapy_simdedup.fingerprint.fingerprint import body_digest, fingerprint, fingerprint_read
+from scrapy_simdedup.fingerprint.making import body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.fingerprint.words import word_hashes

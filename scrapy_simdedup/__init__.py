@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.errors import FingerprintMismatch, SettingError, SimdedupError, StoreBusy, StoreError
-    from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint, fingerprint_page
+    from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint
+    from scrapy_simdedup.fingerprint.making import fingerprint_page
     from scrapy_simdedup.page.markdown import page_markdown
     from scrapy_simdedup.report.comparison import PageComparison, compare_pages
     from scrapy_simdedup.settings import DedupSettings
@@ -45,7 +46,7 @@ _HOME = {
     "StoreError": "errors",
     "Verdict": "detect.verdict",
     "compare_pages": "report.comparison",
-    "fingerprint_page": "fingerprint.fingerprint",
+    "fingerprint_page": "fingerprint.making",
     "page_markdown": "page.markdown",
 }
 

@@ -19,7 +19,7 @@ from pages import page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.scan import nearest
 from scrapy_simdedup.fingerprint import fingerprint as fingerprints
-from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.words import WordHashes
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.settings import DedupSettings

@@ -14,7 +14,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_simdedup.crawl.waiting import in_time
 from scrapy_simdedup.crawl.worker import END_SECONDS, Worker
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, body_digest, fingerprint, fingerprint_read
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.making import body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.fingerprint.worker import read_answer
 from scrapy_simdedup.page.page import Page
 

@@ -16,7 +16,7 @@ from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.stubs import StubWatches
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, body_digest, fingerprint, fingerprint_read
+from scrapy_simdedup.fingerprint.making import body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, Page
 from scrapy_simdedup.settings import DedupSettings
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.stubs import Wall
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
 
 Extract: TypeAlias = "Callable[[str, str, DedupSettings, bytes], Awaitable[PageFingerprint]]"

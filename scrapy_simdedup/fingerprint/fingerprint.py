@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.evidence import EVIDENCE, HEADING_BITS, UNIT_BITS, read_evidence, weigh
-from scrapy_simdedup.fingerprint.features import distinct, find_shingles
-from scrapy_simdedup.fingerprint.odd_sketch import odd_sketch
-from scrapy_simdedup.fingerprint.simhash import simhash
-from scrapy_simdedup.fingerprint.sketch import sketch
-from scrapy_simdedup.fingerprint.units import find_units
-from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.notebook import table_html
-from scrapy_simdedup.page.kinds import Kind
-from scrapy_simdedup.page.page import Page, read_page
-from scrapy_simdedup.page.roles import role_words
-from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.words import WordHashes
 
 ALGORITHM = 1
 """Version of the algorithm; goes up whenever the same page would give another fingerprint."""
@@ -69,7 +55,7 @@ class PageFingerprint:
     exact: bytes
     """8 bytes of a digest of the set of shingles; zeros if unjudged."""
     body: bytes
-    """8 bytes of a digest of the HTML as it came; see :func:`body_digest`."""
+    """8 bytes of a digest of the HTML as it came; see :func:`~scrapy_simdedup.fingerprint.making.body_digest`."""
     content: int
     """Distinct shingles that are no frame, at most 65,535."""
     total: int
@@ -202,75 +188,3 @@ _TEXTS = struct.Struct(f"8s{UNIT_BITS // 8}s{HEADING_BITS // 8}s{EVIDENCE['cells
 _NO_TEXTS = (bytes(8), b"", b"", b"")
 _READABILITY = 0x80
 _REASON = 64
-_UINT16 = 0xFFFF
-
-
-def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFingerprint:  # noqa: ARG001
-    """Fingerprint a page; never raises for any HTML.
-
-    Args:
-        html: The decoded page.
-        url: The page's address, which does not change the fingerprint.
-        settings: Any setting that fits as a keyword, in lower case without its prefix: ``bits=128``.
-
-    Raises:
-        SettingError: a setting cannot be used.
-    """
-    checked = DedupSettings.from_keywords(**settings)
-    return fingerprint(html, checked, (checked.secret or "").encode())
-
-
-def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
-    """Fingerprint a page under settings that are already checked; never raises.
-
-    Args:
-        html: The decoded page.
-        settings: ``bits``, ``shingle_size``, ``min_words``, ``extractor``, ``role_words``, ``max_page_bytes`` matter.
-        secret: Key under the hashes; without it anyone can build a page that resembles another.
-    """
-    page = read_page(
-        html,
-        max_bytes=settings.max_page_bytes,
-        words=role_words(settings.role_words),
-        extractor=settings.extractor,
-    )
-    return fingerprint_read(page, body_digest(html, secret), settings, secret)
-
-
-def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
-    """Fingerprint a page that is already read; see :func:`fingerprint`."""
-    words = word_hashes(secret)
-    shingles = find_shingles(page.blocks, words, settings.shingle_size)
-    hashes, kinds = distinct(shingles, page.blocks)
-    unjudged = page.unjudged or ("too_short" if len(hashes) < settings.min_words else None)
-    units, headings = find_units(shingles, page.blocks)
-    return PageFingerprint(
-        simhash=0 if unjudged else simhash(hashes, kinds, settings.bits),
-        bits=settings.bits,
-        exact=bytes(8) if unjudged else blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest(),
-        body=body,
-        content=min(_UINT16, int(np.count_nonzero(kinds > Kind.FRAME))),
-        total=min(_UINT16, len(hashes)),
-        title=_headline(page.title, words),
-        h1=_headline(page.h1, words),
-        units=min(_UINT16, len(units)),
-        headings=min(_UINT16, len(headings)),
-        odd_units=b"" if unjudged else odd_sketch(units, UNIT_BITS),
-        odd_headings=b"" if unjudged else odd_sketch(headings, HEADING_BITS),
-        sketch=b"" if unjudged else sketch(hashes, kinds),
-        unjudged=unjudged,
-        shingle_size=settings.shingle_size,
-        extractor=settings.extractor,
-        secret_id=words.secret_id,
-        role_words=role_words(settings.role_words).words_id,
-    )
-
-
-def body_digest(html: str, secret: bytes = b"") -> bytes:
-    """8 bytes that are equal for pages that are equal character for character, under one secret; no parsing."""
-    return word_hashes(secret).strong_digest(html.encode("utf-8", "surrogatepass"))
-
-
-def _headline(text: str, words: WordHashes) -> int:
-    found = split_words(text)
-    return int.from_bytes(words.digest(b" ".join(found))[:2], "little") or 1 if found else 0

@@ -15,7 +15,7 @@ import sys
 import time
 from typing import BinaryIO
 
-from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint
 
 READY = b"ready"
 """The first frame of a worker."""

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.fingerprint.fingerprint import body_digest, fingerprint_read
+from scrapy_simdedup.fingerprint.making import body_digest, fingerprint_read
 from scrapy_simdedup.notebook import table_html
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page

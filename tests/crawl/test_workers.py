@@ -31,7 +31,7 @@ from scrapy_simdedup.crawl.stats import Tally
 from scrapy_simdedup.crawl.waiting import Waiters
 from scrapy_simdedup.crawl.workers import Workers
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.fingerprint.fingerprint import fingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.worker import READY, read_frame, write_frame
 from scrapy_simdedup.settings import DedupSettings
 from site_server import Site

@@ -10,7 +10,8 @@ from pages import page, words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.features import find_shingles, shingle
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, fingerprint, fingerprint_page
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint, fingerprint_page
 from scrapy_simdedup.fingerprint.simhash import RADIUS, VOTES
 from scrapy_simdedup.fingerprint.words import word_hashes
 from scrapy_simdedup.page.kinds import Kind

@@ -11,7 +11,8 @@ from pages import prose
 from scrapy_simdedup.detect.site_index import Match, SiteIndex
 from scrapy_simdedup.detect.site_text import KNOWN, SiteText
 from scrapy_simdedup.fingerprint.evidence import weigh
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, fingerprint_page
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint_page
 from scrapy_simdedup.store.base import Record, Tail
 
 TERMS = prose("terms", 4_800)

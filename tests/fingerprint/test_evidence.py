@@ -9,7 +9,8 @@ import pytest
 
 import pages
 from scrapy_simdedup.fingerprint.evidence import EVIDENCE, IDENTICAL, NEAR, Evidence, read_evidence, weigh
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, fingerprint_page
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.making import fingerprint_page
 
 SHARED = pages.prose("terms", 1_500)
 

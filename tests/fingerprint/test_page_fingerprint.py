@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pages
 from scrapy_simdedup import Comparison, FingerprintMismatch, PageFingerprint, SettingError, fingerprint_page
-from scrapy_simdedup.fingerprint.fingerprint import body_digest, fingerprint
+from scrapy_simdedup.fingerprint.making import body_digest, fingerprint
 from scrapy_simdedup.settings import DedupSettings
 
 SEEDS = st.integers(0, 20)

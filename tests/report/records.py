@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pages import page
-from scrapy_simdedup.fingerprint.fingerprint import fingerprint_page
+from scrapy_simdedup.fingerprint.making import fingerprint_page
 from scrapy_simdedup.report.data import Report
 from scrapy_simdedup.report.gather import gather
 from scrapy_simdedup.settings import DedupSettings
