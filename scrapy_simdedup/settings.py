@@ -23,6 +23,9 @@ Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
 SiteScope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
+MethodName = Literal["simhash", "exact", "minhash", "shingles"]
+ExactScope = Literal["content", "text", "body"]
+Mask = Literal["case", "dates", "times", "numbers"]
 Pending = Literal["wait", "keep", "drop"]
 Stubs = Literal["flag", "drop", "keep"]
 Confirm = Literal["items", "callback", "feed", "manual"]
@@ -59,6 +62,12 @@ class DedupSettings:
     """Words of class and id names, besides those that the package knows, by the name of the role they give; sorted."""
     markdown_field: str | None = None
     """The item field into which the pipeline puts the page's cleaned Markdown; None adds none."""
+    method: MethodName = "simhash"
+    """How pages are compared: by weighted features, exact digests, MinHash or sampled shingles."""
+    exact: ExactScope = "content"
+    """What the method ``exact`` digests: the main content, all text, or the HTML as it came."""
+    masked: tuple[Mask, ...] = ()
+    """What the method ``exact`` passes over in texts, besides white space."""
     bits: int = 64
     """Width of the simhash: 64 or 128."""
     shingle_size: int = 3
@@ -119,6 +128,11 @@ class DedupSettings:
         for site in made.sites:
             made.for_site(site)
         return made
+
+    @property
+    def lowest_near(self) -> float:
+        """The similarity from which pages are near-duplicates on any site."""
+        return min([self.near, *(float(overrides["near"]) for overrides in self.sites.values() if "near" in overrides)])
 
     def for_site(self, *names: str) -> DedupSettings:
         """These settings with the overrides of the first of ``names`` (host first, then domain) that has any."""

@@ -11,8 +11,9 @@ import numpy as np
 from scrapy_simdedup.detect.originals import Originals, method_of
 from scrapy_simdedup.detect.seniority import Seniority
 from scrapy_simdedup.detect.site_text import SiteText
-from scrapy_simdedup.fingerprint.evidence import NEAR, weigh
+from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.store.shelf import Names, Shelf
 
 if TYPE_CHECKING:
@@ -53,15 +54,27 @@ class SiteIndex:
         run: the only run whose pages are searched; None searches those of all.
         shelf: the site's records, if the store lends them; None keeps a copy of what was read.
         of_all: whether this is the one site of all domains, of which a younger one displaces no older one's pages.
+        method: how pages are compared.
+        resemblance: from which on pages have to be found, where the method looks for them by keys.
     """
 
-    def __init__(self, bits: int, run: str | None = None, shelf: Shelf | None = None, *, of_all: bool = False) -> None:
+    def __init__(
+        self,
+        bits: int,
+        run: str | None = None,
+        shelf: Shelf | None = None,
+        *,
+        of_all: bool = False,
+        method: str = "simhash",
+        resemblance: float = NEAR,
+    ) -> None:
         self.cursor = 0
         """The site's counter up to which the log was applied."""
         self._run = run
         self._is_lent = shelf is not None
         self._shelf = Shelf(Names()) if shelf is None else shelf
-        self._originals = Originals(bits, self._shelf)
+        self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
+        self._learns = METHODS[method].learns
         self._seniority = Seniority() if of_all else None
         self._texts: dict[int, SiteText] = defaultdict(SiteText)
         """By the way in which the pages' texts were found."""
@@ -85,7 +98,8 @@ class SiteIndex:
         """Take in what happened. Tails may overlap: what is known already is passed over."""
         new = [record for record in tail.records if record.position > self.cursor and self._apply(record)]
         self.cursor = max(self.cursor, tail.cursor)
-        self._voters = sorted([*self._voters, *new], key=lambda record: record.id)[-VOTERS:]
+        if self._learns:
+            self._voters = sorted([*self._voters, *new], key=lambda record: record.id)[-VOTERS:]
         if tail.complete:
             voters, self._voters = self._voters, []
             for record in voters:
@@ -125,7 +139,7 @@ class SiteIndex:
         if body != fp.body:
             rows = self._originals.candidates(fp, record.key)
             rows = rows[self._originals.ids(rows) < record.id]
-            is_version = _is_version(weigh(one, self._originals.evidence(rows)))
+            is_version = _is_version(fp.weigh(self._originals.evidence(rows)))
         if not is_version:
             self._texts[method_of(fp)].vote(one["cells"])
 
@@ -171,8 +185,10 @@ class SiteIndex:
 
     def explains(self, one: PageFingerprint, other: PageFingerprint) -> bool:
         """Whether what two judged pages have in common may be no more than what the site repeats."""
+        if not self._learns:
+            return False
         row, many = one.evidence[0], other.evidence
-        return bool(self._texts[method_of(one)].explains(row, many, weigh(row, many))[0])
+        return bool(self._texts[method_of(one)].explains(row, many, one.weigh(many))[0])
 
     def _similarity(self, fp: PageFingerprint, rows: Rows, drop: float) -> NDArray[np.float64]:
         """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
@@ -180,11 +196,11 @@ class SiteIndex:
         if fp.unjudged or not len(rows):
             return np.ones(len(rows))
         one, many = fp.evidence[0], self._originals.evidence(rows)
-        found = weigh(one, many)
+        found = fp.weigh(many)
         self._asked = fp.body, _is_version(found)
         alike = found.similarity
         asked = np.flatnonzero((alike >= drop) & ~found.equal)
-        if len(asked):
+        if self._learns and len(asked):
             explained = self._texts[method_of(fp)].explains(one, many[asked], found.of(asked))
             alike[asked[explained]] = JUST_BELOW * drop
         return alike

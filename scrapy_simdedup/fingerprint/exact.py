@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from scrapy_simdedup.fingerprint.words import word_hashes
 from scrapy_simdedup.page.kinds import Kind
@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from scrapy_simdedup.page.page import Block
-
-Mask = Literal["case", "dates", "times", "numbers"]
-"""What an exact digest may pass over, besides white space."""
+    from scrapy_simdedup.settings import Mask
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"

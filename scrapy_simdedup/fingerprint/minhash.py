@@ -93,6 +93,7 @@ def found(resemblance: float, bands: int, rows: int) -> float:
     return 1.0 - (1.0 - resemblance**rows) ** bands
 
 
+@lru_cache(maxsize=64)
 def choose_bands(threshold: float, permutations: int = PERMUTATIONS, recall: float = RECALL) -> Bands:
     """The bands that let the fewest other pairs through, of those that find a pair on the threshold.
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.exact import Mask, content_digest, normalise, text_digest
+from scrapy_simdedup.fingerprint.exact import content_digest, normalise, text_digest
 from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.settings import Mask
 
 MASKS: list[Mask] = ["case", "dates", "times", "numbers"]
 PAGE = "<nav><p>{nav}</p></nav><main><h1>Tides</h1><p>{text}</p></main>"
