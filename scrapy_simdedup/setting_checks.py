@@ -184,7 +184,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "extractor": _one_of("roles", "readability"),
     "role_words": _role_words,
     "markdown_field": _text("a field name such as 'markdown'"),
-    "method": _one_of("simhash", "exact", "minhash", "shingles"),
+    "method": _one_of("simhash", "exact", "minhash", "shingles", "bits"),
     "exact": _one_of(*EXACT_SCOPES),
     "masked": _masked,
     "bits": _bits,

@@ -23,7 +23,7 @@ Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
 SiteScope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
-MethodName = Literal["simhash", "exact", "minhash", "shingles"]
+MethodName = Literal["simhash", "exact", "minhash", "shingles", "bits"]
 ExactScope = Literal["content", "text", "body"]
 Mask = Literal["case", "dates", "times", "numbers"]
 Pending = Literal["wait", "keep", "drop"]
@@ -63,7 +63,7 @@ class DedupSettings:
     markdown_field: str | None = None
     """The item field into which the pipeline puts the page's cleaned Markdown; None adds none."""
     method: MethodName = "simhash"
-    """How pages are compared: by weighted features, exact digests, MinHash or sampled shingles."""
+    """How pages are compared: by weighted features, exact digests, MinHash, sampled shingles, or bits alone."""
     exact: ExactScope = "content"
     """What the method ``exact`` digests: the main content, all text, or the HTML as it came."""
     masked: tuple[Mask, ...] = ()

@@ -12,7 +12,10 @@ METHODS: dict[str, dict[str, Any]] = {
     "exact body": {"method": "exact", "exact": "body"},
     "minhash": {"method": "minhash"},
     "shingles": {"method": "shingles"},
+    "bits": {"method": "bits", "shingle_size": 1},
+    "128 bits of runs": {"method": "bits", "bits": 128},
 }
 EXACT = [name for name in METHODS if name.startswith("exact")]
-GRADED = [name for name in METHODS if name not in EXACT]
-"""The methods that tell how alike two pages are, and not only whether they are the same."""
+BITS = [name for name in METHODS if METHODS[name]["method"] == "bits"]
+GRADED = [name for name in METHODS if name not in EXACT + BITS]
+"""The methods that tell how alike two pages are."""

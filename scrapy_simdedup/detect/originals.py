@@ -123,8 +123,10 @@ class Originals:
         return np.frombuffer(self._shelf.tails(rows.tolist(), self._evidence.itemsize), self._evidence)
 
     def _nearest(self, fp: PageFingerprint, one: np.void) -> Rows:
-        """Those within the radius; of many, those that have most units and headings in common with the page."""
-        near = self._comparable(fp, nearest(self._used(self._simhash).T, fp.simhash, self._radius, CANDIDATES))
+        """Those within the radius; of many, those that have most units and headings in common, or the nearest."""
+        has_units = "odd_units" in (self._evidence.names or ())
+        most = CANDIDATES if has_units else COMPARED
+        near = self._comparable(fp, nearest(self._used(self._simhash).T, fp.simhash, self._radius, most))
         if len(near) <= COMPARED:
             return near
         many = self.evidence(near)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from hashlib import md5
+from hashlib import blake2b, md5
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -40,15 +40,22 @@ def count_ngrams(text: str, size: int) -> Counter[bytes]:
     return Counter(map(b" ".join, runs))
 
 
-def classic_simhash(features: Mapping[bytes, float], bits: Literal[64, 128] = 128, *, ties: bool = False) -> int:
+def classic_simhash(
+    features: Mapping[bytes, float], bits: int = 128, *, ties: bool = False, secret: bytes = b""
+) -> int:
     """Each bit is what the majority of the votes says.
 
     Args:
         features: Texts with their weights, such as how often each occurs.
         bits: 64 or 128.
         ties: What a tie is: 0, as where a bit is set if v > 0; or 1, as where it is set if v >= 0.
+        secret: With one, the digests are keyed ones, of BLAKE2b.
     """
-    digests = b"".join(md5(feature, usedforsecurity=False).digest()[-bits // 8 :] for feature in features)
+    if secret:
+        key = blake2b(secret, digest_size=32).digest()
+        digests = b"".join(blake2b(feature, key=key, digest_size=16).digest()[-bits // 8 :] for feature in features)
+    else:
+        digests = b"".join(md5(feature, usedforsecurity=False).digest()[-bits // 8 :] for feature in features)
     rows = np.frombuffer(digests, np.uint8).reshape(-1, bits // 8)[:, ::-1]
     return majority(rows, np.fromiter(features.values(), np.float64, len(features)), ties=ties)
 

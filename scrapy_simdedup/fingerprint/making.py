@@ -10,7 +10,6 @@ from scrapy_simdedup.fingerprint.features import distinct, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Kept, Text
-from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.page.kinds import Kind
@@ -69,7 +68,7 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
     text = Text(page.blocks, body, features, units, settings.min_words)
     kept = Kept(bytes(8)) if unjudged else method.keep(text, settings, secret)
     return PageFingerprint(
-        simhash=0 if unjudged else simhash(*features, settings.bits),
+        simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
         exact=kept.exact,
         body=body,

@@ -92,3 +92,9 @@ def test_runs_of_words_are_counted() -> None:
 def test_classes_of_distances(bits: int, kind: str) -> None:
     """0 to 3, 4 to 8, 9 and more."""
     assert class_of(bits) == kind
+
+
+def test_keyed_digests_are_others() -> None:
+    """So that nobody can foresee them."""
+    words = count_words("the tide that comes in goes out again")
+    assert classic_simhash(words, secret=b"a") not in {classic_simhash(words), classic_simhash(words, secret=b"b")}

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods import EXACT, GRADED, METHODS
+from methods import BITS, EXACT, GRADED, METHODS
 from pages import page, prose, words
 from scrapy_simdedup import FingerprintMismatch, PageFingerprint, fingerprint_page
+from scrapy_simdedup.fingerprint.classic import class_of
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY
 
 methods = st.sampled_from(list(METHODS))
@@ -27,7 +28,7 @@ page_bodies = st.lists(st.sampled_from([*PIECES, "<nav>Home</nav>", "x", "<p>12:
 
 
 def made(name: str, html: str, **settings: Any) -> PageFingerprint:
-    return fingerprint_page(html, **METHODS[name], **settings)
+    return fingerprint_page(html, **METHODS[name] | settings)
 
 
 def article(text: list[str], wrapping: object = 0) -> str:
@@ -88,7 +89,7 @@ def test_a_lower_line_never_takes_less(name: str, one: str, other: str, lines: t
     assert strict <= loose <= looser
 
 
-@pytest.mark.parametrize("name", GRADED)
+@pytest.mark.parametrize("name", [*GRADED, *BITS])
 def test_another_frame_around_the_same_content_is_identical(name: str) -> None:
     """The frame is not the page."""
     assert made(name, page("tides", 1)).compare(made(name, page("tides", 2))).kind == "identical"
@@ -102,6 +103,15 @@ def test_the_more_is_edited_the_less_similar_pages_are(name: str) -> None:
     assert [one.kind for one in found[:2]] == ["identical", "near"]
     assert found[-1].kind == "different"
     assert [one.similarity for one in found] == sorted((one.similarity for one in found), reverse=True)
+
+
+@pytest.mark.parametrize("name", BITS)
+@pytest.mark.parametrize("share", [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.9])
+def test_bits_are_classes_of_distances(name: str, share: float) -> None:
+    """Up to 3 are identical, up to 8 near, whatever the width; the text is not asked."""
+    found = made(name, edited(0)).compare(made(name, edited(share)))
+    assert found.kind == class_of(found.distance)
+    assert found.kind == "different" or share < 0.9
 
 
 @pytest.mark.parametrize("name", EXACT)

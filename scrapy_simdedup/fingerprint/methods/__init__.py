@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.fingerprint.methods.bits import Bits
 from scrapy_simdedup.fingerprint.methods.exact import Exact
 from scrapy_simdedup.fingerprint.methods.minhash import MinHash
 from scrapy_simdedup.fingerprint.methods.shingles import SampledShingles
@@ -17,5 +18,6 @@ METHODS: dict[str, Method] = {
     "exact": Exact(),
     "minhash": MinHash(),
     "shingles": SampledShingles(),
+    "bits": Bits(),
 }
 """Their places are written into fingerprints, so new ones come last."""

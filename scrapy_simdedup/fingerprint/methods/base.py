@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simdedup.fingerprint.evidence import Evidence, differ
+from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
@@ -76,6 +77,10 @@ class Method(ABC):
     def variant(self, settings: DedupSettings) -> int:  # noqa: ARG002
         """A number that tells apart what the settings tell the method; 0 where that is nothing."""
         return 0
+
+    def simhash(self, text: Text, settings: DedupSettings, secret: bytes) -> int:  # noqa: ARG002
+        """``bits`` bits that show how far two pages are apart, and find candidates where there are no keys."""
+        return simhash(*text.features, settings.bits)
 
     @abstractmethod
     def keep(self, text: Text, settings: DedupSettings, secret: bytes) -> Kept:
