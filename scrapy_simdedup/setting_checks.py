@@ -149,7 +149,9 @@ def _store(name: str, value: Any) -> str | None:
     return value
 
 
-SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs")
+MOST_BUDGET = 32
+"""Half of the pages that a page is compared with at most."""
+SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs", "cluster_budget")
 """The settings that ``SIMDEDUP_SITES`` can override for a site."""
 
 
@@ -175,6 +177,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "drop": _one_of("identical", "near"),
     "identical": _similarity,
     "near": _similarity,
+    "cluster_budget": _whole(1, MOST_BUDGET),
     "store": _store,
     "against": _one_of("run", "history"),
     "run": _text("a name such as 'monday'"),

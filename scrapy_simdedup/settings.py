@@ -44,6 +44,8 @@ class DedupSettings:
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
     """Similarity (0..1) from which two pages are near-duplicates."""
+    cluster_budget: int = 1
+    """Pages with one content that are kept, the first ones; the others are dropped."""
     store: str | None = field(default=None, repr=False)
     """Store URL; None means ``memory:``, or the job's SQLite file where the crawl has a JOBDIR."""
     against: Against = "run"

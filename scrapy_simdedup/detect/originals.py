@@ -103,14 +103,20 @@ class Originals:
         """Those with these very bytes."""
         return self._standing(np.flatnonzero(self._used(self._body) == _number(body)))
 
-    def candidates(self, fp: PageFingerprint, key: bytes) -> Rows:
-        """Those that may be like the page, at most :data:`COMPARED` and all that are equal."""
+    def candidates(self, fp: PageFingerprint, key: bytes, *, whole: bool = False) -> Rows:
+        """Those that may be like the page, at most :data:`COMPARED` and all that are equal.
+
+        Args:
+            fp: the page's fingerprint.
+            key: who the page is.
+            whole: look for others also where one is equal.
+        """
         if not is_searched(fp):
             return np.zeros(0, np.intp)
         if fp.unjudged:
             return self._comparable(fp, self.same_body(fp.body))
         equal = self._equal(fp)
-        if any(self._confirmed[row] and self._shelf.key(row) != key for row in equal):
+        if not whole and any(self._confirmed[row] and self._shelf.key(row) != key for row in equal):
             return equal  # nothing can be more similar, so nothing else need be looked at
         one = fp.evidence[0]
         keys = self._keyed.keys(one)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simdedup.detect.match import Match
 from scrapy_simdedup.detect.originals import Originals, method_of
 from scrapy_simdedup.detect.seniority import Seniority
 from scrapy_simdedup.detect.site_text import SiteText
@@ -33,17 +34,6 @@ SITE_TEXT = 4_000
 """Bytes that an index takes before it has any pages, and each text that its site repeats once it is learned."""
 JUST_BELOW = 0.995
 """What is left of the line of what is dropped, where the site's own text explains why two pages are alike."""
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """An original that a page is like."""
-
-    record: Record
-    similarity: float
-    """Share of common content, 0..1."""
-    distance: int
-    """Differing bits of the simhashes."""
 
 
 class SiteIndex:
@@ -164,24 +154,43 @@ class SiteIndex:
         versions = (self._shelf[slot] for slot in self._shelf.slots(key))
         return sorted((v for v in versions if v.state != "released"), key=lambda version: -version.id)
 
-    def closest(self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float) -> Match | None:
+    def closest(
+        self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float, count: bool = False
+    ) -> Match | None:
         """The original of another key that decides about a page.
 
         That is the most similar one: of the delivered ones from ``drop`` on, else of those still in work from ``drop``
         on, else of all from ``near`` on. Of equals it is the oldest. Pages that may share nothing but what their site
         repeats stay below ``drop``.
+
+        Args:
+            fp: the page's fingerprint.
+            key: who the page is.
+            url: where it came from.
+            drop: similarity from which it is dropped.
+            near: similarity from which it is near.
+            count: find all copies, to count them.
         """
         originals = self._originals
-        rows = originals.candidates(fp, key)
+        rows = originals.candidates(fp, key, whole=count)
         alike = self._similarity(fp, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + originals.confirmed(rows))
+        best: Match | None = None
+        copies: set[bytes] = set()
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
             record = self._shelf[rows[at]]
-            if record.key != key and (self._seniority is None or self._seniority.may_displace(record.url, url)):
+            if record.key == key or (self._seniority is not None and not self._seniority.may_displace(record.url, url)):
+                continue
+            if best is None:
                 distance = fp.simhash ^ PageFingerprint.from_bytes(record.fingerprint).simhash
-                return Match(record, float(alike[at]), distance.bit_count())
-        return None
+                best = Match(record, float(alike[at]), distance.bit_count(), 0)
+            if alike[at] < drop:
+                break
+            copies.add(record.key)
+            if not count:
+                break
+        return best and replace(best, copies=len(copies))
 
     def explains(self, one: PageFingerprint, other: PageFingerprint) -> bool:
         """Whether what two judged pages have in common may be no more than what the site repeats."""

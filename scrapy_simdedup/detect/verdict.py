@@ -39,7 +39,7 @@ class Verdict:
     """Differing bits of the two simhashes; None where nothing was compared."""
     reason: str | None = None
     """Why it is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was not
-    delivered yet; else None."""
+    delivered yet; ``within_budget`` where more pages with its content may be kept; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None

@@ -48,3 +48,16 @@ async def test_a_second_crawl_tells_what_changed(site: Site, name: str, tmp_path
     done = await crawl(PathsSpider, ADDON | settings, urls=site.urls("/same", "/other"))
     assert done.stat("pages/unchanged") == 1
     assert done.stat("pages/changed") == 1
+
+
+@on_asyncio
+async def test_a_budget_keeps_the_first_pages_of_a_content(site: Site) -> None:
+    """The others are dropped as ever."""
+    paths = [f"/{number}" for number in range(4)]
+    for number, path in enumerate(paths):
+        site[path] = page("one", number)
+    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_CLUSTER_BUDGET": 3}, urls=site.urls(*paths))
+    assert done.urls == site.urls(*paths[:3])
+    assert done.stat("pages/identical") == 3
+    assert done.stat("pages/dropped") == 1
+    assert done.stat("confirmed") == 3
