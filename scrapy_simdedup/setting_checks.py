@@ -175,6 +175,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "enabled": _flag,
     "mode": _one_of("pages", "items", "observe"),
     "drop": _one_of("identical", "near"),
+    "links": _one_of("drop", "follow", "follow_new"),
     "identical": _similarity,
     "near": _similarity,
     "cluster_budget": _whole(1, MOST_BUDGET),

@@ -19,6 +19,7 @@ PREFIX = "SIMDEDUP_"
 
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
+Links = Literal["drop", "follow", "follow_new"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
 SiteScope = Literal["domain", "host", "all"]
@@ -40,6 +41,9 @@ class DedupSettings:
     """What happens to a repeat: its callback is not called, its items are dropped, or it is only counted."""
     drop: DropKind = "identical"
     """The weakest kind that is dropped."""
+    links: Links = "drop"
+    """What becomes of the links of a page that is dropped: they are lost, or its callback is called and only its items
+    are dropped; with ``follow_new`` the latter where there is a link to the site that no page brought before."""
     identical: float = 0.95
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
