@@ -130,6 +130,19 @@ def _role_words(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...
     return tuple(sorted((role, words) for role, words in made.items() if words))
 
 
+EXACT_SCOPES = ("content", "text", "body")
+"""What ``SIMDEDUP_EXACT`` can mean."""
+MASKS = ("case", "dates", "times", "numbers")
+"""What ``SIMDEDUP_MASKED`` can mask."""
+
+
+def _masked(name: str, value: Any) -> tuple[str, ...]:
+    masked = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    if isinstance(masked, (list, tuple, set, frozenset)) and set(masked) <= set(MASKS):
+        return tuple(mask for mask in MASKS if mask in masked)
+    raise SettingError(name, value, f"write a list of any of {', '.join(map(repr, MASKS))}")
+
+
 def _store(name: str, value: Any) -> str | None:
     if value is None:
         return None
@@ -144,7 +157,9 @@ def _store(name: str, value: Any) -> str | None:
     return value
 
 
-SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs")
+MOST_BUDGET = 32
+"""Half of the pages that a page is compared with at most."""
+SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs", "cluster_budget")
 """The settings that ``SIMDEDUP_SITES`` can override for a site."""
 
 
@@ -168,8 +183,10 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "enabled": _flag,
     "mode": _one_of("pages", "items", "observe"),
     "drop": _one_of("identical", "near"),
+    "links": _one_of("drop", "follow", "follow_new"),
     "identical": _similarity,
     "near": _similarity,
+    "cluster_budget": _whole(1, MOST_BUDGET),
     "store": _store,
     "against": _one_of("run", "history"),
     "run": _text("a name such as 'monday'"),
@@ -179,6 +196,9 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "extractor": _one_of("roles", "readability"),
     "role_words": _role_words,
     "markdown_field": _text("a field name such as 'markdown'"),
+    "method": _one_of("simhash", "exact", "minhash", "shingles", "bits"),
+    "exact": _one_of(*EXACT_SCOPES),
+    "masked": _masked,
     "bits": _bits,
     "shingle_size": _whole(1, 10),
     "min_words": _whole(1, 10_000),

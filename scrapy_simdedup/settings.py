@@ -19,10 +19,14 @@ PREFIX = "SIMDEDUP_"
 
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
+Links = Literal["drop", "follow", "follow_new"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
 SiteScope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
+MethodName = Literal["simhash", "exact", "minhash", "shingles", "bits"]
+ExactScope = Literal["content", "text", "body"]
+Mask = Literal["case", "dates", "times", "numbers"]
 Pending = Literal["wait", "keep", "drop"]
 Stubs = Literal["flag", "drop", "keep"]
 Confirm = Literal["items", "callback", "feed", "manual"]
@@ -38,10 +42,15 @@ class DedupSettings:
     """What happens to a repeat: its callback is not called, its items are dropped, or it is only counted."""
     drop: DropKind = "identical"
     """The weakest kind that is dropped."""
+    links: Links = "drop"
+    """What becomes of the links of a page that is dropped: they are lost, or its callback is called and only its items
+    are dropped; with ``follow_new`` the latter where there is a link to the site that no page brought before."""
     identical: float = 0.95
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
     """Similarity (0..1) from which two pages are near-duplicates."""
+    cluster_budget: int = 1
+    """Pages with one content that are kept, the first ones; the others are dropped."""
     store: str | None = field(default=None, repr=False)
     """Store URL; None means ``memory:``, or the job's SQLite file where the crawl has a JOBDIR."""
     against: Against = "run"
@@ -60,6 +69,12 @@ class DedupSettings:
     """Words of class and id names, besides those that the package knows, by the name of the role they give; sorted."""
     markdown_field: str | None = None
     """The item field into which the pipeline puts the page's cleaned Markdown; None adds none."""
+    method: MethodName = "simhash"
+    """How pages are compared: by weighted features, exact digests, MinHash, sampled shingles, or bits alone."""
+    exact: ExactScope = "content"
+    """What the method ``exact`` digests: the main content, all text, or the HTML as it came."""
+    masked: tuple[Mask, ...] = ()
+    """What the method ``exact`` passes over in texts, besides white space."""
     bits: int = 64
     """Width of the simhash: 64 or 128."""
     shingle_size: int = 3
@@ -127,6 +142,11 @@ class DedupSettings:
         for site in made.sites:
             made.for_site(site)
         return made
+
+    @property
+    def lowest_near(self) -> float:
+        """The similarity from which pages are near-duplicates on any site."""
+        return min([self.near, *(float(overrides["near"]) for overrides in self.sites.values() if "near" in overrides)])
 
     def for_site(self, *names: str) -> DedupSettings:
         """These settings with the overrides of the first of ``names`` (host first, then domain) that has any."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.links import Links
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class Gate:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime, self._settings = runtime, runtime.settings
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
+        self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
+        """Those of the dropped whose callbacks are called, for their links."""
+        self._links = Links(runtime.settings.site) if runtime.settings.links == "follow_new" else None
 
     async def process(self, request: Request, response: Response) -> Response:
         """Judge a response, tag it, and drop it where no spider middleware will.
@@ -62,8 +66,9 @@ class Gate:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":
             self._send(page_changed, response, verdict)
+        has_new_links = self._links is not None and self._links.see(response)
         if verdict.is_duplicate:
-            self._drop(request, response, verdict)
+            self._drop(request, response, verdict, has_new_links=has_new_links)
         return response
 
     def drops(self, response: Response) -> Verdict | None:
@@ -72,23 +77,24 @@ class Gate:
 
     def drops_page(self, response: Response) -> Verdict | None:
         """As :meth:`drops`, where the callback is not to be called either."""
-        verdict = self.drops(response)
-        return None if response.request is None or self._wants_links(verdict, response.request) else verdict
+        return None if response.request in self._followed else self.drops(response)
 
-    def _wants_links(self, verdict: Verdict | None, request: Request) -> bool:
+    def _wants_links(self, verdict: Verdict, request: Request) -> bool:
         # Without the links of a start page that did not change the crawl would end where it began.
-        entrance = verdict is not None and verdict.kind == "unchanged" and bool(request.meta.get("is_start_request"))
-        return self._settings.mode == "items" or entrance
+        entrance = verdict.kind == "unchanged" and bool(request.meta.get("is_start_request"))
+        return self._settings.mode == "items" or self._settings.links == "follow" or entrance
 
-    def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
+    def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
         self._runtime.tally.page_dropped(len(response.body))
         if self._settings.mode == "observe":
             return
         self._dropped[request] = verdict
+        if has_new_links or self._wants_links(verdict, request):
+            self._followed.add(request)
         dropped = NearDuplicatePage(response, verdict)
         logger.debug("Dropped: %s", dropped, extra={"spider": self._runtime.crawler.spider})
         self._send(near_duplicate_dropped, response, verdict)
-        if not self._runtime.sees_delivery and not self._wants_links(verdict, request):
+        if not self._runtime.sees_delivery and request not in self._followed:
             raise dropped
 
     def _reserve(self, request: Request, page: PageRef) -> None:

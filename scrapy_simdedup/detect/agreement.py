@@ -25,7 +25,7 @@ async def agree(store: FingerprintStore, name: str, settings: DedupSettings) -> 
     Args:
         store: an open store.
         name: how errors call it.
-        settings: ``bits``, ``shingle_size``, ``extractor``, ``role_words`` and ``secret`` matter.
+        settings: ``method`` and what it is told, ``bits``, ``shingle_size``, ``extractor``, ``role_words``, ``secret``.
 
     Raises:
         StoreError: they do not agree.
@@ -33,6 +33,10 @@ async def agree(store: FingerprintStore, name: str, settings: DedupSettings) -> 
     ours = (
         f"algorithm {ALGORITHM}, {settings.bits} bits, {settings.shingle_size} words per shingle, {settings.extractor}"
     )
+    if settings.method == "exact":
+        ours += f", exact {settings.exact} without {' '.join(settings.masked) or 'masks'}"
+    elif settings.method != "simhash":
+        ours += f", {settings.method}"
     if settings.role_words:
         ours += ", role words " + "; ".join(f"{role}: {' '.join(words)}" for role, words in settings.role_words)
     theirs = await store.remember("fingerprint", ours)

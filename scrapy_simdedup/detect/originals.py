@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from scrapy_simdedup.detect.keyed_rows import KeyedRows
 from scrapy_simdedup.detect.scan import Rows, nearest, words
-from scrapy_simdedup.fingerprint.evidence import EVIDENCE, read_evidence
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
 from scrapy_simdedup.fingerprint.odd_sketch import unlike_bits
 
@@ -16,6 +16,7 @@ Numbers = TypeVar("Numbers", np.uint32, np.uint64)
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from scrapy_simdedup.fingerprint.methods.base import Method
     from scrapy_simdedup.store.base import Record
     from scrapy_simdedup.store.shelf import Shelf
 
@@ -38,10 +39,13 @@ class Originals:
     Args:
         bits: width of the simhashes.
         shelf: where the records are.
+        method: how they are compared.
+        resemblance: from which on they have to be found.
     """
 
-    def __init__(self, bits: int, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, bits: int, shelf: Shelf, method: Method, resemblance: float) -> None:
+        self._shelf, self._evidence = shelf, method.evidence
+        self._keyed = KeyedRows(method, resemblance, self._judged, self.evidence)
         self._radius = RADIUS * bits // 64
         self._count = 0
         # Arrays grow by an eighth, in place; only the first rows are in use.
@@ -57,7 +61,7 @@ class Originals:
     @property
     def size(self) -> int:
         """Bytes of the arrays."""
-        return sum(column.nbytes for column in self._columns())
+        return sum(column.nbytes for column in self._columns()) + self._keyed.size
 
     def ids(self, rows: Rows) -> NDArray[np.uint64]:
         """The ids of records."""
@@ -85,12 +89,15 @@ class Originals:
             return False
         if slot >= len(self._stamps):
             self._grow(slot)
+        is_known = self.has(slot, record.id)
         self._count = max(self._count, slot + 1)
         self._stamps[slot] = record.id & _STAMP
         self._simhash[slot] = words(fp.simhash, self._simhash.shape[1])
         self._exact[slot], self._body[slot] = _number(fp.exact[:4]), _number(fp.body)
         self._method[slot] = method_of(fp)
         self._confirmed[slot] = record.state == "confirmed"
+        if not fp.unjudged and not is_known:
+            self._keyed.add(slot, fp.evidence[0])
         return True
 
     def remove(self, slot: int) -> None:
@@ -102,27 +109,55 @@ class Originals:
         """Those with these very bytes."""
         return self._standing(np.flatnonzero(self._used(self._body) == _number(body)))
 
-    def candidates(self, fp: PageFingerprint, key: bytes) -> Rows:
-        """Those that may be like the page, at most :data:`COMPARED` and all that are equal."""
+    def candidates(self, fp: PageFingerprint, key: bytes, *, whole: bool = False) -> Rows:
+        """Those that may be like the page, at most :data:`COMPARED` and all that are equal.
+
+        Args:
+            fp: the page's fingerprint.
+            key: who the page is.
+            whole: look for others also where one is equal.
+        """
         if not is_searched(fp):
             return np.zeros(0, np.intp)
         if fp.unjudged:
             return self._comparable(fp, self.same_body(fp.body))
         equal = self._equal(fp)
-        if any(self._confirmed[row] and self._shelf.key(row) != key for row in equal):
+        if not whole and any(self._confirmed[row] and self._shelf.key(row) != key for row in equal):
             return equal  # nothing can be more similar, so nothing else need be looked at
-        near = self._comparable(fp, nearest(self._used(self._simhash).T, fp.simhash, self._radius, CANDIDATES))
-        if len(near) > COMPARED:
-            one, many = fp.evidence[0], self.evidence(near)
-            unlike = unlike_bits(one["odd_units"], many["odd_units"])
-            unlike += unlike_bits(one["odd_headings"], many["odd_headings"])
-            near = near[np.argpartition(unlike, COMPARED)[:COMPARED]]
+        one = fp.evidence[0]
+        keys = self._keyed.keys(one)
+        near = self._nearest(fp, one) if keys is None else self._sharing(fp, keys)
         chosen: Rows = np.union1d(near, equal)
         return chosen
 
     def evidence(self, rows: Rows) -> NDArray[np.void]:
         """What judged pages are compared by, in their order."""
-        return read_evidence(self._shelf.tails(rows.tolist(), EVIDENCE.itemsize))
+        return np.frombuffer(self._shelf.tails(rows.tolist(), self._evidence.itemsize), self._evidence)
+
+    def _nearest(self, fp: PageFingerprint, one: np.void) -> Rows:
+        """Those within the radius; of many, those that have most units and headings in common, or the nearest."""
+        has_units = "odd_units" in (self._evidence.names or ())
+        most = CANDIDATES if has_units else COMPARED
+        near = self._comparable(fp, nearest(self._used(self._simhash).T, fp.simhash, self._radius, most))
+        if len(near) <= COMPARED:
+            return near
+        many = self.evidence(near)
+        unlike = unlike_bits(one["odd_units"], many["odd_units"])
+        unlike += unlike_bits(one["odd_headings"], many["odd_headings"])
+        return near[np.argpartition(unlike, COMPARED)[:COMPARED]]
+
+    def _sharing(self, fp: PageFingerprint, keys: NDArray[np.uint32]) -> Rows:
+        """Those that share keys with the page; of many, those that share most."""
+        rows, counts = self._keyed.sharing(keys)
+        near = self._comparable(fp, rows)
+        if len(near) <= COMPARED:
+            return near
+        shared = counts[np.searchsorted(rows, near)]
+        return near[np.argpartition(-shared, COMPARED)[:COMPARED]]
+
+    def _judged(self) -> Rows:
+        """All that are compared by their text."""
+        return self._standing(np.flatnonzero(self._method[: self._count] > BY_BODY))
 
     def _equal(self, fp: PageFingerprint) -> Rows:
         """Those with the same set of shingles."""

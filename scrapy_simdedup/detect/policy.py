@@ -12,7 +12,8 @@ from scrapy_simdedup.store.base import IMPORTED, Record, State
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from scrapy_simdedup.detect.site_index import Match, SiteIndex
+    from scrapy_simdedup.detect.match import Match
+    from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
     from scrapy_simdedup.settings import DedupSettings
 
@@ -63,7 +64,8 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     """The verdict on a page.
 
     0. A page that repeats a stub is a stub, and nothing is remembered of it.
-    1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias.
+    1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias, where as many with its
+       content are kept as may be.
     2. Where that page is still in work, nothing is decided yet.
     3. Else it is compared with its own past, and kept unless the settings drop what did not change.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
@@ -74,15 +76,19 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
         settings: those of its site.
     """
     drop = settings.near if settings.drop == "near" else settings.identical
-    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near)
+    budget = settings.cluster_budget
+    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=budget > 1)
     past = _past(visit, index, settings)
-    if match is not None and match.similarity >= drop:
+    if match is not None and match.similarity >= drop and (match.copies >= budget or match.record.state == "stub"):
         return _repeat(visit, match, past, settings)
     if past is not None and past.kind is not None:
         return _revisit(visit, past, past.kind, index, settings)
     if visit.fingerprint.unjudged:
         return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
-    return _keep(visit, past, Verdict("new") if match is None else _like(match, "near"))
+    if match is None:
+        return _keep(visit, past, Verdict("new"))
+    verdict = _like(match, _kind(match, settings))
+    return _keep(visit, past, replace(verdict, reason="within_budget") if match.similarity >= drop else verdict)
 
 
 def content_of(visit: Visit, original: Record | None) -> Hashable:
@@ -133,7 +139,7 @@ def _told(visit: Visit, since: float) -> Record:
 
 
 def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:
-    verdict = _like(match, "identical" if match.similarity >= settings.identical else "near")
+    verdict = _like(match, _kind(match, settings))
     original = match.record
     if original.state == "stub":
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
@@ -168,6 +174,10 @@ def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: D
         again = replace(past.record, last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
     return _keep(visit, past, verdict)
+
+
+def _kind(match: Match, settings: DedupSettings) -> Kind:
+    return "identical" if match.similarity >= settings.identical else "near"
 
 
 def _like(match: Match, kind: Kind) -> Verdict:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simdedup.detect.match import Match
 from scrapy_simdedup.detect.originals import Originals, method_of
 from scrapy_simdedup.detect.seniority import Seniority
 from scrapy_simdedup.detect.voters import NOBODY, Voters
-from scrapy_simdedup.fingerprint.evidence import weigh
+from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.store.base import IMPORTED
 from scrapy_simdedup.store.shelf import Names, Shelf
 
@@ -32,17 +34,6 @@ JUST_BELOW = 0.995
 """What is left of the line of what is dropped, where the site's own text explains why two pages are alike."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """An original that a page is like."""
-
-    record: Record
-    similarity: float
-    """Share of common content, 0..1."""
-    distance: int
-    """Differing bits of the simhashes."""
-
-
 class SiteIndex:
     """What a site's log comes to, up to a cursor.
 
@@ -51,15 +42,27 @@ class SiteIndex:
         run: the only run whose pages are searched; None searches those of all.
         shelf: the site's records, if the store lends them; None keeps a copy of what was read.
         of_all: whether this is the one site of all domains, of which a younger one displaces no older one's pages.
+        method: how pages are compared.
+        resemblance: from which on pages have to be found, where the method looks for them by keys.
     """
 
-    def __init__(self, bits: int, run: str | None = None, shelf: Shelf | None = None, *, of_all: bool = False) -> None:
+    def __init__(
+        self,
+        bits: int,
+        run: str | None = None,
+        shelf: Shelf | None = None,
+        *,
+        of_all: bool = False,
+        method: str = "simhash",
+        resemblance: float = NEAR,
+    ) -> None:
         self.cursor = 0
         """The site's counter up to which the log was applied."""
         self._run = run
         self._is_lent = shelf is not None
         self._shelf = Shelf(Names()) if shelf is None else shelf
-        self._originals = Originals(bits, self._shelf)
+        self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
+        self._learns = METHODS[method].learns
         self._seniority = Seniority() if of_all else None
         self._voters = Voters(self._shelf, self._originals)
         self._asked: tuple[bytes, Place] = b"", NOBODY
@@ -94,7 +97,7 @@ class SiteIndex:
             self._originals.remove(slot)
             return
         fp = PageFingerprint.from_bytes(record.fingerprint)
-        if self._originals.add(slot, record, fp) and not known and fp.unjudged is None:
+        if self._originals.add(slot, record, fp) and self._learns and not known and fp.unjudged is None:
             body, older = self._asked
             self._voters.add(record, slot, older if body == fp.body else None)
             self._asked = b"", NOBODY
@@ -135,29 +138,50 @@ class SiteIndex:
         versions = (self._shelf[slot] for slot in self._shelf.slots(key))
         return sorted((v for v in versions if v.state != "released"), key=lambda version: -version.id)
 
-    def closest(self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float) -> Match | None:
+    def closest(
+        self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float, count: bool = False
+    ) -> Match | None:
         """The original of another key that decides about a page.
 
         That is the most similar one: of the delivered ones from ``drop`` on, else of those still in work from ``drop``
         on, else of all from ``near`` on. Of equals it is the oldest. Pages that may share nothing but what their site
         repeats stay below ``drop``.
+
+        Args:
+            fp: the page's fingerprint.
+            key: who the page is.
+            url: where it came from.
+            drop: similarity from which it is dropped.
+            near: similarity from which it is near.
+            count: find all copies, to count them.
         """
         originals = self._originals
-        rows = originals.candidates(fp, key)
+        rows = originals.candidates(fp, key, whole=count)
         alike = self._similarity(fp, key, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + originals.confirmed(rows))
+        best: Match | None = None
+        copies: set[bytes] = set()
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
             record = self._shelf[rows[at]]
-            if record.key != key and (self._seniority is None or self._seniority.may_displace(record.url, url)):
+            if record.key == key or (self._seniority is not None and not self._seniority.may_displace(record.url, url)):
+                continue
+            if best is None:
                 distance = fp.simhash ^ PageFingerprint.from_bytes(record.fingerprint).simhash
-                return Match(record, float(alike[at]), distance.bit_count())
-        return None
+                best = Match(record, float(alike[at]), distance.bit_count(), 0)
+            if alike[at] < drop:
+                break
+            copies.add(record.key)
+            if not count:
+                break
+        return best and replace(best, copies=len(copies))
 
     def explains(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
         """Whether what two judged pages have in common, alike from ``drop`` on, may be what the site repeats."""
+        if not self._learns:
+            return False
         row, many = one.evidence[0], other.evidence
-        return bool(self._voters.text(method_of(one)).explains(row, many, weigh(row, many), drop)[0])
+        return bool(self._voters.text(method_of(one)).explains(row, many, one.weigh(many), drop)[0])
 
     def _similarity(self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float) -> NDArray[np.float64]:
         """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
@@ -165,9 +189,11 @@ class SiteIndex:
         if fp.unjudged or not len(rows):
             return np.ones(len(rows))
         one, many = fp.evidence[0], self._originals.evidence(rows)
-        found = weigh(one, many)
-        self._asked = fp.body, self._voters.older_version(found, rows, key)
+        found = fp.weigh(many)
         alike = found.similarity
+        if not self._learns:
+            return alike
+        self._asked = fp.body, self._voters.older_version(found, rows, key)
         asked = np.flatnonzero((alike >= drop) & ~found.equal)
         if len(asked):
             explained = self._voters.text(method_of(fp)).explains(one, many[asked], found.of(asked), drop)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.site import ALL
 from scrapy_simdedup.detect.site_index import SiteIndex
+from scrapy_simdedup.fingerprint.evidence import resemblance_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.shelf import Shelf
 
 MAX_BYTES = 128_000_000
@@ -20,13 +22,14 @@ class SiteIndexes:
     """One index per site.
 
     Args:
-        bits: width of the simhashes.
+        settings: ``method``, ``near`` and ``bits`` matter.
         run: the only run whose pages are searched; None searches those of all.
         lend: gives the records of a site, if the store has them in this process.
     """
 
-    def __init__(self, bits: int, run: str | None, lend: Callable[[str], Shelf] | None) -> None:
-        self._bits, self._run, self._lend = bits, run, lend
+    def __init__(self, settings: DedupSettings, run: str | None, lend: Callable[[str], Shelf] | None) -> None:
+        self._settings, self._run, self._lend = settings, run, lend
+        self._resemblance = resemblance_at(settings.lowest_near)
         self._indexes: dict[str, tuple[SiteIndex, int]] = {}
         """By site, the one asked for last at the end, with the bytes it was counted for."""
         self._bytes = 0
@@ -40,7 +43,15 @@ class SiteIndexes:
         """The site's index; an empty one if there was none."""
         if site not in self._indexes:
             shelf = self._lend(site) if self._lend else None
-            self._indexes[site] = SiteIndex(self._bits, self._run, shelf, of_all=site.endswith(ALL)), 0
+            made = SiteIndex(
+                self._settings.bits,
+                self._run,
+                shelf,
+                of_all=site.endswith(ALL),
+                method=self._settings.method,
+                resemblance=self._resemblance,
+            )
+            self._indexes[site] = made, 0
         index, counted = self._indexes.pop(site)
         size = index.size
         self._indexes[site] = index, size

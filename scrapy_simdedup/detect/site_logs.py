@@ -24,7 +24,7 @@ class SiteLogs:
 
     Args:
         store: an open store, once the first method is called.
-        settings: ``bits``, ``against``, ``ttl`` and ``max_pages_per_site`` matter.
+        settings: ``method``, ``near``, ``bits``, ``against``, ``ttl`` and ``max_pages_per_site`` matter.
         run: the run whose pages are searched where ``against`` is ``run``.
         worker: the name of this process.
         now: the clock, in seconds since the epoch.
@@ -44,7 +44,7 @@ class SiteLogs:
         self._store, self._settings, self._worker, self._now, self._sleep = store, settings, worker, now, sleep
         searched = run if settings.against == "run" else None
         lend = store.shelf if isinstance(store, MemoryStore) else None
-        self._indexes = SiteIndexes(settings.bits, searched, lend)
+        self._indexes = SiteIndexes(settings, searched, lend)
         self._owed: list[tuple[str, int, Outcome]] = []
         """What the store could not be told when it happened."""
 

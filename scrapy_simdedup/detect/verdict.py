@@ -40,7 +40,8 @@ class Verdict:
     """Differing bits of the two simhashes; None where nothing was compared."""
     reason: str | None = None
     """Why it is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was not
-    delivered yet; ``imported`` where it is ``unchanged`` only because another tool knew its request; else None."""
+    delivered yet; ``within_budget`` where more pages with its content may be kept; ``imported`` where it is
+    ``unchanged`` only because another tool knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None

@@ -7,12 +7,13 @@ failed, nor from the parts in which a log was read.
 from __future__ import annotations
 
 import struct
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from scrapy_simdedup.detect.site_text import WINDOW, SiteText
-from scrapy_simdedup.fingerprint.evidence import NEAR, weigh
+from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _WORD = (1 << 64) - 1
 _UNSEEN: Place = _WORD, 0
 
 _ROW = np.dtype([("key", "<u8"), ("id", "<u8"), ("slot", "<u8"), ("older", "<u8"), ("older_slot", "<u8")])
-_PACKED = struct.Struct("<5Q")
+_PACKED = struct.Struct("<8s4Q")
 
 
 class Voters:
@@ -70,7 +71,9 @@ class Voters:
             rows["older"][rows["older"] == NOBODY[0]] = _UNSEEN[0]
             del rows  # a buffer that is looked at cannot grow
         self._last = max(self._last, record.id)
-        self._newest += _PACKED.pack(hash(record.key) & _WORD, record.id, slot, *(older or _UNSEEN))
+        self._newest += _PACKED.pack(
+            int.from_bytes(blake2b(record.key, digest_size=8).digest(), "little"), record.id, slot, *(older or _UNSEEN)
+        )
         if len(self._newest) > 2 * LATELY * _ROW.itemsize:
             del self._newest[: LATELY * _ROW.itemsize]
 
@@ -122,4 +125,4 @@ class Voters:
         fp = PageFingerprint.from_bytes(record.fingerprint)
         candidates = self._originals.candidates(fp, record.key)
         candidates = candidates[self._originals.ids(candidates) < record.id]
-        return self.older_version(weigh(fp.evidence[0], self._originals.evidence(candidates)), candidates, record.key)
+        return self.older_version(fp.weigh(self._originals.evidence(candidates)), candidates, record.key)

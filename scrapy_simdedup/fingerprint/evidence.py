@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 UNIT_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's units and of its headings."""
 
+COMMON = (*((name, "<u2") for name in ("content", "title", "h1", "units", "headings")), ("exact", "<u8"))
+"""The first fields of what any method compares."""
+
 EVIDENCE = np.dtype(
     [
-        *(("content", "<u2"), ("title", "<u2"), ("h1", "<u2"), ("units", "<u2"), ("headings", "<u2")),
-        *(("exact", "<u8"), ("odd_units", "<u8", UNIT_BITS // 64), ("odd_headings", "<u8", HEADING_BITS // 64)),
+        *COMMON,
+        *(("odd_units", "<u8", UNIT_BITS // 64), ("odd_headings", "<u8", HEADING_BITS // 64)),
         ("cells", "u1", BINS // 2),
     ]
 )
@@ -84,17 +87,6 @@ class Evidence(NamedTuple):
         return np.interp(self.verdict, lines, values)
 
 
-def resemblance_at(similarity: float) -> float:
-    """What stands for a similarity; see :data:`SCALE`."""
-    lines, values = zip(*SCALE, strict=True)
-    return float(np.interp(similarity, values, lines))
-
-
-def read_evidence(raw: bytes) -> NDArray[np.void]:
-    """Read the last bytes of any number of fingerprints, joined; shape (n,)."""
-    return np.frombuffer(raw, EVIDENCE)
-
-
 def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     """Weigh what speaks for one page being each of many; symmetric.
 
@@ -105,7 +97,7 @@ def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     resemblance, _ = estimate(one["cells"], many["cells"])
     units = lacking(one["odd_units"], many["odd_units"], one["units"], many["units"]) / NAMES
     headings = lacking(one["odd_headings"], many["odd_headings"], one["headings"], many["headings"]) / NAMES
-    title, h1 = (_differ(one[name], many[name]) for name in ("title", "h1"))
+    title, h1 = (differ(one[name], many[name]) for name in ("title", "h1"))
     other_name = title | h1 | (headings >= OWN_HEADINGS)
     long = np.minimum(many["units"], one["units"]) > NAMES * LONG
     short = np.minimum(many["content"], one["content"]) < SHORT
@@ -120,7 +112,13 @@ def weigh(one: np.void, many: NDArray[np.void]) -> Evidence:
     return Evidence(resemblance, np.where(equal, 1.0, lowered), equal, renamed, long, units)
 
 
-def _differ(one: np.integer, many: NDArray[np.integer]) -> NDArray[np.bool_]:
+def differ(one: np.integer, many: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Both have one, and it is another; 0 is none."""
-    differ: NDArray[np.bool_] = (many != one) & (many != 0) & (one != 0)
-    return differ
+    made: NDArray[np.bool_] = (many != one) & (many != 0) & (one != 0)
+    return made
+
+
+def resemblance_at(similarity: float) -> float:
+    """The resemblance that has a similarity; see :data:`SCALE`."""
+    lines, values = zip(*SCALE, strict=True)
+    return float(np.interp(similarity, values, lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,6 +93,11 @@ def starts_of_runs(numbers: Hashes) -> Rows:
 def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Features:
     """The features of a page: see :func:`find_shingles` and :func:`distinct`."""
     return distinct(find_shingles(blocks, words, size), blocks)
+
+
+def set_digest(hashes: Hashes) -> bytes:
+    """8 bytes for a set of ascending hashes, equal for equal sets."""
+    return blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
 
 
 def mix(numbers: Hashes) -> Hashes:

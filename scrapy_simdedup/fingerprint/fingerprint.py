@@ -6,13 +6,17 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.fingerprint.evidence import EVIDENCE, HEADING_BITS, UNIT_BITS, read_evidence, weigh
+from scrapy_simdedup.fingerprint.methods import METHODS
+from scrapy_simdedup.fingerprint.methods.base import Kept
 from scrapy_simdedup.notebook import bar, table_html
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+    from scrapy_simdedup.fingerprint.evidence import Evidence
 
 ALGORITHM = 1
 """Version of the algorithm; goes up whenever the same page would give another fingerprint."""
@@ -45,14 +49,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PageFingerprint:
-    """A page in at most 512 bytes; the same for the same HTML in every process, platform and Python."""
+    """A page in few bytes, by default at most 512; the same for the same HTML in every process, platform and Python."""
 
     simhash: int
     """``bits`` bits; 0 if unjudged."""
     bits: int
     """64 or 128."""
     exact: bytes
-    """8 bytes of a digest of the set of shingles; zeros if unjudged."""
+    """8 bytes of a digest of the set of shingles, or of what the method compares instead; zeros if unjudged."""
     body: bytes
     """8 bytes of a digest of the HTML as it came; see :func:`~scrapy_simdedup.fingerprint.making.body_digest`."""
     content: int
@@ -69,11 +73,12 @@ class PageFingerprint:
     headings: int
     """Elements that stand for the headings of the content, at most 65,535."""
     odd_units: bytes
-    """Their odd sketch, 64 bytes; empty if unjudged. See :mod:`scrapy_simdedup.fingerprint.odd_sketch`."""
+    """Their odd sketch, 64 bytes; empty if unjudged, and where the method has no use for it. See
+    :mod:`scrapy_simdedup.fingerprint.odd_sketch`."""
     odd_headings: bytes
-    """That of the headings, 8 bytes; empty if unjudged."""
+    """That of the headings, 8 bytes; empty if unjudged, and where the method has no use for it."""
     sketch: bytes
-    """See :mod:`scrapy_simdedup.fingerprint.sketch`; empty if unjudged."""
+    """See :mod:`scrapy_simdedup.fingerprint.sketch`, or what the method keeps instead; empty if unjudged."""
     unjudged: str | None = None
     """Why the page must not be compared by its text, such as ``"too_short"`` or ``"cut"``."""
     shingle_size: int = 3
@@ -84,6 +89,10 @@ class PageFingerprint:
     """16 bits that tell secrets apart; 0 without a secret."""
     role_words: int = 0
     """16 bits that tell apart what names of classes and ids mean; 0 for what the package knows by itself."""
+    method: str = "simhash"
+    """How it is compared; see :mod:`scrapy_simdedup.fingerprint.methods`."""
+    variant: int = 0
+    """7 bits that tell apart what the method was told."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made it."""
 
@@ -105,13 +114,13 @@ class PageFingerprint:
         if self.unjudged or other.unjudged:
             copies = {self.unjudged, other.unjudged} <= COMPARED_BY_BODY and self.body == other.body
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
-        alike = float(weigh(self.evidence[0], other.evidence).similarity[0])
+        alike = float(self.weigh(other.evidence).similarity[0])
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
         return Comparison(kind, alike, distance)
 
     def check_comparable(self, other: PageFingerprint) -> None:
         """Raise :class:`FingerprintMismatch` unless the two were made the same way."""
-        for name in ("algorithm", "bits", "shingle_size", "extractor", "secret_id", "role_words"):
+        for name in ("algorithm", "method", "variant", "bits", "shingle_size", "extractor", "secret_id", "role_words"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise FingerprintMismatch(
@@ -121,16 +130,25 @@ class PageFingerprint:
 
     @property
     def evidence(self) -> NDArray[np.void]:
-        """What is compared, one row of :data:`~scrapy_simdedup.fingerprint.evidence.EVIDENCE`; none if unjudged."""
-        return read_evidence(self._tail() if self.unjudged is None else b"")
+        """What is compared, one row of what the method calls its evidence; none if unjudged."""
+        return np.frombuffer(self._tail() if self.unjudged is None else b"", METHODS[self.method].evidence)
+
+    def weigh(self, many: NDArray[np.void]) -> Evidence:
+        """Weigh what speaks for this page, which is judged, being each of many.
+
+        Args:
+            many: Their :attr:`evidence`, shape (n,).
+        """
+        return METHODS[self.method].weigh(self.evidence[0], many)
 
     def _tail(self) -> bytes:
         counts = _COUNTS.pack(self.content, self.title, self.h1, self.units, self.headings)
         return b"".join((counts, self.exact, self.odd_units, self.odd_headings, self.sketch))
 
     def __bytes__(self) -> bytes:
-        made_by = self.shingle_size | (_READABILITY if self.extractor == "readability" else 0)
-        judged = self.unjudged is None
+        made_by = self.shingle_size | _METHODS.index(self.method) << _METHOD
+        made_by |= _READABILITY if self.extractor == "readability" else 0
+        judged = (self.unjudged is None) | self.variant << 1
         head = _HEAD.pack(
             self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total
         )
@@ -154,15 +172,18 @@ class PageFingerprint:
             )
         start = _HEAD.size + bits // 8
         tail, reason = raw[start:], raw[start + _COUNTS.size :]
-        fits = len(tail) == EVIDENCE.itemsize if judged == 1 else 0 < len(reason) <= _REASON and reason.isascii()
-        if bits not in {64, 128} or judged > 1 or not fits:
+        number, variant, judged = (made_by & ~_READABILITY) >> _METHOD, judged >> 1, judged & 1
+        name = _METHODS[min(number, len(_METHODS) - 1)]
+        method = METHODS[name]
+        fits = len(tail) == method.evidence.itemsize if judged else 0 < len(reason) <= _REASON and reason.isascii()
+        if bits not in {64, 128} or number >= len(_METHODS) or variant >= method.variants or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
         content, title, h1, units, headings = _COUNTS.unpack_from(tail)
-        exact, odd_units, odd_headings, cells = _TEXTS.unpack_from(tail, _COUNTS.size) if judged else _NO_TEXTS
+        kept = method.read(tail[_COUNTS.size :]) if judged else Kept(bytes(8))
         return cls(
             simhash=int.from_bytes(raw[_HEAD.size : start], "little"),
             bits=bits,
-            exact=exact,
+            exact=kept.exact,
             body=body,
             content=content,
             total=total,
@@ -170,20 +191,23 @@ class PageFingerprint:
             h1=h1,
             units=units,
             headings=headings,
-            odd_units=odd_units,
-            odd_headings=odd_headings,
-            sketch=cells,
+            odd_units=kept.odd_units,
+            odd_headings=kept.odd_headings,
+            sketch=kept.sketch,
             unjudged=None if judged else reason.decode("ascii"),
-            shingle_size=made_by & ~_READABILITY,
+            shingle_size=made_by & (1 << _METHOD) - 1,
             extractor="readability" if made_by & _READABILITY else "roles",
             secret_id=secret_id,
             role_words=words_id,
+            method=name,
+            variant=variant,
         )
 
 
 _HEAD = struct.Struct("<BBBBHH8sH")
 _COUNTS = struct.Struct("<5H")
-_TEXTS = struct.Struct(f"8s{UNIT_BITS // 8}s{HEADING_BITS // 8}s{EVIDENCE['cells'].itemsize}s")
-_NO_TEXTS = (bytes(8), b"", b"", b"")
 _READABILITY = 0x80
+_METHODS = list(METHODS)
+_METHOD = 4
+"""The bit at which the number of the method begins, above the words per shingle."""
 _REASON = 64

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.evidence import HEADING_BITS, UNIT_BITS
 from scrapy_simdedup.fingerprint.features import distinct, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.odd_sketch import odd_sketch
-from scrapy_simdedup.fingerprint.simhash import simhash
-from scrapy_simdedup.fingerprint.sketch import sketch
+from scrapy_simdedup.fingerprint.methods import METHODS
+from scrapy_simdedup.fingerprint.methods.base import Kept, Text
 from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.page.kinds import Kind
@@ -49,7 +46,8 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
 
     Args:
         html: The decoded page.
-        settings: ``bits``, ``shingle_size``, ``min_words``, ``extractor``, ``role_words``, ``max_page_bytes`` matter.
+        settings: ``method`` and what it is told, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
+            ``role_words``, ``max_page_bytes`` matter.
         secret: Key under the hashes; without it anyone can build a page that resembles another.
     """
     page = read_page(
@@ -65,28 +63,33 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
     """Fingerprint a page that is already read; see :func:`fingerprint`."""
     words = word_hashes(secret)
     shingles = find_shingles(page.blocks, words, settings.shingle_size)
-    hashes, kinds = distinct(shingles, page.blocks)
-    unjudged = page.unjudged or ("too_short" if len(hashes) < settings.min_words else None)
-    units, headings = find_units(shingles, page.blocks)
+    features = distinct(shingles, page.blocks)
+    unjudged = page.unjudged or ("too_short" if len(features.hashes) < settings.min_words else None)
+    units = find_units(shingles, page.blocks)
+    method = METHODS[settings.method]
+    text = Text(page.blocks, body, features, units, settings.min_words)
+    kept = Kept(bytes(8)) if unjudged else method.keep(text, settings, secret)
     return PageFingerprint(
-        simhash=0 if unjudged else simhash(hashes, kinds, settings.bits),
+        simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
-        exact=bytes(8) if unjudged else blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest(),
+        exact=kept.exact,
         body=body,
-        content=min(_UINT16, int(np.count_nonzero(kinds > Kind.FRAME))),
-        total=min(_UINT16, len(hashes)),
+        content=min(_UINT16, int(np.count_nonzero(features.kinds > Kind.FRAME))),
+        total=min(_UINT16, len(features.hashes)),
         title=_headline(page.title, words),
         h1=_headline(page.h1, words),
-        units=min(_UINT16, len(units)),
-        headings=min(_UINT16, len(headings)),
-        odd_units=b"" if unjudged else odd_sketch(units, UNIT_BITS),
-        odd_headings=b"" if unjudged else odd_sketch(headings, HEADING_BITS),
-        sketch=b"" if unjudged else sketch(hashes, kinds),
+        units=min(_UINT16, len(units.texts)),
+        headings=min(_UINT16, len(units.headings)),
+        odd_units=kept.odd_units,
+        odd_headings=kept.odd_headings,
+        sketch=kept.sketch,
         unjudged=unjudged,
         shingle_size=settings.shingle_size,
         extractor=settings.extractor,
         secret_id=words.secret_id,
         role_words=role_words(settings.role_words).words_id,
+        method=settings.method,
+        variant=method.variant(settings),
     )
 
 

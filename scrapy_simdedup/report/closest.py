@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.fingerprint.evidence import weigh
 from scrapy_simdedup.report.clusters import print_of
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Prints:
         rows = [int(row) for row in near[: CANDIDATES + 1] if self.records[row].key != record.key]
         if not rows:
             return None
-        found = weigh(fp.evidence[0], self._evidence[rows])
+        found = fp.weigh(self._evidence[rows])
         best = int(np.argmax(found.similarity))
         return Closest(self.records[rows[best]], float(found.similarity[best]), bool(found.renamed[best]))
 

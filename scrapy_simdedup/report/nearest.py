@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.fingerprint.evidence import weigh
 from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
 
 if TYPE_CHECKING:
@@ -88,5 +87,5 @@ def similarities(fp: PageFingerprint, others: Sequence[PageFingerprint]) -> NDAr
     judged = [at for at, other in enumerate(others) if not other.unjudged]
     if judged:
         rows = np.concatenate([others[at].evidence for at in judged])
-        alike[judged] = weigh(fp.evidence[0], rows).similarity
+        alike[judged] = fp.weigh(rows).similarity
     return alike

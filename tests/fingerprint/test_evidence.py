@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pages
-from scrapy_simdedup.fingerprint.evidence import EVIDENCE, IDENTICAL, NEAR, Evidence, read_evidence, weigh
+from scrapy_simdedup.fingerprint.evidence import EVIDENCE, IDENTICAL, NEAR, Evidence, weigh
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.making import fingerprint_page
 
@@ -84,7 +84,7 @@ def test_a_short_page_with_another_title_and_another_headline_is_no_copy(
 def test_the_evidence_is_the_end_of_a_fingerprint(bits: int) -> None:
     """So that many can be read at once from what a store gives."""
     fp = fingerprint_page(product("umbrella"), bits=bits)
-    row: Any = read_evidence(bytes(fp)[-EVIDENCE.itemsize :])[0]
+    row: Any = np.frombuffer(bytes(fp), EVIDENCE, offset=len(bytes(fp)) - EVIDENCE.itemsize)[0]
     assert row == fp.evidence[0]
     for name in ("content", "title", "h1", "units", "headings"):
         assert row[name] == getattr(fp, name)

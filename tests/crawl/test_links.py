@@ -1,0 +1,90 @@
+"""Repeats that lead to other pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scrapy.http import HtmlResponse
+
+from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup.crawl import links
+from site_server import Site
+
+
+class Following(PathsSpider):
+    """Follows the links of every page that it gets, on its site."""
+
+    allowed_domains = ["127.0.0.1"]
+
+    def parse(self, response: Any) -> Any:
+        yield from super().parse(response)
+        for link in response.css("nav a:not([href='#'])"):
+            yield response.follow(link)
+
+
+@pytest.fixture
+def linked(site: Site) -> Site:
+    """A page, a repeat with the same links in another form, and a repeat that leads on, to a repeat that does, too."""
+    site["/one"] = page("one", 1, links=("/two?b=1&a=2", "https://elsewhere.example/a"))
+    site["/same"] = page("one", 2, links=("two?a=2&b=1", "https://elsewhere.example/b"))
+    site["/more"] = page("one", 3, links=("/three.pdf",))
+    site["/two?b=1&a=2"] = page("two")
+    site["/three.pdf"] = page("one", 4, links=("/four",))
+    site["/four"] = page("four")
+    return site
+
+
+CALLED = {
+    "drop": ["/one", "/two?b=1&a=2"],
+    "follow": ["/one", "/same", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
+    "follow_new": ["/one", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
+}
+
+
+@pytest.mark.parametrize("policy", CALLED)
+@on_asyncio
+async def test_links_of_repeats_are_followed_as_the_settings_say(linked: Site, policy: str) -> None:
+    """Their items are dropped in any case, and the pages count as dropped."""
+    urls = linked.urls("/one", "/same", "/more")
+    settings = {"SIMDEDUP_LINKS": policy}
+    done = await crawl(Following, ADDON | settings, urls=urls)
+    assert sorted(done.spider.called) == sorted(linked.urls(*CALLED[policy]))
+    found = [path for path in CALLED[policy] if path in {"/one", "/two?b=1&a=2", "/four"}]
+    assert sorted(done.urls) == sorted(linked.urls(*found))
+    assert done.stat("pages/dropped") == (2 if policy == "drop" else 3)
+    assert done.stat("items/dropped") == len(CALLED[policy]) - len(found)
+
+
+@on_asyncio
+async def test_in_an_incremental_crawl_unchanged_pages_may_lead_on(site: Site, tmp_path: Any) -> None:
+    """Where such a page has the links that it had, the crawl has seen them no more than it has seen the page."""
+    settings = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path}/pages.sqlite", "SIMDEDUP_AGAINST": "history"}
+    settings |= {"SIMDEDUP_UNCHANGED": "drop", "SIMDEDUP_LINKS": "follow_new"}
+    site["/list"], site["/article"] = page("list", links=("/article",)), page("article")
+    first = await crawl(Following, ADDON | settings, urls=site.urls("/list"))
+    assert first.urls == site.urls("/list", "/article")
+    site["/article"] = page("news")
+    again = await crawl(Following, ADDON | settings, urls=site.urls("/list"))
+    assert again.urls == site.urls("/article")
+
+
+@on_asyncio
+async def test_with_more_links_than_can_be_remembered_pages_are_followed(
+    linked: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too much is followed then, never too little."""
+    monkeypatch.setattr(links, "MOST", 0)
+    done = await crawl(Following, ADDON | {"SIMDEDUP_LINKS": "follow_new"}, urls=linked.urls("/one", "/same", "/more"))
+    assert sorted(done.spider.called) == sorted(linked.urls(*CALLED["follow"]))
+
+
+def test_links_that_cannot_be_read_are_followed(caplog: Any) -> None:
+    """On a page whose base address is none."""
+    broken = b'<base href="http://[broken"><a href="/one">One</a>'
+    seen = links.Links("domain")
+    for _ in range(2):
+        assert seen.see(HtmlResponse("https://shop.example/", body=broken))
+    assert "so it is followed" in caplog.text
