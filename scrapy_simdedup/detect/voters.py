@@ -71,9 +71,8 @@ class Voters:
             rows["older"][rows["older"] == NOBODY[0]] = _UNSEEN[0]
             del rows  # a buffer that is looked at cannot grow
         self._last = max(self._last, record.id)
-        self._newest += _PACKED.pack(
-            int.from_bytes(blake2b(record.key, digest_size=8).digest(), "little"), record.id, slot, *(older or _UNSEEN)
-        )
+        key = blake2b(record.key, digest_size=8).digest()
+        self._newest += _PACKED.pack(key, record.id, slot, *(older or _UNSEEN))
         if len(self._newest) > 2 * LATELY * _ROW.itemsize:
             del self._newest[: LATELY * _ROW.itemsize]
 
