@@ -5,7 +5,7 @@
 Servers are started on loopback with their defaults, on a disk, and stopped again. What is measured is one call after
 the other: what a page costs is a ``read`` of what is new and an ``append``; a delivery costs a ``settle``. In between,
 servers are filled by calls side by side, which expect nothing of what is there. SQLite's bytes include its log of some
-megabytes. Ten minutes, most of them to fill the servers to a million.
+megabytes. A quarter of an hour, most of it to fill the servers to a million.
 """
 
 from __future__ import annotations
