@@ -43,11 +43,8 @@ def run(call: Call) -> int:
     outputs = call.options.output or []
     for path in outputs:
         write_report(report, path)
-    text: list[str] = [
-        Strong(
-            f"{plural(report.pages, 'page')} of {plural(report.site_count, 'site')}, {report.dropped:,} of them repeats"
-        )
-    ]
+    pages, sites = plural(report.pages, "page"), plural(report.site_count, "site")
+    text: list[str] = [Strong(f"{pages} of {sites}, {report.dropped:,} of them repeats")]
     text += [f"note: {warning}" for warning in report.warnings]
     text += [f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB" for path in outputs]
     call.console.answer(report.as_dict(), text)

@@ -8,6 +8,7 @@ from scrapy_simdedup.report.charts import Mark, Series, bar_chart
 from scrapy_simdedup.report.elements import h, link, number
 from scrapy_simdedup.report.html import document
 from scrapy_simdedup.report.tables import data_table
+from scrapy_simdedup.wording import plural
 
 if TYPE_CHECKING:
     from scrapy_simdedup.report.calibration import Calibration
@@ -30,9 +31,9 @@ def render_calibration(found: Calibration, settings: DedupSettings) -> str:
         "Thresholds",
         about,
         {
+            "choice": ("Thresholds per site", _choices(found)),
             "distribution": ("Similarity to the closest page", _distribution(found, settings)),
             "thresholds": ("What each threshold would do", [_thresholds(found)]),
-            "choice": ("Thresholds per site", _choices(found)),
             "borderline": ("Borderline pairs to judge by eye", _borderline(found)),
         },
     )
@@ -52,7 +53,7 @@ def _distribution(found: Calibration, settings: DedupSettings) -> list[Element]:
         lines=[_mark(settings.near, "near"), _mark(settings.identical, "identical")],
     )
     return [
-        h("p", f"{number(less)} more pages are less than {FIRST / 100:g} similar to any other of their site."),
+        h("p", f"Less than {FIRST / 100:g} similar to any other of their site: {plural(less, 'more page')}."),
         chart,
     ]
 
@@ -64,7 +65,12 @@ def _mark(value: float, label: str) -> Mark:
 def _thresholds(found: Calibration) -> Element:
     rows = [(f"{line.at:.2f}", line.dropped, line.suspicious, line.wrong, line.missed) for line in found.thresholds]
     head = ("Threshold", "#%drops", "#%with another headline", "#%wrong by labels", "#%copies missed by labels")
-    return data_table("Shares of the sampled pages, of those dropped, and of labelled pairs", head, rows)
+    kept = len(head) if found.labelled else 3
+    return data_table(
+        "Shares of the sampled pages, of those dropped, and of labelled pairs",
+        head[:kept],
+        [row[:kept] for row in rows],
+    )
 
 
 def _choices(found: Calibration) -> list[Element]:
