@@ -195,7 +195,7 @@ async def test_a_rule_file_works_from_the_first_request(site: Site, tmp_path: Pa
 async def test_a_site_that_turns_loses_no_page(site: Site) -> None:
     """``view`` does not matter for 100 articles, 300 pages and more, and then it does."""
     magazine = Magazine(site, 160, ("", "&view=full", "&sid={token}"), relevant=100)
-    found = await read(site, **SKIP)
+    found = await read(site, **SKIP, CONCURRENT_REQUESTS=1)
     assert times(found.items).keys() == magazine.contents
     assert found.stat("urls/skipped") > 100
     assert found.stat("urls/readmitted") > 0
@@ -303,7 +303,7 @@ async def test_a_given_back_request_is_made_though_the_store_fails_for_a_while(
 
     monkeypatch.setattr(MemoryStore, "noted", fails)
     magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
-    found = await read(site, **SKIP)
+    found = await read(site, **SKIP, CONCURRENT_REQUESTS=1)
     assert next(failures, None) is None
     assert times(found.items).keys() == magazine.contents
 
