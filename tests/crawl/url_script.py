@@ -45,7 +45,7 @@ if __name__ == "__main__":
             "TELNETCONSOLE_ENABLED": False,
             "REMOTE_CONTROL_ENABLED": False,
             "LOG_LEVEL": "WARNING",
-            "CONCURRENT_REQUESTS": 4,
+            "CONCURRENT_REQUESTS": 1,
             **settings,
             **json.loads(os.environ["SETTINGS"]),
         }
