@@ -51,8 +51,11 @@ class Readmission:
         """URLs that were given back, and whose requests have yet to be made."""
         self._coming: set[bytes] = set()
         """Keys of URLs whose requests were given back and are in the scheduler."""
-        self._is_paying = self._has_looked = False
+        self._is_paying = False
+        self._has_looked = runtime.settings.run is None
+        """Whether nothing was skipped since all notes were read for the last time."""
         self._idle_rounds = 0
+        """How often in a row the crawl was idle and the store failed."""
         self._wakes = Tasks()
 
     def open(self, learner: UrlLearner, journal: UrlJournal) -> None:
@@ -103,8 +106,10 @@ class Readmission:
                 url = next(iter(self._owed))
                 note = await self._journal.take_back(url)
                 self._owed.pop(url, None)
+                self._idle_rounds = 0
                 if note is not None:
                     self._send(note)
+            self._look_again_soon()
         except StoreError as exc:
             self._runtime.store_failed(exc)
         finally:
@@ -136,37 +141,41 @@ class Readmission:
             DontCloseSpider: it is not.
         """
         if self._runtime.settlement.tasks.busy or self._tasks.busy:  # what is being noted may give something back
-            self._wakes.start(self._wake())
+            self._look_again_soon()
             raise DontCloseSpider
-        if self._owed:
-            self._idle_rounds += 1
-            if self._idle_rounds > IDLE_ROUNDS:
-                logger.error(
-                    "%d skipped URLs have to be fetched after all, but the store does not give their requests: "
-                    "go on with run %s to fetch them",
-                    len(self._owed),
-                    self._runtime.detector.run,
-                )
-                return
         self.add([*self._owed, *(self._learner.remaining() if self._learner is not None else ())])
-        if self._owed:
-            raise DontCloseSpider
-        if self._runtime.settings.run is not None and not self._has_looked:
+        if not self._owed and self._has_looked:
+            return
+        self._idle_rounds += 1
+        if self._idle_rounds > IDLE_ROUNDS:
+            logger.error(
+                "%d skipped URLs have to be fetched after all, or more, but the store does not tell: go on with run %s",
+                len(self._owed),
+                self._runtime.detector.run,
+            )
+            return
+        if not self._owed:
             self._has_looked = True
             self._tasks.start(self._look_around())
-            self._wakes.start(self._wake())
-            raise DontCloseSpider
+        raise DontCloseSpider
 
     async def _look_around(self) -> None:
-        """See once more what the other workers of the run have found out."""
+        """See what other workers of the run have found out, and what could not be read when it was noted."""
         try:
             if self._journal is not None:
                 await self._journal.catch_up()
+            self._idle_rounds = 0
+            self._look_again_soon()
         except StoreError as exc:
+            self._has_looked = False
             self._runtime.store_failed(exc)
 
+    def _look_again_soon(self) -> None:
+        """Have the engine look again whether it is idle, which by itself it does every 5 seconds."""
+        if not self._wakes.busy:
+            self._wakes.start(self._wake())
+
     async def _wake(self) -> None:
-        """Have the engine look again once nothing is being written; by itself it would in 5 seconds."""
         await self._runtime.settlement.tasks.drain()
         await self._tasks.drain()
         await sleep(0)

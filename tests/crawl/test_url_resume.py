@@ -41,11 +41,11 @@ class Job:
         self.store = directory / "job" / "simdedup.sqlite"
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self, path: str = "/") -> None:
+    def start(self, path: str = "/", kind: str = "asyncio") -> None:
         paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = os.environ | {"SETTINGS": json.dumps(self.settings), "PYTHONPATH": paths}
         environment.pop("COVERAGE_PROCESS_START", None)  # a killed process leaves half-written data files
-        words = [sys.executable, str(SCRIPT), self.site.root, path, str(self.exported)]
+        words = [sys.executable, str(SCRIPT), kind, self.site.root, path, str(self.exported)]
         self.process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
 
     def end(self, number: int | None = None) -> dict[str, int]:
@@ -89,6 +89,7 @@ def test_what_a_killed_crawl_skipped_wrongly_is_fetched_by_the_one_that_takes_it
     magazine = Magazine(site, 100, ("", "&view=full"))
     site["/last"] = lambda _: time.sleep(3600) or ""
     site["/"] = page("/", count=120, links=(*magazine.listings, "/last"))
+    job.settings["CONCURRENT_REQUESTS"] = 2  # one of them is held up by the server
     job.start()
     wait_until(lambda: "/last" in site.requested)
     wait_until(lambda: len(job.notes()) == len(magazine.addresses))
@@ -129,3 +130,11 @@ def test_a_crawl_that_is_ended_in_its_middle_goes_on_with_its_rules(site: Site, 
     assert stats["simdedup/urls/skipped"] > 10
     assert len(set(before) & set(site.requested)) < 0.5 * len(before)
     assert all(isinstance(note, SeenUrl | SkippedUrl) for note in job.notes())
+
+
+@pytest.mark.parametrize("kind", ["plain", "reactorless"])
+def test_skipping_works_on_every_reactor_and_without_one(site: Site, job: Job, kind: str) -> None:
+    magazine = Magazine(site, 40)
+    job.start(kind=kind)
+    assert job.end()["simdedup/urls/skipped"] > 40
+    assert job.contents == magazine.contents

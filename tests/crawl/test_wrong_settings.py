@@ -26,6 +26,9 @@ WRONG = [
     ("SIMDEDUP_MODES", "pages", "SIMDEDUP_MODE"),
     ("SIMDEDUP_CONFIRM", "feed", "FEEDS"),
     ("SIMDEDUP_MIN_WORDS", "many", "whole number"),
+    ("SIMDEDUP_URLS", "learn", "'off', 'observe', 'deprioritize', 'skip'"),
+    ("SIMDEDUP_URL_RULES", {"rules": 1}, "write a list of paths"),
+    ("SIMDEDUP_URL_RULES", "nowhere.json", "name a JSON file that can be read"),
 ]
 
 

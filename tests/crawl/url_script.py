@@ -1,7 +1,7 @@
-"""A crawl that exports what it finds to a file, to be killed: ``python url_script.py ROOT START OUT``.
+"""A crawl that exports what it finds to a file, to be killed: ``python url_script.py KIND ROOT START OUT``.
 
-It follows every link from the path START. Settings come as JSON from the environment variable SETTINGS; the stats of a
-crawl that ends are printed as JSON.
+KIND is that of ``crawl_script.py``. It follows every link from the path START. Settings come as JSON from the
+environment variable SETTINGS; the stats of a crawl that ends are printed as JSON.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 from typing import Any
 
 from scrapy import Request
-from scrapy.crawler import CrawlerProcess
 
+from crawl.crawl_script import KINDS
 from crawl.url_site import Reader
 
 
@@ -21,7 +21,7 @@ class Export:
     """One line per item, in the file before the item counts as scraped."""
 
     def __init__(self) -> None:
-        self.file = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.file = os.open(sys.argv[4], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def process_item(self, item: Any) -> Any:
         os.write(self.file, f"{item['content']}\n".encode())
@@ -32,19 +32,21 @@ class From(Reader):
     """Begins where it is told to."""
 
     async def start(self) -> Any:
-        yield Request(sys.argv[1] + sys.argv[2])
+        yield Request(sys.argv[2] + sys.argv[3])
 
 
 if __name__ == "__main__":
-    From.root = sys.argv[1]
-    process = CrawlerProcess(
+    From.root = sys.argv[2]
+    process_class, settings = KINDS[sys.argv[1]]
+    process = process_class(
         {
             "ADDONS": {"scrapy_simdedup.Addon": 500},
             "ITEM_PIPELINES": {Export: 500},
             "TELNETCONSOLE_ENABLED": False,
             "REMOTE_CONTROL_ENABLED": False,
             "LOG_LEVEL": "WARNING",
-            "CONCURRENT_REQUESTS": 4,
+            "CONCURRENT_REQUESTS": 1,
+            **settings,
             **json.loads(os.environ["SETTINGS"]),
         }
     )
