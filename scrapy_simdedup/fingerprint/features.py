@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.page.kinds import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -80,6 +82,15 @@ def distinct(found: Shingles, blocks: Sequence[Block]) -> Features:
 def of_blocks(numbers: Iterable[int]) -> Kinds:
     """Small numbers of the blocks, as an array; ``np.array`` takes ten times as long for members of enumerations."""
     return np.frombuffer(bytes(numbers), np.uint8)
+
+
+def is_content(kinds: Kinds) -> NDArray[np.bool_]:
+    """Of each feature or block, whether it is no frame; comparing with a member of an enumeration takes far longer."""
+    above: NDArray[np.bool_] = kinds > _FRAME
+    return above
+
+
+_FRAME = np.uint8(Kind.FRAME)
 
 
 def starts_of_runs(numbers: Hashes) -> Rows:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import mix
+from scrapy_simdedup.fingerprint.features import is_content, mix
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def simhash(hashes: Hashes, kinds: Kinds, bits: int = 64) -> int:
 
 
 def _majority(hashes: Hashes, kinds: Kinds) -> int:
-    is_content = kinds > Kind.FRAME
-    content, frame = hashes[is_content], hashes[~is_content]
+    chosen = is_content(kinds)
+    content, frame = hashes[chosen], hashes[~chosen]
     of_content, of_frame = VOTES[Kind.FIRM], VOTES[Kind.FRAME]
     votes = of_content * _ones(content) + of_frame * _ones(frame)
     won = 2 * votes > of_content * len(content) + of_frame * len(frame)

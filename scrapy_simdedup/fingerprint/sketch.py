@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import starts_of_runs
+from scrapy_simdedup.fingerprint.features import is_content, starts_of_runs
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def sketch(hashes: Hashes, kinds: Kinds) -> bytes:
         kinds: Their kinds, shape (n,).
     """
     thinned = (hashes * np.uint64(0xA24BAED4963EE407)) >> np.uint64(40) < _KEPT_FRAMES
-    keep = (kinds > Kind.FRAME) | thinned
+    keep = is_content(kinds) | thinned
     hashes, kinds = hashes[keep], kinds[keep]
     cells = np.zeros(BINS, np.uint8)
     if len(hashes):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import of_blocks, starts_of_runs
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.fingerprint.features import is_content, of_blocks, starts_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +47,7 @@ def find_units(found: Shingles, blocks: Sequence[Block]) -> Units:
     if not len(found.hashes):
         return Units(found.hashes, found.hashes)
     low, high = np.minimum.reduceat(found.hashes, found.starts), np.maximum.reduceat(found.hashes, found.starts)
-    content = (of_blocks(block.kind for block in blocks) > Kind.FRAME)[found.blocks]
+    content = is_content(of_blocks(block.kind for block in blocks))[found.blocks]
     heading = content & (of_blocks(block.heading for block in blocks) > 0)[found.blocks]
     level = np.where(content, np.minimum(np.frexp(found.lengths)[1] - 1, MOST), 0)
     block = np.repeat(np.arange(len(level)), level)
