@@ -47,7 +47,7 @@ REMEDIES = {
     "noperm": "let the user read and write keys that contain 'simdedup', and run scripts",
     "oom": "give Redis more memory, or the store a SIMDEDUP_TTL",
     "readonly": "name the primary, not a replica",
-    "movederror": "name the cluster as 'redis+cluster://host:6379'",
+    "moved": "name the cluster as 'redis+cluster://host:6379'",
     "cluster mode is not enabled": "name a single server as 'redis://host:6379/0'",
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
