@@ -18,5 +18,5 @@ suppress_warnings = ["epub.unknown_project_files"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "separated"
-autodoc_default_options = {"members": True, "exclude-members": "__init__, __new__"}
+autodoc_default_options = {"members": True, "undoc-members": True, "exclude-members": "__init__, __new__"}
 python_use_unqualified_type_names = True

@@ -53,8 +53,10 @@ def run(call: Call) -> int:
 def _read(name: str) -> tuple[str, dict[bytes, float]]:
     """The plugin that wrote a file, and when it delivered each page, by the name it gave the page's request."""
     path = Path(name)
-    if path.is_file() and path.read_bytes()[:15] == b"SQLite format 3":
-        return _read_sqlite(path)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(15) == b"SQLite format 3":
+                return _read_sqlite(path)
     if path.suffix in PARTS and dbm.whichdb(str(path.with_suffix(""))):
         name = str(path.with_suffix(""))
     form = dbm.whichdb(name)
@@ -66,8 +68,8 @@ def _read(name: str) -> tuple[str, dict[bytes, float]]:
             "copied first, see the guide to migration"
         )
     try:
-        with dbm.open(name, "r") as file:
-            return "scrapy-deltafetch", {_bytes(key): _seconds(file[key]) for key in file.keys()}  # noqa: SIM118
+        with dbm.open(name, "r") as found:
+            return "scrapy-deltafetch", {_bytes(key): _seconds(found[key]) for key in found.keys()}  # noqa: SIM118
     except (ImportError, *dbm.error) as exc:
         raise SimdedupError(f"{name} is a {form} file that this Python cannot read: {exc}") from exc
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
@@ -47,7 +48,9 @@ class Imported:
         """
         if not self._times:
             return None
-        return next((self._times[name] for name in _names(request, key) if name in self._times), None)
+        with suppress(ValueError):  # a URL that cannot be taken apart
+            return next((self._times[name] for name in _names(request, key) if name in self._times), None)
+        return None
 
 
 def _names(request: Request, key: bytes) -> Iterator[bytes]:

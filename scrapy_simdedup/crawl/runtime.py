@@ -7,6 +7,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING
 
+import scrapy
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
@@ -169,6 +170,9 @@ class Runtime:
             await self.imported.read(self.detector.store)
         except SimdedupError as error:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
+            if scrapy.version_info < (2, 18):  # there the exception would only be logged
+                await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
+                return
             raise CloseSpider("simdedup_store_error") from error
         self.ready = True
         await self.guide.open()
