@@ -27,6 +27,9 @@ SIMDEDUP_STORE = REDIS_URL
 # The workers of one crawl are one run.
 SIMDEDUP_RUN = os.environ.get("SIMDEDUP_RUN", "today")
 
+# What one worker learned about URLs saves the others fetches, too.
+SIMDEDUP_URLS = "skip"
+
 # ------------------------------------------------------------------ Scrapy
 
 # Each worker has a file of its own: scrapy crawl shared_shop -O data/worker-1.jsonl
