@@ -165,8 +165,8 @@ class Runtime:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             raise CloseSpider("simdedup_store_error") from error
         self.ready = True
-        await self.guide.open()
         self._beats.start(self._beat())
+        await self.guide.open()
 
     async def _beat(self) -> None:
         while self.ready:
