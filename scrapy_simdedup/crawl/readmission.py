@@ -52,8 +52,8 @@ class Readmission:
         self._coming: set[bytes] = set()
         """Keys of URLs whose requests were given back and are in the scheduler."""
         self._is_paying = False
-        self._has_looked = runtime.settings.run is None
-        """Whether nothing was skipped since all notes were read for the last time."""
+        self._has_looked = False
+        """Whether all notes were read since something was skipped for the last time."""
         self._idle_rounds = 0
         """How often in a row the crawl was idle and the store failed."""
         self._wakes = Tasks()

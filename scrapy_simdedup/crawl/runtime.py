@@ -175,8 +175,8 @@ class Runtime:
                 return
             raise CloseSpider("simdedup_store_error") from error
         self.ready = True
-        await self.guide.open()
         self._beats.start(self._beat())
+        await self.guide.open()
 
     async def _beat(self) -> None:
         while self.ready:

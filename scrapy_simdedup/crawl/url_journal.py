@@ -64,6 +64,7 @@ class UrlJournal:
     ) -> None:
         self._store, self._learner, self._run, self._worker = store, learner, run, worker
         self._shared, self._skips, self._sleep, self._give_back = shared, skips, sleep, give_back
+        self._is_open = False
         self._heard = 0
         self._cursors: dict[str, int] = {}
         self._reading: dict[str, bool] = {}
@@ -77,6 +78,7 @@ class UrlJournal:
             run, site = run_and_site(name)
             if run == self._run:
                 await self._read(site)
+        self._is_open = True
         return self._heard
 
     async def seen(self, note: SeenUrl) -> None:
@@ -114,7 +116,9 @@ class UrlJournal:
         return note
 
     async def catch_up(self) -> None:
-        """Learn what other workers have noted, and give back what those have left that are gone by now."""
+        """Learn what was not read yet, and give back what other workers have left that are gone by now."""
+        if not self._is_open:  # the store failed
+            await self.open()
         for site in list(self._cursors):
             await self._read(site)
         left, self._others = list(self._others), {}

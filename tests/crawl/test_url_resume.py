@@ -132,6 +132,21 @@ def test_a_crawl_that_is_ended_in_its_middle_goes_on_with_its_rules(site: Site, 
     assert all(isinstance(note, SeenUrl | SkippedUrl) for note in job.notes())
 
 
+@pytest.mark.slow
+def test_going_on_without_skipping_makes_all_that_was_skipped(site: Site, job: Job) -> None:
+    magazine = Magazine(site, 40)
+    job.start()
+    assert job.end()["simdedup/urls/skipped"] > 40
+    before = skipped(job)
+    site.requested.clear()
+    job.settings["SIMDEDUP_URLS"] = "observe"
+    job.start()
+    job.end()
+    assert set(before) <= set(site.requested)
+    assert skipped(job) == []
+    assert {magazine.content(path) for path in before} <= job.contents
+
+
 @pytest.mark.parametrize("kind", ["plain", "reactorless"])
 def test_skipping_works_on_every_reactor_and_without_one(site: Site, job: Job, kind: str) -> None:
     magazine = Magazine(site, 40)
