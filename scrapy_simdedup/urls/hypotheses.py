@@ -32,7 +32,7 @@ class Hypothesis:
     * two or three parts are irrelevant *together*: they only ever change at the same time.
     """
 
-    __slots__ = ("given", "names", "number", "salt", "session", "shift", "value")
+    __slots__ = ("_text", "given", "names", "number", "rarely_matters", "salt", "session", "shift", "value")
 
     def __init__(self, number: int, names: tuple[str, ...], value: str | None, salt: int, shift: int) -> None:
         self.number = number
@@ -48,14 +48,12 @@ class Hypothesis:
         """Whether it is a rule from the start."""
         self.session = value is None and all(map(is_session, names))
         """Whether programs use such names for session ids: believed sooner, verified all the same."""
+        self.rarely_matters = self.given or self.session or names[0] in _RARELY_MATTER
+        """Whether parts of this kind hardly ever change a page."""
+        self._text = "+".join(names) + ("" if value is None else f"={value}")
 
     def __str__(self) -> str:
-        return "+".join(self.names) + ("" if self.value is None else f"={self.value}")
-
-    @property
-    def rarely_matters(self) -> bool:
-        """Whether parts of this kind hardly ever change a page."""
-        return self.given or self.session or self.names[0] in _RARELY_MATTER
+        return self._text
 
 
 class Part:

@@ -7,10 +7,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.caution import Caution
-from scrapy_simdedup.urls.deciding import decide
-from scrapy_simdedup.urls.decision import GO, Decision
+from scrapy_simdedup.urls.decision import GO, Decision, decide
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
-from scrapy_simdedup.urls.hints import take_hint
 from scrapy_simdedup.urls.keyed import KeyedHash
 from scrapy_simdedup.urls.observing import Observation
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
@@ -114,7 +112,7 @@ class UrlLearner:
         parts, others = split_url(url, self._given), split_url(same_as, self._given)
         site = self._site(parts) if parts is not None else None
         if site is not None and parts is not None and others is not None and self._site_of(others.host) == site.name:
-            take_hint(site, parts, others)
+            site.take_hint(parts, others)
 
     def known_url(self, decision: Decision) -> str | None:
         """The fetched URL whose content a URL was found to lead to."""

@@ -172,11 +172,11 @@ class Noise:
 
 
 def _doubt(leaf: Pattern, hypothesis: Hypothesis) -> float:
-    own = leaf.on(hypothesis)
-    at = leaf.rules.at.get(hypothesis, leaf)
+    """How likely a hypothesis is wrong for a page here: its failures here; those on the site count as one trial."""
+    own, everywhere = leaf.on(hypothesis), leaf.chain[-1].on(hypothesis)
     share = 0.5
-    if at is not leaf:
-        above = at.evidence[hypothesis]
-        share = (above.exceptions + 0.5) / (above.agreeing + above.exceptions + 1)
+    if everywhere is not own:
+        opinions = everywhere.agreeing + everywhere.exceptions
+        share = max(everywhere.doubt, (everywhere.exceptions + 0.5) / (opinions + 1))
     doubt = (own.failures + share) / (own.trials + 1)
     return doubt / _INNOCENT if hypothesis.rarely_matters else doubt

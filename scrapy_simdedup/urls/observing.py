@@ -12,9 +12,9 @@ from scrapy_simdedup.urls.trials import Comparison, suppose_joint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_simdedup.urls.beliefs import Dropped, Reading
     from scrapy_simdedup.urls.hypotheses import Hypothesis
     from scrapy_simdedup.urls.page_index import Known, Tags
+    from scrapy_simdedup.urls.patterns import Dropped, Reading
     from scrapy_simdedup.urls.site import Site
     from scrapy_simdedup.urls.trials import Trial
     from scrapy_simdedup.urls.verdicts import Verdicts

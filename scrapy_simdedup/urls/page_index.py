@@ -9,8 +9,8 @@ from scrapy_simdedup.urls.keyed import MASK
 from scrapy_simdedup.urls.sorted_map import SortedMap
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.urls.beliefs import Beliefs, Dropped, Reading
     from scrapy_simdedup.urls.hypotheses import Hypothesis
+    from scrapy_simdedup.urls.patterns import Beliefs, Dropped, Reading
 
 CONTENT_BITS = 48
 

@@ -1,16 +1,16 @@
-"""Path patterns: where on a site a hypothesis is tried, and where the verdict on it applies."""
+"""Path patterns: where on a site a hypothesis is tried, where the verdict on it applies, and how that reads a URL."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.beliefs import Beliefs
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.parts import TOKEN
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
+    from scrapy_simdedup.urls.hypotheses import Hypothesis, Part
 
 EVERYWHERE = "**"
 """The pattern that is a whole site."""
@@ -24,9 +24,27 @@ MAX_WORDS, MAX_FIRST_WORDS = 32, 256
 MAX_DEPTH = 8
 """Segments of a path that make its pattern."""
 
+Dropped = list[tuple["Hypothesis", int]]
+"""The hypotheses that were used on a URL, each with the hash of what it dropped."""
+
 _CLASSES = ("<number>", "<token>", "<slug>")
 _NUMBER = re.compile(r"\d+\Z")
 _DIGIT = re.compile(r"\d")
+
+
+class Beliefs:
+    """A set of hypotheses that are taken for true."""
+
+    __slots__ = ("at", "defaults", "joint", "trusted", "wide")
+
+    def __init__(self, at: dict[Hypothesis, Pattern]) -> None:
+        self.at = at
+        """Hypothesis → the pattern whose verdict it is."""
+        self.joint = [h for h in at if len(h.names) > 1]
+        self.wide = [h for h in at if h.value is None]
+        self.defaults = [h for h in at if h.value is not None]
+        self.trusted: dict[int, bool] = {0: True}
+        """Number of a set of assumptions → whether all of them are among these; see PageIndex."""
 
 
 class Pattern:
@@ -74,6 +92,20 @@ class Pattern:
         """Whether a value is known to be no default here; what holds for its part does not hold for it then."""
         evidence = self.evidence.get(default)
         return evidence is not None and evidence.failures > 1 and 2 * evidence.failures > evidence.successes
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A URL with everything dropped that is believed not to matter."""
+
+    leaf: Pattern
+    identity: int
+    """The sum of the hashes of what is left."""
+    dropped: Dropped
+    left: dict[str, tuple[Part | None, str, int]]
+    """Name of a part that was not dropped → the part (None if it is not examined), its value, its hash."""
+    shifts: dict[str, int]
+    """Name of any part → its hash."""
 
 
 class PatternTree:

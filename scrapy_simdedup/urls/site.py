@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.beliefs import Beliefs, Dropped, Reading
 from scrapy_simdedup.urls.contents import Contents
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, Part, is_given
 from scrapy_simdedup.urls.keyed import MASK, Chance, KeyedHash
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import PageIndex, tag
-from scrapy_simdedup.urls.patterns import EVERYWHERE, Pattern, PatternTree
-from scrapy_simdedup.urls.skip_log import BY_CONTENT, BY_RULES, SkipLog
+from scrapy_simdedup.urls.patterns import EVERYWHERE, Beliefs, Dropped, Pattern, PatternTree, Reading
 from scrapy_simdedup.urls.sorted_map import SortedMap
-from scrapy_simdedup.urls.url_log import UrlLog
+from scrapy_simdedup.urls.url_log import BY_CONTENT, BY_RULES, SkipLog, UrlLog
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.evidence import Evidence
@@ -22,6 +20,12 @@ if TYPE_CHECKING:
 
 _GIVEN_VERIFIED = 24
 """Verifications that a rule is credited with which was not learned."""
+
+MAX_HINTED = 100
+"""Hypotheses that a site itself may speak for."""
+
+_MAX_DIFFERING = 3
+"""Parts that two URLs may differ in for one to say something about the other."""
 
 _ENTRIES = 4
 """Entries of the index per URL, at most."""
@@ -114,12 +118,32 @@ class Site:
         self.version += 1
 
     def doubtful_rules(self) -> int:
-        """How many parts are under a rule of which it is plausible that it is wrong for some pages only."""
+        """How many rules are in force of which it is plausible that they are wrong for some pages only.
+
+        What is a rule at several patterns counts for each of them, but a part and its values count once.
+        """
         if self._doubtful[0] != self.version:
-            innocent = self.hypotheses.is_innocent
-            doubtful = {h.names for h, patterns in self.in_force.items() if patterns and not innocent(h)}
-            self._doubtful = self.version, len(doubtful)
+            doubtful: dict[tuple[str, ...], int] = {}
+            for hypothesis, patterns in self.in_force.items():
+                if not self.hypotheses.is_innocent(hypothesis):
+                    doubtful[hypothesis.names] = max(patterns, doubtful.get(hypothesis.names, 0))
+            self._doubtful = self.version, sum(doubtful.values())
         return self._doubtful[1]
+
+    def take_hint(self, url: UrlParts, same_as: UrlParts) -> None:
+        """A URL claims to be another of the same path: up to three parts that they differ in may be irrelevant."""
+        if (url.segments, url.rest) != (same_as.segments, same_as.rest):
+            return
+        mine, theirs = self.read(url).shifts, self.read(same_as).shifts
+        names = sorted(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
+        hinted = self.hypotheses.hinted
+        if not 1 <= len(names) <= _MAX_DIFFERING or len(hinted) >= MAX_HINTED:
+            return
+        parts = [self.part(name) for name in names]
+        found = [part.irrelevant for part in parts if part is not None]
+        if len(names) > 1 and None not in parts:
+            found.append(self.hypotheses.together(tuple(names)))
+        hinted.update(h for h in found if h is not None)
 
     def side(self, reading: Reading, hypothesis: Hypothesis) -> int:
         """What a URL has of the parts that a hypothesis is about, as a tag; 0 if nothing."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
-
-from scrapy_simdedup.urls import arrays
 
 _CHUNK = 512
 
@@ -52,12 +51,12 @@ class SortedMap:
             self._values[chunk : chunk + 1] = [values[:half], values[half:]]
 
     def __bytes__(self) -> bytes:
-        return b"".join(map(arrays.to_bytes, (*self._keys, *self._values)))
+        return b"".join(map(to_bytes, (*self._keys, *self._values)))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> SortedMap:
         """What :func:`bytes` made."""
-        numbers = arrays.from_bytes("Q", raw)
+        numbers = from_bytes("Q", raw)
         made = cls()
         made._size = size = len(numbers) // 2
         starts = range(0, size, _CHUNK // 2)
@@ -66,3 +65,20 @@ class SortedMap:
             made._values = [numbers[size + i : size + min(i + _CHUNK // 2, size)] for i in starts]
             made._heads = [0, *(keys[0] for keys in made._keys[1:])]
         return made
+
+
+def to_bytes(numbers: array[int]) -> bytes:
+    """The numbers, little-endian, so that every machine reads them alike."""
+    if sys.byteorder == "big":
+        numbers = array(numbers.typecode, numbers)
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def from_bytes(typecode: str, raw: bytes) -> array[int]:
+    """What :func:`to_bytes` made."""
+    numbers = array(typecode)
+    numbers.frombytes(raw)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers

@@ -7,12 +7,11 @@ import zlib
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.urls import arrays
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Part
 from scrapy_simdedup.urls.noise import Dispute
 from scrapy_simdedup.urls.site import Site
-from scrapy_simdedup.urls.sorted_map import SortedMap
+from scrapy_simdedup.urls.sorted_map import SortedMap, from_bytes, to_bytes
 from scrapy_simdedup.urls.url_log import UrlLog
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _site(site: Site) -> dict[str, Any]:
                   [[bare, [_dispute(d) for d in found]] for bare, found in noise.disputes.items()],
                   [[leaf.name, h.number, sorted(r.number for r in why)] for leaf, h, why in noise.excuses]],
         "pages": _log(site.pages),
-        "skips": [_log(skips.urls), [_packed(arrays.to_bytes(chain)) for chain in skips.before],
+        "skips": [_log(skips.urls), [_packed(to_bytes(chain)) for chain in skips.before],
                   _packed(bytes(skips.given)), skips.waiting],
         "chains": [[leaf.name, [[_numbers(rules), latest] for rules, latest in chains.items()]]
                    for leaf, chains in site.chains.items()],
@@ -110,7 +109,7 @@ def _load(data: dict[str, Any], hashed: KeyedHash) -> Site:
     site.pages = _load_log(data["pages"])
     urls, before, given, waiting = data["skips"]
     site.skips.urls = _load_log(urls)
-    first, second = (arrays.from_bytes("I", _unpacked(chain)) for chain in before)
+    first, second = (from_bytes("I", _unpacked(chain)) for chain in before)
     site.skips.before = (first, second)
     site.skips.given = bytearray(_unpacked(given))
     site.skips.waiting = [(chain, latest) for chain, latest in waiting]

@@ -9,9 +9,8 @@ from scrapy_simdedup.urls.keyed import MASK
 from scrapy_simdedup.urls.page_index import content_of, tag
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.urls.beliefs import Reading
     from scrapy_simdedup.urls.hypotheses import Hypothesis, Part
-    from scrapy_simdedup.urls.patterns import Pattern
+    from scrapy_simdedup.urls.patterns import Pattern, Reading
     from scrapy_simdedup.urls.site import Site
 
 MAX_PARTS_HERE = 40

@@ -20,6 +20,16 @@ def minority(share: float, pages: int, rng: random.Random, extra: Sequence[str] 
     return shuffled(groups, rng)
 
 
+def print_four_in_sections(rng: random.Random) -> list[Page]:
+    """The same in each of 25 sections, so that no path pattern shows many of the pages for which it is wrong."""
+    groups = []
+    for number in range(1500):
+        url = f"https://print.example/{'abcdefghijklmnopqrstuvwxy'[number % 25] * 5}/{number}-{word(rng)}"
+        full = url + " full" if rng.random() < 0.04 else url
+        groups.append([*same(url, url, f"{url}?ref={rng.randrange(50)}"), Page(url + "/print", full)])
+    return shuffled(groups, rng)
+
+
 def print_ten(rng: random.Random) -> list[Page]:
     return minority(0.10, 1500, rng)
 

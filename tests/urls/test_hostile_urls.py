@@ -31,7 +31,7 @@ def test_no_url_raises_or_is_skipped_at_first_sight(url: str) -> None:
     learner.hint(url, url)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from(["a", "b", "c", None])), max_size=30))
 def test_no_sequence_of_texts_raises(pages: list[tuple[str, str | None]]) -> None:
     learner = UrlLearner(caution=Caution(accept=0.1, revoke=0.05, contents=1, patterns=1))

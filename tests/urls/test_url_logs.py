@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_simdedup.urls.skip_log import BY_CONTENT, BY_RULES, SkipLog
 from scrapy_simdedup.urls.sorted_map import SortedMap
-from scrapy_simdedup.urls.url_log import BLOCK, UrlLog
+from scrapy_simdedup.urls.url_log import BLOCK, BY_CONTENT, BY_RULES, SkipLog, UrlLog
 
 numbers = st.integers(0, 2**64 - 1)
 
@@ -40,7 +39,7 @@ def test_a_log_gives_each_url_by_its_number() -> None:
     assert [log[n] for n in range(len(log))] == urls
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=400),
     st.lists(st.tuples(st.sampled_from([BY_RULES, BY_CONTENT]), st.integers(0, 5)), max_size=5),

@@ -34,6 +34,7 @@ EXACT: dict[Site, float] = {
     nearly_true_sites.print_two: 0.0,
     nearly_true_sites.print_four_among_others: 0.50,
     nearly_true_sites.print_two_among_others: 0.50,
+    nearly_true_sites.print_four_in_sections: 0.04,
     nearly_true_sites.colour_for_few: 0.35,
     nearly_true_sites.three_nearly_true: 0.0,
     stub_sites.stub_in_one_section: 0.30,

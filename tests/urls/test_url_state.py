@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pattern_sites
 import platform_sites
 import pytest
 import sequence_sites
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from simulated_crawl import Page, Site, noisy
 
 from scrapy_simdedup.urls import Caution, GivenRule, UrlLearner
@@ -62,6 +65,27 @@ def test_a_restart_in_the_middle_of_a_crawl_changes_no_decision(site: Site, rate
     straight = follow(pages, UrlLearner(seed=5), lambda learner: learner, 10**9)
     assert follow(pages, UrlLearner(seed=5), reborn, 700) == straight
     assert any(decision.skip for decision, _ in straight)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["ref=1", "ref=2", "sid=1", "gclid=1"])), max_size=40))
+def test_the_rules_in_force_are_counted_as_they_come_and_go_and_after_a_restart(unlike: list[tuple[int, str]]) -> None:
+    def counted(learner: UrlLearner) -> bool:
+        site = learner._sites["e.com"]
+        found = (h for p in site.tree.patterns.values() for h, evidence in p.evidence.items() if evidence.holds)
+        return +site.in_force == Counter(found)
+
+    learner = UrlLearner(seed=5)
+    for number in range(20):
+        for path in "abc":
+            for query in ("", "?ref=1", "?ref=2", "?sid=1"):
+                learner.observe(f"https://e.com/{path}/{number}{query}", f"{path} {number}")
+    assert learner._sites["e.com"].in_force
+    for number, (path, query) in enumerate(unlike, 20):
+        learner.observe(f"https://e.com/{'abc'[path]}/{number}", f"{number}")
+        learner.observe(f"https://e.com/{'abc'[path]}/{number}?{query}", f"{number} {query}")
+        assert counted(learner)
+    assert counted(reborn(learner))
 
 
 def test_what_is_being_given_back_survives_a_restart() -> None:
