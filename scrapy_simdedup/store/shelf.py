@@ -188,8 +188,14 @@ class Shelf:
         self._gaps.setdefault(size, []).append(place)
 
     def _take_gap(self, size: int) -> int | None:
-        places = self._gaps.get(size) if self._gaps else None
-        return places.pop() if places else None
+        if self._gaps is None or size not in self._gaps:
+            return None
+        places = self._gaps[size]
+        place = places.pop()
+        if not places:  # most sites have no gap for long, and the empty table would take more than half a page's record
+            del self._gaps[size]
+            self._gaps = self._gaps or None
+        return place
 
     def _probe(self, key: bytes) -> Iterator[int]:
         """Slots that may be the key's, as the table has them. The hash is this process's, and never leaves it."""
