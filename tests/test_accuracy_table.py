@@ -1,0 +1,63 @@
+"""The table of the accuracy benchmark comes about, and on generated sites it says what it should."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from on_asyncio import on_asyncio
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def accuracy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script, which imports its neighbours by their bare names."""
+    monkeypatch.delitem(sys.modules, "pages", raising=False)  # the tests have a module of that name, too
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield importlib.import_module("accuracy")
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(BENCHMARKS)):
+            del sys.modules[name]
+
+
+def test_repeats_are_found_and_different_pages_are_not_dropped(accuracy: Any) -> None:
+    risks = sys.modules["risks"]
+    labelled = risks.generated(7, sites=1, documents=2)
+    found, _ = accuracy.contenders()
+    everything = accuracy.shares(labelled, found["all on"])
+    repeats = [share for (label, _), share in everything.items() if label == "same"]
+    assert sum(share.identical for share in repeats) >= 0.9 * sum(share.pairs for share in repeats)
+    different = {group: share for (label, group), share in everything.items() if label == "different"}
+    assert {group for group, share in different.items() if share.identical} <= {"the same under one title"}
+    assert len(different) == len(risks.RISKS)
+    rows = accuracy.pair_rows({"all on": everything})
+    assert rows[0] == ["judged identical, %", "pairs", "all on"]
+    assert rows[-1][0] == "different: all"
+
+
+@on_asyncio
+async def test_what_a_site_repeats_is_learned_in_a_crawl(accuracy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of pages under one title and the same terms none is dropped for another; without that knowledge most are."""
+    group = "the same under one title"
+    risks = sys.modules["risks"]
+    monkeypatch.setattr(risks, "RISKS", {group: risks.RISKS[group]})
+    labelled = risks.generated(1, sites=1)
+    on, _ = await accuracy.crawl(labelled)
+    with accuracy.without_site_text():
+        off, _ = await accuracy.crawl(labelled)
+    assert on[group] == {"pages": 16, "dropped for a different page": 0, "kept twice": 0}
+    assert off[group]["dropped for a different page"] > 8
+
+
+@pytest.mark.usefixtures("accuracy")
+def test_generated_pages_are_the_same_for_the_same_seed() -> None:
+    risks = sys.modules["risks"]
+    one, other = (risks.generated(3, sites=1, documents=1) for _ in range(2))
+    assert one.pages == other.pages
+    assert one.pages != risks.generated(4, sites=1, documents=1).pages
