@@ -16,6 +16,7 @@ different sites; the crawl takes the pages in the order of the file and compares
 from __future__ import annotations
 
 import asyncio
+import random
 import sys
 import time
 from collections import Counter, defaultdict
@@ -34,7 +35,7 @@ from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.site_text import SiteText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from contenders import Contender
 
@@ -74,17 +75,30 @@ def pair_rows(found: Mapping[str, Mapping[tuple[str, str], Share]]) -> list[list
     return rows
 
 
-async def crawl(labelled: Labelled) -> tuple[dict[str, Counter[str]], float]:
-    """What a crawl of all pages does with them, by group, and the CPU seconds that it judges them."""
+class Crawl(NamedTuple):
+    """What a crawl of all pages did with them."""
+
+    counted: dict[str, Counter[str]]
+    """By group."""
+    dropped: dict[str, str]
+    """Of each page that was dropped, the page that it was dropped for."""
+    seconds: float
+    """CPU time of judging them, once they were read."""
+
+
+async def crawl(labelled: Labelled, order: Sequence[str]) -> Crawl:
+    """Crawl the pages in an order of their ids."""
     label = {frozenset((pair.one, pair.other)): pair for pair in labelled.pairs}
     group = {name: pair.group for pair in labelled.pairs for name in (pair.one, pair.other)}
     names: dict[str, str] = {}
+    dropped: dict[str, str] = {}
     kept: defaultdict[str, list[str]] = defaultdict(list)
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
     detector = NearDuplicateDetector(secret="benchmark")
     await detector.open()
     seconds = 0.0
-    for number, (name, page) in enumerate(labelled.pages.items()):
+    for number, name in enumerate(order):
+        page = labelled.pages[name]
         host = urlsplit(page.url).hostname or "site.example"
         url = f"https://{host}/{number}"
         names[url] = name
@@ -96,14 +110,15 @@ async def crawl(labelled: Labelled) -> tuple[dict[str, Counter[str]], float]:
         await detector.confirm(verdict.page)
         seconds += time.thread_time() - start
         if verdict.is_duplicate:
-            pair = label.get(frozenset((name, names[verdict.original or ""])))
+            dropped[name] = names[verdict.original or ""]
+            pair = label.get(frozenset((name, dropped[name])))
             tally["dropped for a different page"] += pair is not None and pair.label == "different"
             continue
         pairs = (label.get(frozenset((name, other))) for other in kept[host])
         tally["kept twice"] += any(pair is not None and pair.label == "same" for pair in pairs)
         kept[host].append(name)
     await detector.close()
-    return dict(counted), seconds
+    return Crawl(dict(counted), dropped, seconds)
 
 
 @contextmanager
@@ -115,6 +130,22 @@ def without_site_text() -> Iterator[None]:
         yield
     finally:
         SiteText.explains = explains  # type: ignore[method-assign]
+
+
+def order_rows(first: Crawl, others: Mapping[str, Crawl], pages: int) -> list[list[str]]:
+    """What other orders of the same crawl change: of two copies another may come first, but no verdict on a content."""
+    rows = [["the same crawl", "pages kept", CRAWLED[1], "kept beside a page that it repeats in another order"]]
+    crawls = {"as above": first, **others}
+    for name, one in crawls.items():
+        beside = {
+            page
+            for other in crawls.values()
+            for page, original in other.dropped.items()
+            if page not in one.dropped and original not in one.dropped
+        }
+        kept, wrong = pages - len(one.dropped), _sum(one.counted, None, CRAWLED[1])
+        rows.append([name, str(kept), str(wrong), str(len(beside))])
+    return rows
 
 
 def crawl_rows(on: Mapping[str, Counter[str]], off: Mapping[str, Counter[str]]) -> list[list[str]]:
@@ -138,15 +169,17 @@ def main() -> int:
     labelled = read(options.corpus) if options.corpus else generated(options.seed, sites=options.sites)
     found, missing = contenders()
     pairs = pair_rows({name: shares(labelled, contender) for name, contender in found.items()})
-    on, with_it = asyncio.run(crawl(labelled))
+    order = list(labelled.pages)
+    on = asyncio.run(crawl(labelled, order))
     with without_site_text():
-        off, without_it = asyncio.run(crawl(labelled))
-    crawled = crawl_rows(on, off)
-    figures = {"pairs": pairs, "crawl": crawled, "not installed": missing}
-    finish(figures, pairs, options.json)
-    print()
-    print(table(crawled))
-    added = 1000 * (with_it - without_it) / len(labelled.pages)
+        off = asyncio.run(crawl(labelled, order))
+    shuffled = random.Random(options.seed).sample(order, len(order))
+    others = {"backwards": order[::-1], "shuffled": shuffled}
+    orders = order_rows(on, {name: asyncio.run(crawl(labelled, ids)) for name, ids in others.items()}, len(order))
+    crawled = crawl_rows(on.counted, off.counted)
+    finish({"pairs": pairs, "crawl": crawled, "orders": orders, "not installed": missing}, pairs, options.json)
+    print(f"\n{table(crawled)}\n\n{table(orders)}")
+    added = 1000 * (on.seconds - off.seconds) / len(order)
     print(f"\nTo know the sites' text takes {added:.2f} ms of CPU per page.")
     if missing:
         print(f"Not installed, and so not in the table: {', '.join(missing)}.")

@@ -48,11 +48,26 @@ async def test_what_a_site_repeats_is_learned_in_a_crawl(accuracy: Any, monkeypa
     risks = sys.modules["risks"]
     monkeypatch.setattr(risks, "RISKS", {group: risks.RISKS[group]})
     labelled = risks.generated(1, sites=1)
-    on, _ = await accuracy.crawl(labelled)
+    on = (await accuracy.crawl(labelled, list(labelled.pages))).counted
     with accuracy.without_site_text():
-        off, _ = await accuracy.crawl(labelled)
+        off = (await accuracy.crawl(labelled, list(labelled.pages))).counted
     assert on[group] == {"pages": 16, "dropped for a different page": 0, "kept twice": 0}
     assert off[group]["dropped for a different page"] > 8
+
+
+@on_asyncio
+async def test_the_order_of_a_crawl_changes_no_verdict_on_a_content(accuracy: Any) -> None:
+    """Of two copies the one that comes first is kept: as many are, and none is dropped for a different page."""
+    labelled = sys.modules["risks"].generated(1, sites=1, documents=3)
+    order = list(labelled.pages)
+    crawls = [
+        await accuracy.crawl(labelled, ids) for ids in (order, order[::-1], order[::3] + order[1::3] + order[2::3])
+    ]
+    _, *rows = accuracy.order_rows(crawls[0], {"backwards": crawls[1], "mixed": crawls[2]}, len(order))
+    kept = [int(row[1]) for row in rows]
+    assert max(kept) - min(kept) <= 0.02 * len(order)
+    assert [row[2] for row in rows] == ["0", "0", "0"]
+    assert all(int(row[3]) <= 0.02 * len(order) for row in rows)
 
 
 @pytest.mark.usefixtures("accuracy")
