@@ -42,6 +42,7 @@ bench: $(BENCH)/ready
 	$(BENCH)/$(BIN)/python benchmarks/stages.py --json $(FIGURES)/stages.json
 	$(BENCH)/$(BIN)/python benchmarks/crawl.py --json $(FIGURES)/crawl.json
 	$(BENCH)/$(BIN)/python benchmarks/scale.py --json $(FIGURES)/scale.json
+	$(BENCH)/$(BIN)/python benchmarks/accuracy.py --json $(FIGURES)/accuracy.json
 
 $(DEMO)/ready: pyproject.toml
 	$(PYTHON) -m venv $(DEMO)

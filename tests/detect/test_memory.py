@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from prints import print_of, record
+from prints import log, print_of, record
 
 from on_asyncio import on_asyncio
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.site_index import SiteIndex
+from scrapy_simdedup.fingerprint.sketch import BINS
+from scrapy_simdedup.store.base import Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
 PAGES = 2_000
@@ -40,3 +43,16 @@ async def test_many_small_sites_take_little_more_than_their_pages() -> None:
             await store.append(f"site{number}.example", made, page)
     kept = sum(log.size + len(log.changed) * log.changed.itemsize for log in store._logs.values())
     assert kept <= 700 * 300
+
+
+def test_what_a_site_repeats_takes_a_bounded_number_of_bytes() -> None:
+    """Twenty-three thousand: 256 pages that may vote, and a table of the cells that are the site's."""
+    index, sizes = SiteIndex(64), []
+    records = [record(print_of(number), b"%d" % number) for number in range(1_000)]
+    for start in range(0, len(records), 100):
+        part = log(*records).records[start : start + 100]
+        index.apply(Tail(part, part[-1].position))
+        index.explains(print_of(1), print_of(2), 0.95)
+        sizes.append(index._voters.size)
+    assert max(sizes) <= 16 * BINS + 256 * 40
+    assert sizes[-1] <= 200 * len(records), "and few for each page"

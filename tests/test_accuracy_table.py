@@ -1,0 +1,78 @@
+"""The table of the accuracy benchmark comes about, and on generated sites it says what it should."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from on_asyncio import on_asyncio
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def accuracy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script, which imports its neighbours by their bare names."""
+    monkeypatch.delitem(sys.modules, "pages", raising=False)  # the tests have a module of that name, too
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield importlib.import_module("accuracy")
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(BENCHMARKS)):
+            del sys.modules[name]
+
+
+def test_repeats_are_found_and_different_pages_are_not_dropped(accuracy: Any) -> None:
+    risks = sys.modules["risks"]
+    labelled = risks.generated(7, sites=1, documents=2)
+    found, _ = accuracy.contenders()
+    everything = accuracy.shares(labelled, found["all on"])
+    repeats = [share for (label, _), share in everything.items() if label == "same"]
+    assert sum(share.identical for share in repeats) >= 0.9 * sum(share.pairs for share in repeats)
+    different = {group: share for (label, group), share in everything.items() if label == "different"}
+    assert {group for group, share in different.items() if share.identical} <= {"the same under one title"}
+    assert len(different) == len(risks.RISKS)
+    rows = accuracy.pair_rows({"all on": everything})
+    assert rows[0] == ["judged identical, %", "pairs", "all on"]
+    assert rows[-1][0] == "different: all"
+
+
+@on_asyncio
+async def test_what_a_site_repeats_is_learned_in_a_crawl(accuracy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of pages under one title and the same terms none is dropped for another; without that knowledge most are."""
+    group = "the same under one title"
+    risks = sys.modules["risks"]
+    monkeypatch.setattr(risks, "RISKS", {group: risks.RISKS[group]})
+    labelled = risks.generated(1, sites=1)
+    on = (await accuracy.crawl(labelled, list(labelled.pages))).counted
+    with accuracy.without_site_text():
+        off = (await accuracy.crawl(labelled, list(labelled.pages))).counted
+    assert on[group] == {"pages": 16, "dropped for a different page": 0, "kept twice": 0}
+    assert off[group]["dropped for a different page"] > 8
+
+
+@on_asyncio
+async def test_the_order_of_a_crawl_changes_no_verdict_on_a_content(accuracy: Any) -> None:
+    """Of two copies the one that comes first is kept: as many are, and none is dropped for a different page."""
+    labelled = sys.modules["risks"].generated(1, sites=1, documents=3)
+    order = list(labelled.pages)
+    crawls = [
+        await accuracy.crawl(labelled, ids) for ids in (order, order[::-1], order[::3] + order[1::3] + order[2::3])
+    ]
+    _, *rows = accuracy.order_rows(crawls[0], {"backwards": crawls[1], "mixed": crawls[2]}, len(order))
+    kept = [int(row[1]) for row in rows]
+    assert max(kept) - min(kept) <= 0.02 * len(order)
+    assert [row[2] for row in rows] == ["0", "0", "0"]
+    assert all(int(row[3]) <= 0.02 * len(order) for row in rows)
+
+
+@pytest.mark.usefixtures("accuracy")
+def test_generated_pages_are_the_same_for_the_same_seed() -> None:
+    risks = sys.modules["risks"]
+    one, other = (risks.generated(3, sites=1, documents=1) for _ in range(2))
+    assert one.pages == other.pages
+    assert one.pages != risks.generated(4, sites=1, documents=1).pages
