@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from scrapy_simdedup.notebook import table_html
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.fingerprint.structure import Change
 
 Kind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 
@@ -48,6 +51,9 @@ class Verdict:
     """When the original was first fetched, in seconds since the epoch."""
     original_run: str | None = None
     """The run that fetched the original."""
+    change: Change | None = None
+    """What is new against what its own URL gave before: nothing, content, template, or both; None where the structures
+    are not known."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
