@@ -199,6 +199,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "method": _one_of("simhash", "exact", "minhash", "shingles", "bits"),
     "exact": _one_of(*EXACT_SCOPES),
     "masked": _masked,
+    "structure": _flag,
     "bits": _bits,
     "shingle_size": _whole(1, 10),
     "min_words": _whole(1, 10_000),

@@ -75,6 +75,8 @@ class DedupSettings:
     """What the method ``exact`` digests: the main content, all text, or the HTML as it came."""
     masked: tuple[Mask, ...] = ()
     """What the method ``exact`` passes over in texts, besides white space."""
+    structure: bool = False
+    """Whether a page's layout is kept beside its content, to tell a new template from new content."""
     bits: int = 64
     """Width of the simhash: 64 or 128."""
     shingle_size: int = 3

@@ -10,6 +10,7 @@ from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.links import Links
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
+from scrapy_simdedup.detect.site import site_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -62,6 +63,7 @@ class Gate:
             return response
         runtime.reporter.judged(response, verdict)
         runtime.guide.examples.judged(request, verdict)
+        runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
         if verdict.page is not None:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":

@@ -18,6 +18,7 @@ from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.live import Live
 from scrapy_simdedup.crawl.markdown_field import MarkdownField
+from scrapy_simdedup.crawl.redesigns import Redesigns
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.run import job_store, run_name
 from scrapy_simdedup.crawl.settlement import Settlement
@@ -60,6 +61,7 @@ class Runtime:
         self.parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         self.walls = Walls(crawler, self.settings)
+        self.redesigns = Redesigns(crawler)
         jobdir = crawler.settings.get("JOBDIR")
         self.tally = Tally(crawler.stats)
         self.workers = Workers(self.settings.workers, self.settings.worker_timeout, self.tally.extracted)

@@ -6,6 +6,9 @@ near_duplicate_dropped = object()
 """A page was dropped. Arguments: ``response`` (:class:`scrapy.http.Response`), ``verdict`` and ``spider``."""
 page_changed = object()
 """A page differs from what its URL gave before. Arguments: ``response``, ``verdict`` and ``spider``."""
+site_redesigned = object()
+"""Half of a site's known pages came in a new template. Arguments: ``redesign``
+(:class:`~scrapy_simdedup.crawl.redesigns.Redesign`) and ``spider``."""
 simdedup_wall_suspected = object()
 """Most of what a site gave lately is one content. Arguments: ``wall`` (:class:`~scrapy_simdedup.detect.stubs.Wall`) and
 ``spider``."""

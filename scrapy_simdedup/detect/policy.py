@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.match import Match
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
+    from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -58,6 +60,8 @@ class Past:
     """None where the two were not made in the same way."""
     similarity: float | None = None
     distance: int | None = None
+    change: Change | None = None
+    """None where the structures are not known."""
 
 
 def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
@@ -105,14 +109,16 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
         return None if visit.known_since is None else Past(_told(visit, visit.known_since), "unchanged")
     before, now = PageFingerprint.from_bytes(record.fingerprint), visit.fingerprint
     if before.body == now.body:
-        return Past(record, "unchanged", 1.0, 0)
+        return Past(record, "unchanged", 1.0, 0, "none" if now.structure else None)
     if now.unjudged or before.extractor != now.extractor:
         return Past(record)
     if before.unjudged:
         return Past(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near)
     same = found.kind == "identical" and not index.explains(now, before, settings.identical)
-    return Past(record, "unchanged" if same else "changed", found.similarity, found.distance)
+    known = bool(now.structure and before.structure)
+    change = what_changed(same_content=same, one=before.structure, other=now.structure) if known else None
+    return Past(record, "unchanged" if same else "changed", found.similarity, found.distance, change)
 
 
 def _told(visit: Visit, since: float) -> Record:
@@ -169,9 +175,11 @@ def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: D
         original_first_seen=past.record.first_seen,
         original_run=past.record.run,
         original_key=past.record.original or past.record.key,
+        change=past.change,
     )
     if kind == "unchanged" and settings.unchanged == "drop" and _is_represented(past.record, index):
-        again = replace(past.record, last_seen=visit.now, visits=past.record.visits + 1)
+        known = replace(PageFingerprint.from_bytes(past.record.fingerprint), structure=visit.fingerprint.structure)
+        again = replace(past.record, fingerprint=bytes(known), last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
     return _keep(visit, past, verdict)
 

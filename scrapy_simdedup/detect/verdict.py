@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from scrapy_simdedup.notebook import bar, link, table_html
 from scrapy_simdedup.wording import at
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.fingerprint.structure import Change
 
 Kind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 
@@ -52,6 +55,9 @@ class Verdict:
     """The run that fetched the original."""
     original_key: bytes | None = None
     """Who the original is: the same for all pages with its content."""
+    change: Change | None = None
+    """What is new against what its own URL gave before: nothing, content, template, or both; None where the structures
+    are not known."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""

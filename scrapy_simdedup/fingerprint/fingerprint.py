@@ -11,6 +11,7 @@ import numpy as np
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Kept
+from scrapy_simdedup.fingerprint.structure import SIZE
 from scrapy_simdedup.notebook import bar, table_html
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class PageFingerprint:
     method: str = "simhash"
     """How it is compared; see :mod:`scrapy_simdedup.fingerprint.methods`."""
     variant: int = 0
-    """7 bits that tell apart what the method was told."""
+    """6 bits that tell apart what the method was told."""
+    structure: bytes = b""
+    """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is not known."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made it."""
 
@@ -148,12 +151,12 @@ class PageFingerprint:
     def __bytes__(self) -> bytes:
         made_by = self.shingle_size | _METHODS.index(self.method) << _METHOD
         made_by |= _READABILITY if self.extractor == "readability" else 0
-        judged = (self.unjudged is None) | self.variant << 1
+        judged = (self.unjudged is None) | self.variant << 1 | (_STRUCTURE if self.structure else 0)
         head = _HEAD.pack(
             self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total
         )
         tail = self._tail() if self.unjudged is None else self._tail()[: _COUNTS.size] + self.unjudged.encode()
-        return head + self.simhash.to_bytes(self.bits // 8, "little") + tail
+        return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), self.structure, tail))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageFingerprint:
@@ -170,9 +173,10 @@ class PageFingerprint:
                 f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
                 "fingerprint the pages again, or use the scrapy-simdedup that made it"
             )
-        start = _HEAD.size + bits // 8
+        end = _HEAD.size + bits // 8
+        start = end + (SIZE if judged & _STRUCTURE else 0)
         tail, reason = raw[start:], raw[start + _COUNTS.size :]
-        number, variant, judged = (made_by & ~_READABILITY) >> _METHOD, judged >> 1, judged & 1
+        number, variant, judged = (made_by & ~_READABILITY) >> _METHOD, (judged & ~_STRUCTURE) >> 1, judged & 1
         name = _METHODS[min(number, len(_METHODS) - 1)]
         method = METHODS[name]
         fits = len(tail) == method.evidence.itemsize if judged else 0 < len(reason) <= _REASON and reason.isascii()
@@ -181,7 +185,7 @@ class PageFingerprint:
         content, title, h1, units, headings = _COUNTS.unpack_from(tail)
         kept = method.read(tail[_COUNTS.size :]) if judged else Kept(bytes(8))
         return cls(
-            simhash=int.from_bytes(raw[_HEAD.size : start], "little"),
+            simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
             bits=bits,
             exact=kept.exact,
             body=body,
@@ -201,6 +205,7 @@ class PageFingerprint:
             role_words=words_id,
             method=name,
             variant=variant,
+            structure=raw[end:start],
         )
 
 
@@ -210,4 +215,5 @@ _READABILITY = 0x80
 _METHODS = list(METHODS)
 _METHOD = 4
 """The bit at which the number of the method begins, above the words per shingle."""
+_STRUCTURE = 0x80
 _REASON = 64

@@ -11,6 +11,7 @@ from scrapy_simdedup.fingerprint.features import distinct, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Kept, Text
+from scrapy_simdedup.fingerprint.structure import structure
 from scrapy_simdedup.fingerprint.units import find_units
 from scrapy_simdedup.fingerprint.words import split_words, word_hashes
 from scrapy_simdedup.page.kinds import Kind
@@ -47,7 +48,7 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
     Args:
         html: The decoded page.
         settings: ``method`` and what it is told, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
-            ``role_words``, ``max_page_bytes`` matter.
+            ``role_words``, ``max_page_bytes``, ``structure`` matter.
         secret: Key under the hashes; without it anyone can build a page that resembles another.
     """
     page = read_page(
@@ -55,6 +56,7 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
         max_bytes=settings.max_page_bytes,
         words=role_words(settings.role_words),
         extractor=settings.extractor,
+        layout=settings.structure,
     )
     return fingerprint_read(page, body_digest(html, secret), settings, secret)
 
@@ -90,6 +92,7 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         role_words=role_words(settings.role_words).words_id,
         method=settings.method,
         variant=method.variant(settings),
+        structure=structure(page.paths, secret) if page.paths else b"",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.blocks import outline
 from scrapy_simdedup.page.kinds import Kind, judge_blocks
+from scrapy_simdedup.page.layout import layout_paths
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_WORDS, H1, HEADING
 
@@ -46,10 +47,17 @@ class Page:
     """The first ``<h1>`` of the content; may be empty."""
     unjudged: str | None
     """Why the page must not be compared by its text; see :func:`scrapy_simdedup.page.parse.parse`."""
+    paths: frozenset[str] = frozenset()
+    """Its layout, if that was asked for; see :mod:`scrapy_simdedup.page.layout`."""
 
 
 def read_page(
-    html: str, *, max_bytes: int = 5_000_000, words: RoleWords = DEFAULT_WORDS, extractor: Extractor = "roles"
+    html: str,
+    *,
+    max_bytes: int = 5_000_000,
+    words: RoleWords = DEFAULT_WORDS,
+    extractor: Extractor = "roles",
+    layout: bool = False,
 ) -> Page:
     """Read a page of any kind; never raises.
 
@@ -58,6 +66,7 @@ def read_page(
         max_bytes: Characters above which the page is not read.
         words: What the words of class and id names mean.
         extractor: ``"roles"``, or ``"readability"``: then only what the main content holds is firm.
+        layout: Find its paths, too.
     """
     document = parse(html, max_bytes=max_bytes, rich=extractor == "readability")
     if document.root is None:
@@ -71,9 +80,10 @@ def read_page(
         b.text for b, roles in zip(blocks, found.text_roles, strict=True) if roles & H1 and b.kind is Kind.FIRM
     )
     h1 = next(headlines, "")
+    paths = layout_paths(document.root) if layout else frozenset()
     if extractor == "readability":
         blocks = _prefer_main_content(document.root, found, blocks)
-    return Page(blocks, found.title, h1, None)
+    return Page(blocks, found.title, h1, None, paths)
 
 
 def _prefer_main_content(root: HtmlElement, page: Outline, blocks: tuple[Block, ...]) -> tuple[Block, ...]:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -159,11 +160,14 @@ def test_a_page_of_little_content_is_compared_by_all_of_it(name: str, frame: int
 @every_method
 @pytest.mark.parametrize("html", [page("tides"), "", "<p>short", page("tides") + "<!-- "])
 @pytest.mark.parametrize("extractor", ["roles", "readability"])
-def test_bytes_and_back_is_the_same_fingerprint(name: str, html: str, extractor: str) -> None:
-    """In at most 1,024 bytes."""
-    fp = made(name, html, extractor=extractor, shingle_size=10)
+@pytest.mark.parametrize("structure", [False, True])
+def test_bytes_and_back_is_the_same_fingerprint(name: str, html: str, extractor: str, structure: bool) -> None:
+    """In at most 1,024 bytes, and 64 for the structure of a page that has any text."""
+    fp = made(name, html, extractor=extractor, structure=structure, shingle_size=10)
     assert PageFingerprint.from_bytes(bytes(fp)) == fp
-    assert len(bytes(fp)) <= 1_024
+    assert len(fp.structure) == (64 if structure and fp.total else 0)
+    assert len(bytes(fp)) <= 1_024 + len(fp.structure)
+    assert replace(fp, structure=b"") == made(name, html, extractor=extractor, shingle_size=10)
 
 
 @given(methods, st.data())

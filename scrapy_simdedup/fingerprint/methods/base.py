@@ -72,7 +72,7 @@ class Method(ABC):
     learns = False
     """Whether what a site repeats is learned from it; see :mod:`scrapy_simdedup.detect.site_text`."""
     variants = 1
-    """How many values :meth:`variant` has, at most 128."""
+    """How many values :meth:`variant` has, at most 64."""
 
     def variant(self, settings: DedupSettings) -> int:  # noqa: ARG002
         """A number that tells apart what the settings tell the method; 0 where that is nothing."""
