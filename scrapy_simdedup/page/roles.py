@@ -146,6 +146,9 @@ class RoleWords(dict[str, int]):
                 for word in words:
                     self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
 
+    def __repr__(self) -> str:
+        return f"RoleWords({self.words_id})"  # what was found in them so far says nothing about them
+
     def __missing__(self, value: str) -> int:
         role = 0
         names = value[:_READ].replace(_NO_WIDGET, "")
