@@ -25,7 +25,7 @@ from scrapy_simdedup.urls import UrlLearner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KINDS = {"half of which can be skipped": 2, "none of which can be skipped": 0}
+KINDS = {"two thirds of which can be skipped": 2, "none of which can be skipped": 0}
 """Kind of a site → URLs of a page that differ in parameters which do not matter."""
 
 

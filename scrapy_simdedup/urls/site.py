@@ -57,7 +57,8 @@ class Site:
         """Counts changes of verdicts."""
         self.in_force: Counter[Hypothesis] = Counter()
         """Rule → patterns whose verdict it is."""
-        self._doubtful = (-1, 0)
+        self.doubtful = (-1, 0)
+        """A version, and the number of doubtful rules as it was counted then."""
         self.fetched = 0
         self.skipped = 0
 
@@ -122,13 +123,13 @@ class Site:
 
         What is a rule at several patterns counts for each of them, but a part and its values count once.
         """
-        if self._doubtful[0] != self.version:
+        if self.doubtful[0] != self.version:
             doubtful: dict[tuple[str, ...], int] = {}
             for hypothesis, patterns in self.in_force.items():
                 if not self.hypotheses.is_innocent(hypothesis):
                     doubtful[hypothesis.names] = max(patterns, doubtful.get(hypothesis.names, 0))
-            self._doubtful = self.version, sum(doubtful.values())
-        return self._doubtful[1]
+            self.doubtful = self.version, sum(doubtful.values())
+        return self.doubtful[1]
 
     def take_hint(self, url: UrlParts, same_as: UrlParts) -> None:
         """A URL claims to be another of the same path: up to three parts that they differ in may be irrelevant."""

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis
     from scrapy_simdedup.urls.keyed import KeyedHash
 
-VERSION = 1
+VERSION = 2
 """Changes whenever the meaning of a dump does."""
 
-_PLAIN = ("version", "fetched", "skipped")
+_PLAIN = ("version", "doubtful", "fetched", "skipped")
 
 
 def site_to_bytes(site: Site) -> bytes:
