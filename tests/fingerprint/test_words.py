@@ -51,6 +51,13 @@ def test_marks_without_end_and_ligatures_without_end_cost_no_time() -> None:
     assert len(split_words("\ufdfa" * 200_000)) == 1
 
 
+@given(st.lists(st.text("aZÉß9_東ไﬁ½ΣΑ\u0301\ufdfa’—.' \n\udc80", max_size=20)))
+def test_the_words_of_a_page_are_those_of_its_texts(texts: list[str]) -> None:
+    """Looked up all at once, whatever scripts and signs they are written in."""
+    hashes = WordHashes(b"secret")
+    assert hashes.of_texts(texts) == [b"".join(map(hashes.digest, split_words(text))) for text in texts]
+
+
 def test_digests_without_a_secret_are_murmurhash3() -> None:
     """Anyone can compute them: these are the first 64 bits of MurmurHash3_x64_128, little end first."""
     assert word_hashes()[b"hello"].hex() == "029bbd41b3a7d8cb"

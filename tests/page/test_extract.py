@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lxml.html import HtmlElement, fragment_fromstring
+from lxml.html import HtmlElement, fragment_fromstring, fromstring, tostring
 from readability import Document
 
 from pages import page, prose, words
@@ -59,7 +59,9 @@ def test_the_faster_document_finds_the_words_of_the_plain_one(html: str) -> None
     assert words_of(ArticleDocument(read(html)).article()) == words_of(plain)
 
 
-@pytest.mark.parametrize("hook", ["_parse", "get_clean_html", "get_link_density"])
+@pytest.mark.parametrize(
+    "hook", ["_parse", "get_clean_html", "get_link_density", "transform_misused_divs_into_paragraphs"]
+)
 def test_without_a_private_hook_the_plain_behaviour_takes_over(hook: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later readability-lxml may not call it any more."""
     html = page("article")
@@ -139,3 +141,24 @@ def test_what_readability_cannot_parse_is_left_to_the_tags(monkeypatch: pytest.M
 def test_a_length_counts_a_run_of_white_space_once() -> None:
     """Indentation is not text."""
     assert text_length(read("<p> one \n\n   two </p>")) == len("one two")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>text alone</div>",
+        "<div>text <b>and</b> more<p>a paragraph</p>tail <i>slanted</i> end</div>",
+        "<div>one<br>two<br><br>three<ul><li>item</ul><a href=/>link</a> tail</div>",
+        "<div><div>inner</div><span><img src=a.png></span> behind</div>",
+        "<div><a href=/><svg><path d=M0></path></svg></a><em>drawn</em></div>",
+        "<div> <table><tr><td>cell</table> <div>\n</div>loose</div>",
+    ],
+)
+def test_divs_become_paragraphs_as_in_readability_lxml(html: str) -> None:
+    """The same tree, without writing it out again and again."""
+    ours, theirs = (ArticleDocument(fromstring(f"<html><body>{html}</body></html>")) for _ in range(2))
+    ours._html()
+    theirs._html()
+    ours.transform_misused_divs_into_paragraphs()
+    Document.transform_misused_divs_into_paragraphs(theirs)
+    assert tostring(ours.html) == tostring(theirs.html)
