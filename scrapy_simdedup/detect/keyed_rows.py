@@ -44,7 +44,7 @@ class KeyedRows:
 
     @property
     def size(self) -> int:
-        """Bytes: up to 36 for each key that a page has, if half of the pages went; else half of that."""
+        """Bytes: 9 for each key of a page, and up to four times as many where the same pages change again and again."""
         return self._index.size
 
     def keys(self, one: np.void) -> NDArray[np.uint32] | None:
