@@ -95,7 +95,7 @@ def test_what_a_killed_crawl_skipped_wrongly_is_fetched_by_the_one_that_takes_it
     wait_until(lambda: len(job.notes()) == len(magazine.addresses))
     job.end(signal.SIGKILL)
     before = skipped(job)
-    assert len(before) > 40
+    assert len(before) > 10
     assert all("view" in path or path + "&view=full" in site.requested for path in before)
 
     site.requested.clear()
@@ -104,7 +104,7 @@ def test_what_a_killed_crawl_skipped_wrongly_is_fetched_by_the_one_that_takes_it
     site["/second"] = page("/second", count=120, links=tuple(more.listings))
     job.start("/second")
     stats = job.end()
-    assert stats["simdedup/urls/readmitted"] > 10
+    assert stats["simdedup/urls/readmitted"] > 5
     assert set(before) & set(site.requested)
     lost = {magazine.content(path) for path in before} | more.contents
     assert lost <= job.contents
@@ -136,7 +136,7 @@ def test_a_crawl_that_is_ended_in_its_middle_goes_on_with_its_rules(site: Site, 
 def test_going_on_without_skipping_makes_all_that_was_skipped(site: Site, job: Job) -> None:
     magazine = Magazine(site, 40)
     job.start()
-    assert job.end()["simdedup/urls/skipped"] > 40
+    assert job.end()["simdedup/urls/skipped"] > 20
     before = skipped(job)
     site.requested.clear()
     job.settings["SIMDEDUP_URLS"] = "observe"
@@ -151,5 +151,5 @@ def test_going_on_without_skipping_makes_all_that_was_skipped(site: Site, job: J
 def test_skipping_works_on_every_reactor_and_without_one(site: Site, job: Job, kind: str) -> None:
     magazine = Magazine(site, 40)
     job.start(kind=kind)
-    assert job.end()["simdedup/urls/skipped"] > 40
+    assert job.end()["simdedup/urls/skipped"] > 20
     assert job.contents == magazine.contents

@@ -218,7 +218,7 @@ async def test_a_url_that_redirects_leads_to_what_it_redirects_to(site: Site) ->
         site[magazine.path(number, "&out=home")] = (302, {"Location": magazine.path(number, "")}, b"")
     found = await read(site, **SKIP)
     assert times(found.items).keys() == magazine.contents
-    assert found.stat("urls/skipped") > 20
+    assert found.stat("urls/skipped") > 5
     skipped = set(magazine.addresses) - set(site.requested)
     assert {path.partition("&")[2] for path in skipped} <= {"out=home", ""}
 
@@ -267,7 +267,7 @@ async def test_a_url_that_is_given_back_while_it_is_noted_is_fetched(
     magazine = Magazine(site, 40)
     found = await read(site, **SKIP)
     assert sorted(site.requested) == sorted(magazine.addresses)
-    assert found.stat("urls/kept_reason_count/given_back") > 20
+    assert found.stat("urls/kept_reason_count/given_back") > 5
     assert found.stat("urls/skipped") == 0
 
 
