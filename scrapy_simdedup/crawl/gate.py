@@ -62,7 +62,7 @@ class Gate:
                 runtime.settlement.write(verdict.page, "inspected")
             return response
         runtime.reporter.judged(response, verdict)
-        runtime.guide.examples.judged(request, verdict)
+        runtime.guide.examples.judged(request, response, verdict)
         runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
         if verdict.page is not None:
             self._reserve(request, verdict.page)

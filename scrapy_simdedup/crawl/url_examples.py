@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from scrapy.http import TextResponse
+
+from scrapy_simdedup.crawl.claims import claimed_url
 from scrapy_simdedup.detect.url_notes import SeenUrl
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.urls.canonical import MAX_URL
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.http import Response
 
     from scrapy_simdedup.crawl.runtime import Runtime
     from scrapy_simdedup.crawl.url_journal import UrlJournal
@@ -50,7 +54,7 @@ class UrlExamples:
         """A request is made only to see whether its URL leads to known content, as some rules say."""
         self._verifying.add(request)
 
-    def judged(self, request: Request, verdict: Verdict) -> None:
+    def judged(self, request: Request, response: Response, verdict: Verdict) -> None:
         """A page got its verdict."""
         if self._journal is None or verdict.reason is not None or verdict.pending is not None:
             return
@@ -65,10 +69,11 @@ class UrlExamples:
                 self._tally.count("verified_wrong")
         if request.method != "GET" or len(request.url) > MAX_URL:
             return
+        claimed = claimed_url(response.text, response.url) if isinstance(response, TextResponse) else None
         if original is not None:
-            self._tasks.start(self._note(SeenUrl(request.url, original.hex())))
+            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), claimed)))
         elif page is not None and len(self._expected) < MOST_EXPECTED:
-            self._expected[page.site, page.id] = SeenUrl(request.url, page.key.hex())
+            self._expected[page.site, page.id] = SeenUrl(request.url, page.key.hex(), claimed)
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """A page was confirmed or released."""

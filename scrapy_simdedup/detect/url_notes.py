@@ -21,7 +21,7 @@ class SeenUrl:
     content: str
     """Names the content: the key of its original."""
     same_as: str | None = None
-    """The URL that it was redirected to."""
+    """The URL that it was redirected to, or that the page calls its own: a claim, to be verified."""
 
     def __bytes__(self) -> bytes:
         return _packed(["seen", self.url, self.content, self.same_as])

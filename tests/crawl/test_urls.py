@@ -271,6 +271,23 @@ async def test_a_url_that_is_given_back_while_it_is_noted_is_fetched(
     assert found.stat("urls/skipped") == 0
 
 
+@on_asyncio
+async def test_what_a_page_calls_its_own_address_needs_fewer_trials(site: Site) -> None:
+    Magazine(site, 40)
+    silent = await read(site, **SKIP)
+    Magazine(site, 40, canonical="/story?id={}")
+    telling = await read(site, **SKIP)
+    assert telling.stat("urls/skipped") > silent.stat("urls/skipped")
+    assert times(telling.items) == times(silent.items)
+
+
+@on_asyncio
+async def test_a_site_whose_pages_all_claim_to_be_one_loses_none(site: Site) -> None:
+    magazine = Magazine(site, 60, relevant=30, canonical="/story?id=0")
+    found = await read(site, **SKIP)
+    assert times(found.items).keys() == magazine.contents
+
+
 # ------------------------------------------------------------------ when something fails
 
 

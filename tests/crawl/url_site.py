@@ -25,6 +25,7 @@ class Magazine:
         relevant: the number of the article from which on ``view`` leads to another page; None if it never does.
         prefix: what an article's URL begins with; its number follows.
         listing: the path of the listings.
+        canonical: what an article's pages call their own address; ``{}`` stands for its number.
     """
 
     def __init__(
@@ -36,8 +37,9 @@ class Magazine:
         relevant: int | None = None,
         prefix: str = "/story?id=",
         listing: str = "/list",
+        canonical: str = "",
     ) -> None:
-        self.prefix = prefix
+        self.prefix, self.canonical = prefix, canonical
         self.site, self.articles, self.variants, self.relevant = site, articles, variants, relevant
         self.served = 0
         for number in range(articles):
@@ -77,7 +79,9 @@ class Magazine:
     def answer(self, path: str) -> str:
         self.served += 1
         content = self.content(path)
-        return page(content, self.served, count=120, body="").replace("<h1>", f'<h1 data-content="{content}">')
+        claim = f'<link rel="canonical" href="{self.canonical.format(content.split()[0])}">' if self.canonical else ""
+        made = page(content, self.served, count=120, body="").replace("<title>", f"{claim}<title>")
+        return made.replace("<h1>", f'<h1 data-content="{content}">')
 
 
 class Reader(Spider):
