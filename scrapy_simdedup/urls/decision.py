@@ -103,7 +103,7 @@ def _verification(site: Site, reading: Reading, known: Known, caution: Caution) 
         evidence = at.evidence[rule]
         if evidence.unverified >= caution.max_unverified:
             return 1.0
-        if not popular:
+        if not popular and (not rule.written or evidence.failures):  # else who wrote it knows
             innocent = site.hypotheses.is_innocent(rule)
             weight = caution.verify_innocent if innocent else caution.verify * _loneliness(site, leaf, rule)
             need += _fading(weight, evidence.verified)

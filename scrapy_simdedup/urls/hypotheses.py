@@ -32,7 +32,7 @@ class Hypothesis:
     * two or three parts are irrelevant *together*: they only ever change at the same time.
     """
 
-    __slots__ = ("_text", "given", "names", "number", "rarely_matters", "salt", "session", "shift", "value")
+    __slots__ = ("_text", "given", "names", "number", "rarely_matters", "salt", "session", "shift", "value", "written")
 
     def __init__(self, number: int, names: tuple[str, ...], value: str | None, salt: int, shift: int) -> None:
         self.number = number
@@ -46,6 +46,8 @@ class Hypothesis:
         """The hash of the part with its default value; 0 if the value does not matter."""
         self.given = value is None and len(names) == 1 and is_given(names[0])
         """Whether it is a rule from the start."""
+        self.written = self.given and names[0].startswith(GIVEN)
+        """Whether somebody who knows the site wrote it."""
         self.session = value is None and all(map(is_session, names))
         """Whether programs use such names for session ids: believed sooner, verified all the same."""
         self.rarely_matters = self.given or self.session or names[0] in _RARELY_MATTER

@@ -81,6 +81,16 @@ def test_given_rules_work_from_the_first_request_on() -> None:
     assert not learner.decide("https://example.com/shoe?id=2&color=blue").skip
 
 
+def test_a_given_rule_is_seldom_verified() -> None:
+    """Who wrote it knows the site; of what was learned the learner cannot be as sure."""
+    learner = UrlLearner(rules=[rule("queryRemoval", "color", include=())])
+    verified = 0
+    for number in range(200):
+        learner.observe(f"https://example.com/shoe{number}", f"shoe {number}")
+        verified += not learner.decide(f"https://example.com/shoe{number}?color=blue").skip
+    assert 0 < verified < 10
+
+
 def test_a_given_rule_that_is_wrong_for_a_site_falls_there_and_gives_back_what_it_skipped() -> None:
     learner = UrlLearner(caution=SURE, rules=[rule("queryRemoval", "color", include=())])
     learner.observe("https://example.com/shoe?color=red", "red shoe")
