@@ -6,7 +6,7 @@ import logging
 import weakref
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
+from scrapy_simdedup.crawl.eligibility import is_inspection, is_judged, is_page, why_not
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.links import Links
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
+GONE = frozenset({404, 410})
+"""Statuses that say that a page is at its URL no more."""
 
 
 class Gate:
@@ -46,6 +48,8 @@ class Gate:
         key = runtime.crawler.request_fingerprinter.fingerprint(request)
         if response.status == 304:
             await runtime.detector.refresh(url=request.url, key=key)
+        elif response.status in GONE and not is_inspection(request) and is_judged(request):
+            await runtime.detector.history.gone(site_of(request.url, self._settings.site), key, str(response.status))
         reason = why_not(request, response)
         if reason is not None:
             if reason != "opted_out":
@@ -63,7 +67,7 @@ class Gate:
             return response
         runtime.reporter.judged(response, verdict)
         runtime.guide.examples.judged(request, response, verdict)
-        runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
+        await runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
         if verdict.page is not None:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":

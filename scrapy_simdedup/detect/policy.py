@@ -49,6 +49,8 @@ class Decision:
     """The other page that the verdict is about."""
     replaced: Record | None = None
     """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
+    left: Record | None = None
+    """What the page's URL gave before, if what it gives now is not even near that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,19 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
         index: its site, up to date.
         settings: those of its site.
     """
-    drop = settings.near if settings.drop == "near" else settings.identical
-    budget = settings.cluster_budget
-    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=budget > 1)
+    count = settings.cluster_budget > 1
+    match = index.closest(
+        visit.fingerprint, visit.key, visit.url, drop=_line(settings), near=settings.near, count=count
+    )
     past = _past(visit, index, settings)
+    decision = _choose(visit, match, past, index, settings)
+    return replace(decision, left=past.record) if past is not None and _has_left(past, settings) else decision
+
+
+def _choose(
+    visit: Visit, match: Match | None, past: Past | None, index: SiteIndex, settings: DedupSettings
+) -> Decision:
+    drop, budget = _line(settings), settings.cluster_budget
     if match is not None and match.similarity >= drop and (match.copies >= budget or match.record.state == "stub"):
         return _repeat(visit, match, past, settings)
     if past is not None and past.kind is not None:
@@ -119,6 +130,17 @@ def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | Non
     known = bool(now.structure and before.structure)
     change = what_changed(same_content=same, one=before.structure, other=now.structure) if known else None
     return Past(record, "unchanged" if same else "changed", found.similarity, found.distance, change)
+
+
+def _line(settings: DedupSettings) -> float:
+    """The similarity from which a repeat is dropped."""
+    return settings.near if settings.drop == "near" else settings.identical
+
+
+def _has_left(past: Past, settings: DedupSettings) -> bool:
+    """Whether the content that was delivered is at its URL no more."""
+    stood = past.record.state in {"confirmed", "alias"}
+    return stood and past.kind == "changed" and past.similarity is not None and past.similarity < settings.near
 
 
 def _told(visit: Visit, since: float) -> Record:
