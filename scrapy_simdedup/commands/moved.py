@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
 
 SUMMARY = "list pages that are under a new URL, and were gone from the old one or not met there by the latest run"
-_SAID = {"404": "answered 404", "410": "answered 410", "changed": "shows another content"}
+_SAID = {"changed": "shows another content", "not met": "not met"}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -57,5 +57,6 @@ def _text(found: list[Move], limit: int) -> Iterator[str]:
     yield Strong(f"{len(found):,} pages moved" + (f", the first {limit:,} of them:" if len(found) > limit else ""))
     for move in found[:limit]:
         yield ""
-        yield f"{move.old}, last met {at(move.last_seen)}; {_SAID.get(move.why, move.why)} in {move.run}, {at(move.at)}"
+        why = _SAID.get(move.why, f"answered {move.why}")
+        yield f"{move.old}, last met {at(move.last_seen)}; {why} in {move.run}, {at(move.at)}"
         yield f"  {move.similarity:.3f}  {move.new}"

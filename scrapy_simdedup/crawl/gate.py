@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 META_VERDICT = "simdedup_verdict"
 GONE = frozenset({404, 410})
 """Statuses that say that a page is at its URL no more."""
+MOVED = frozenset({301, 308})
+"""Redirects that are meant to last."""
 
 
 class Gate:
@@ -48,8 +50,8 @@ class Gate:
         key = runtime.crawler.request_fingerprinter.fingerprint(request)
         if response.status == 304:
             await runtime.detector.refresh(url=request.url, key=key)
-        elif response.status in GONE and not is_inspection(request) and is_judged(request):
-            await runtime.detector.history.gone(site_of(request.url, self._settings.site), key, str(response.status))
+        elif is_judged(request) and not is_inspection(request):
+            await self._note_gone(request, response, key)
         reason = why_not(request, response)
         if reason is not None:
             if reason != "opted_out":
@@ -84,6 +86,17 @@ class Gate:
     def drops_page(self, response: Response) -> Verdict | None:
         """As :meth:`drops`, where the callback is not to be called either."""
         return None if response.request in self._followed else self.drops(response)
+
+    async def _note_gone(self, request: Request, response: Response, key: bytes) -> None:
+        """Tell later runs of URLs that say that their page is at another, or at none."""
+        history, scope = self._runtime.detector.history, self._settings.site
+        if response.status in GONE:
+            await history.gone(site_of(request.url, scope), key, str(response.status))
+        came_by = zip(request.meta.get("redirect_urls", ()), request.meta.get("redirect_reasons", ()), strict=False)
+        for url, reason in came_by:
+            if reason in MOVED:
+                old = self._runtime.crawler.request_fingerprinter.fingerprint(request.replace(url=url))
+                await history.gone(site_of(url, scope), old, str(reason))
 
     def _wants_links(self, verdict: Verdict, request: Request) -> bool:
         # Without the links of a start page that did not change the crawl would end where it began.

@@ -33,7 +33,7 @@ class Move:
     at: float
     """When; seconds since the epoch. Where the old URL was only not met, when the new one first was."""
     why: str
-    """The status that the old URL gave, ``changed`` if it shows another content, or ``not met``."""
+    """The status that the old URL answered with, ``changed`` if it shows another content, or ``not met``."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""

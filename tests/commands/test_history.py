@@ -10,6 +10,8 @@ import pytest
 from commands.conftest import Crawled
 from on_asyncio import on_asyncio
 from pages import page, prose
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.sqlite import SqliteStore
 from site_server import Answer, Site
 
 GONE = (410, {"Content-Type": "text/html"}, b"<h1>Gone</h1>")
@@ -86,6 +88,35 @@ class TestMoved:
         await shop.crawl()
         assert told(shop) == {}
 
+    @pytest.mark.parametrize("status", [301, 302])
+    @on_asyncio
+    async def test_a_lasting_redirect_says_that_the_page_moved(self, shop: Crawled, status: int) -> None:
+        """One for the time being says nothing."""
+        await shop.crawl(SIMDEDUP_RUN="one")
+        shop.site["/3"] = (status, {"Location": "/archive/3"}, b"")
+        shop.site["/archive/3"] = page("/3", "another frame")
+        await shop.crawl(SIMDEDUP_RUN="two")
+        shop.site["/new"] = page("new")
+        await shop.crawl(SIMDEDUP_RUN="three")
+        assert told(shop) == ({"/3": ("/archive/3", "two", "301")} if status == 301 else {})
+
+    @on_asyncio
+    async def test_a_store_that_takes_no_notes_costs_no_page(
+        self, shop: Crawled, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await shop.crawl()
+        move_three(shop.site, first=False)
+
+        async def fails(*_: object, **__: object) -> bytes:
+            raise StoreError("sqlite:", "the disk is full")
+
+        monkeypatch.setattr(SqliteStore, "note", fails)
+        crawl = await shop.crawl(SIMDEDUP_STRUCTURE=True)
+        assert len(crawl.items) == 13
+        assert crawl.stat("pages/unjudged_reason_count/status") == 2
+        assert crawl.stat("store/error_count") >= 4
+        assert {why for *_, why in told(shop).values()} <= {"not met"}
+
     @on_asyncio
     async def test_a_page_that_was_edited_did_not_leave(self, shop: Crawled) -> None:
         await shop.crawl()
@@ -149,7 +180,10 @@ class TestDrift:
         report = shop.call("report", "--json").json
         assert report["changes"] == found["runs"]
         assert [row["run"] for row in shop.call("report", "--run", "three", "--json").json["changes"]] == ["three"]
-        assert shop.call("rollback", "three").code == 1, "all of its pages were fetched again"
+        assert shop.call("rollback", "three").code == 0, (
+            "its notes are left, though all of its pages were fetched again"
+        )
+        assert shop.call("rollback", "three").code == 1
         assert "new design" not in shop.call("drift").out
 
     @on_asyncio
