@@ -34,9 +34,16 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Tell; no if no page was fetched more than once."""
-    sites, runs, pages = asyncio.run(_drift(call))
-    data = {"sites": [_site(row) for row in sites], "runs": [asdict(row) for row in runs], "pages": pages}
-    call.console.answer(data, _text(sites, runs, pages))
+    sites, changes, pages = asyncio.run(_drift(call))
+    limit = call.options.limit
+    runs, redesigns = changes[:limit], [row for row in changes if row.redesign is not None][:limit]
+    data = {
+        "sites": [_site(row) for row in sites],
+        "runs": [asdict(row) for row in runs],
+        "redesigns": [asdict(row) for row in redesigns],
+        "pages": pages,
+    }
+    call.console.answer(data, [*_text(sites, runs), *_redesigns(redesigns), *_pages(pages)])
     return YES if sites else NO
 
 
@@ -53,7 +60,7 @@ async def _drift(call: Call) -> tuple[list[DriftRow], list[RunChanges], list[dic
                 push(restless, (record.changes / (record.visits - 1 or 1), record.changes, read, record), limit)
             read += 1
     pages = [_page(record) for *_, record in sorted(restless, reverse=True, key=lambda entry: entry[:3])]
-    return list(sites.drift[:limit]), past.changes[:limit], pages
+    return list(sites.drift[:limit]), past.changes, pages
 
 
 def _site(row: DriftRow) -> dict[str, Any]:
@@ -66,7 +73,7 @@ def _page(record: Record) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names}
 
 
-def _text(sites: list[DriftRow], runs: list[RunChanges], pages: list[dict[str, Any]]) -> Iterator[str]:
+def _text(sites: list[DriftRow], runs: list[RunChanges]) -> Iterator[str]:
     if not sites:
         yield "No page was fetched more than once."
         return
@@ -86,11 +93,17 @@ def _text(sites: list[DriftRow], runs: list[RunChanges], pages: list[dict[str, A
         yield "What was new on known pages, the latest run first:"
         news = [(at(row.at), row.none, row.content, row.template, row.both, f"{row.site} in {row.run}") for row in runs]
         yield from table(("time", "#nothing", "#content", "#template", "#both", "site and run"), news)
-    for row in runs:
+
+
+def _redesigns(found: list[RunChanges]) -> Iterator[str]:
+    for row in found:
         if row.redesign is not None and row.redesigned_at is not None:
             yield ""
             yield Strong(f"{row.site} has a new design since {at(row.redesigned_at)}, in {row.run}:")
             yield f"  {row.redesign:.0%} of the known pages came in another template"
+
+
+def _pages(pages: list[dict[str, Any]]) -> Iterator[str]:
     if pages:
         changed = [(page["changes"], page["visits"], page["changes_per_day"], page["url"]) for page in pages]
         yield ""

@@ -28,6 +28,7 @@ class Past:
     """By site and run, as the two below."""
     _times: dict[tuple[str, str], float] = field(default_factory=dict)
     _redesigns: dict[tuple[str, str], Redesigned] = field(default_factory=dict)
+    _redesigned: set[str] = field(default_factory=set)
 
     def add(self, raw: bytes, site: str | None) -> None:
         """Take in a note, if it is about the site; what a later version of this package wrote is passed over."""
@@ -45,6 +46,7 @@ class Past:
             self.left[note.site].append(note)
         elif isinstance(note, Redesigned):
             self._redesigns[place] = note
+            self._redesigned.add(note.site)
         else:
             self._changes.setdefault(place, Counter()).update(note.counts)
             self._times[place] = max(note.at, self._times.get(place, 0.0))
@@ -55,7 +57,7 @@ class Past:
 
     def is_redesigned(self, site: str) -> bool:
         """Whether a new design was noted in any run."""
-        return any(home == site for home, _ in self._redesigns)
+        return site in self._redesigned
 
     @property
     def changes(self) -> list[RunChanges]:
