@@ -1,4 +1,4 @@
-"""``moved``: pages that the latest run met under another URL."""
+"""``moved``: pages that are under another URL now."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scrapy_simdedup.commands.call import NO, YES
 from scrapy_simdedup.commands.console import count
 from scrapy_simdedup.commands.stores import opened, records, store_url
 from scrapy_simdedup.commands.text import Strong
+from scrapy_simdedup.report.history import past_of
 from scrapy_simdedup.report.moves import moves
 from scrapy_simdedup.wording import at
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.report.moves import Move
     from scrapy_simdedup.store.base import Record
 
-SUMMARY = "list pages that the latest run met under a new URL, and no more under the old one"
+SUMMARY = "list pages that are under a new URL, and were gone from the old one or not met there by the latest run"
+_SAID = {"changed": "shows another content", "not met": "not met"}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -41,12 +43,13 @@ async def _moved(call: Call) -> list[Move]:
     known: list[Record] = []
     home = ""
     async with opened(store_url(call)) as store:
+        past = await past_of(store, site=call.options.site)
         async for site, record in records(call, store, call.options.site):
             if site != home:
-                found += moves(home, known, call.settings.for_site(home).identical)
+                found += moves(home, known, call.settings.for_site(home).identical, past.left[home], past.began)
                 home, known = site, []
             known.append(record)
-        found += moves(home, known, call.settings.for_site(home).identical)
+        found += moves(home, known, call.settings.for_site(home).identical, past.left[home], past.began)
     return found
 
 
@@ -54,5 +57,6 @@ def _text(found: list[Move], limit: int) -> Iterator[str]:
     yield Strong(f"{len(found):,} pages moved" + (f", the first {limit:,} of them:" if len(found) > limit else ""))
     for move in found[:limit]:
         yield ""
-        yield f"{move.old}, last met {at(move.last_seen)}"
+        why = _SAID.get(move.why, f"answered {move.why}")
+        yield f"{move.old}, last met {at(move.last_seen)}; {why} in {move.run}, {at(move.at)}"
         yield f"  {move.similarity:.3f}  {move.new}"

@@ -32,16 +32,16 @@ def run(call: Call) -> int:
     """
     options = call.options
     chosen, others = asyncio.run(forget(call, None, lambda record: record.run == options.run, dry_run=options.dry_run))
-    if not options.dry_run:
-        asyncio.run(_forget_urls(call))
+    noted = not options.dry_run and asyncio.run(_forget_notes(call))
     data = {"run": options.run, "pages": chosen, "others": others, "dry_run": options.dry_run}
     call.console.answer(data, said(chosen, others, dry_run=options.dry_run))
-    return YES if chosen else NO
+    return YES if chosen or noted else NO
 
 
-async def _forget_urls(call: Call) -> None:
-    """Take out what the run noted about URLs, as that rests on its pages."""
+async def _forget_notes(call: Call) -> bool:
+    """Take out what the run noted about URLs and the past, as that rests on its pages; False if it noted nothing."""
     async with opened(store_url(call)) as store:
-        for name in [name async for name in store.journals()]:
-            if run_and_site(name)[0] == call.options.run:
-                await store.tear(name)
+        names = [name async for name in store.journals() if run_and_site(name)[0] == call.options.run]
+        for name in names:
+            await store.tear(name)
+    return bool(names)

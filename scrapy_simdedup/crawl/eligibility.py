@@ -23,9 +23,14 @@ def is_page(request: Request) -> bool:
     return request.callback is not NO_CALLBACK and request.method != "HEAD"
 
 
+def is_judged(request: Request) -> bool:
+    """Whether the user has not opted the request out."""
+    return request.meta.get(META_OPT_OUT) is not False
+
+
 def why_not(request: Request, response: Response) -> str | None:
     """The reason why this response is kept unjudged, or None if it is to be judged."""
-    if request.meta.get(META_OPT_OUT) is False:
+    if not is_judged(request):
         return "opted_out"
     if not 200 <= response.status < 300:
         return "status"

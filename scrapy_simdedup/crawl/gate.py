@@ -6,7 +6,7 @@ import logging
 import weakref
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
+from scrapy_simdedup.crawl.eligibility import is_inspection, is_judged, is_page, why_not
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.links import Links
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
+GONE = frozenset({404, 410})
+"""Statuses that say that a page is at its URL no more."""
+MOVED = frozenset({301, 308})
+"""Redirects that are meant to last."""
 
 
 class Gate:
@@ -46,6 +50,8 @@ class Gate:
         key = runtime.crawler.request_fingerprinter.fingerprint(request)
         if response.status == 304:
             await runtime.detector.refresh(url=request.url, key=key)
+        elif is_judged(request) and not is_inspection(request):
+            await self._note_gone(request, response, key)
         reason = why_not(request, response)
         if reason is not None:
             if reason != "opted_out":
@@ -63,7 +69,7 @@ class Gate:
             return response
         runtime.reporter.judged(response, verdict)
         runtime.guide.examples.judged(request, response, verdict)
-        runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
+        await runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
         if verdict.page is not None:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":
@@ -80,6 +86,17 @@ class Gate:
     def drops_page(self, response: Response) -> Verdict | None:
         """As :meth:`drops`, where the callback is not to be called either."""
         return None if response.request in self._followed else self.drops(response)
+
+    async def _note_gone(self, request: Request, response: Response, key: bytes) -> None:
+        """Tell later runs of URLs that say that their page is at another, or at none."""
+        history, scope = self._runtime.detector.history, self._settings.site
+        if response.status in GONE:
+            await history.gone(site_of(request.url, scope), key, str(response.status))
+        came_by = zip(request.meta.get("redirect_urls", ()), request.meta.get("redirect_reasons", ()), strict=False)
+        for url, reason in came_by:
+            if reason in MOVED:
+                old = self._runtime.crawler.request_fingerprinter.fingerprint(request.replace(url=url))
+                await history.gone(site_of(url, scope), old, str(reason))
 
     def _wants_links(self, verdict: Verdict, request: Request) -> bool:
         # Without the links of a start page that did not change the crawl would end where it began.

@@ -61,7 +61,6 @@ class Runtime:
         self.parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         self.walls = Walls(crawler, self.settings)
-        self.redesigns = Redesigns(crawler)
         jobdir = crawler.settings.get("JOBDIR")
         self.tally = Tally(crawler.stats)
         self.workers = Workers(self.settings.workers, self.settings.worker_timeout, self.tally.extracted)
@@ -74,6 +73,7 @@ class Runtime:
             on_wall=self.walls.suspected,
             extract=self.workers.fingerprint,
         )
+        self.redesigns = Redesigns(crawler, self.detector.history)
         self._complained = -COMPLAIN_SECONDS
         self.waiters = Waiters()
         self.guide = UrlGuide(self)
@@ -170,6 +170,7 @@ class Runtime:
         try:
             await self.detector.open()
             await self.imported.read(self.detector.store)
+            await self.detector.history.began()
         except SimdedupError as error:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             if scrapy.version_info < (2, 18):  # there the exception would only be logged
@@ -184,6 +185,7 @@ class Runtime:
         while self.ready:
             await self._end.wait("end", BEAT_SECONDS)
             await self.detector.beat()
+            await self.redesigns.write()
 
     def store_failed(self, error: StoreError) -> None:
         """Count it, and mention it in the log."""
@@ -201,6 +203,7 @@ class Runtime:
         self._end.wake_all()
         await self._beats.drain()
         await self.settlement.close()
+        await self.redesigns.write()
         await self.guide.close(self.tally.mean_dropped)
         await self.workers.close()
         missing = self._missing()

@@ -6,6 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.history_notes import HISTORY
 from scrapy_simdedup.detect.liveness import is_alive
 from scrapy_simdedup.detect.site import site_of
 from scrapy_simdedup.detect.url_notes import (
@@ -76,7 +77,7 @@ class UrlJournal:
         """Learn what the run has noted so far; how many notes that are."""
         async for name in self._store.journals():
             run, site = run_and_site(name)
-            if run == self._run:
+            if run == self._run and site != HISTORY:
                 await self._read(site)
         self._is_open = True
         return self._heard

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.detect.agreement import agree
+from scrapy_simdedup.detect.history import History
 from scrapy_simdedup.detect.liveness import worker_name
 from scrapy_simdedup.detect.policy import Visit
 from scrapy_simdedup.detect.reader import Reader
@@ -86,7 +87,11 @@ class NearDuplicateDetector:
         self._extract = extract
         self._reader: Reader | None = None
         self._logs = SiteLogs(self.store, settings, run=self.run, worker=self.worker, now=now, sleep=sleep)
-        self._transactions = Transactions(self._logs, self.store_name, self._failed, on_wall)
+        self.history = History(
+            self.store, self._logs, run=self.run, worker=self.worker, now=now, on_store_error=self._failed
+        )
+        """Takes down what later runs ask of this one."""
+        self._transactions = Transactions(self._logs, self.history, self.store_name, self._failed, on_wall)
 
     async def open(self) -> None:
         """Open the store, and make sure that its fingerprints and ours are made the same way.

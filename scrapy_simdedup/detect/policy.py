@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.past import Past, past_of
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.match import Match
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
-    from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -49,19 +48,8 @@ class Decision:
     """The other page that the verdict is about."""
     replaced: Record | None = None
     """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A page against the newest version of itself."""
-
-    record: Record
-    kind: Kind | None = None
-    """None where the two were not made in the same way."""
-    similarity: float | None = None
-    distance: int | None = None
-    change: Change | None = None
-    """None where the structures are not known."""
+    left: Record | None = None
+    """What the page's URL gave before, if what it gives now is not even near that."""
 
 
 def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
@@ -79,10 +67,17 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
         index: its site, up to date.
         settings: those of its site.
     """
-    drop = settings.near if settings.drop == "near" else settings.identical
+    drop, many = settings.near if settings.drop == "near" else settings.identical, settings.cluster_budget > 1
+    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=many)
+    past = past_of(visit, index, settings)
+    decision = _choose(visit, match, past, index, settings, drop=drop)
+    return replace(decision, left=past.record) if past is not None and past.has_left(settings.near) else decision
+
+
+def _choose(
+    visit: Visit, match: Match | None, past: Past | None, index: SiteIndex, settings: DedupSettings, *, drop: float
+) -> Decision:
     budget = settings.cluster_budget
-    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=budget > 1)
-    past = _past(visit, index, settings)
     if match is not None and match.similarity >= drop and (match.copies >= budget or match.record.state == "stub"):
         return _repeat(visit, match, past, settings)
     if past is not None and past.kind is not None:
@@ -101,47 +96,6 @@ def content_of(visit: Visit, original: Record | None) -> Hashable:
     if fp.unjudged:  # too short to be compared, but a captcha may well be
         return fp.unjudged, fp.title, fp.h1, fp.total
     return visit.key if original is None else original.key
-
-
-def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
-    record = index.past(visit.key, visit.run)
-    if record is None:
-        return None if visit.known_since is None else Past(_told(visit, visit.known_since), "unchanged")
-    before, now = PageFingerprint.from_bytes(record.fingerprint), visit.fingerprint
-    if before.body == now.body:
-        return Past(record, "unchanged", 1.0, 0, "none" if now.structure else None)
-    if now.unjudged or before.extractor != now.extractor:
-        return Past(record)
-    if before.unjudged:
-        return Past(record, "changed")
-    found = now.compare(before, identical=settings.identical, near=settings.near)
-    same = found.kind == "identical" and not index.explains(now, before, settings.identical)
-    known = bool(now.structure and before.structure)
-    change = what_changed(same_content=same, one=before.structure, other=now.structure) if known else None
-    return Past(record, "unchanged" if same else "changed", found.similarity, found.distance, change)
-
-
-def _told(visit: Visit, since: float) -> Record:
-    """What another tool knew of the page, with the content of today.
-
-    It displaces nobody (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
-    """
-    return Record(
-        url=visit.url,
-        key=visit.key,
-        fingerprint=bytes(visit.fingerprint),
-        run=IMPORTED,
-        worker=visit.worker,
-        state="confirmed",
-        kind="unchanged",
-        similarity=None,
-        original=None,
-        first_seen=since,
-        last_seen=since,
-        last_changed=since,
-        visits=1,
-        changes=0,
-    )
 
 
 def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:

@@ -13,6 +13,7 @@ from scrapy_simdedup.errors import StoreBusy, StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.detect.history import History
     from scrapy_simdedup.detect.policy import Decision, Visit
     from scrapy_simdedup.detect.site_logs import SiteLogs
     from scrapy_simdedup.detect.stubs import Wall
@@ -29,6 +30,7 @@ class Transactions:
 
     Args:
         logs: the sites' logs.
+        history: is told of contents that left their URLs.
         store_name: how errors call the store.
         on_store_error: called where the store fails, and the verdict is not touched by that.
         on_wall: called when most of what a site gave lately is one content.
@@ -37,11 +39,12 @@ class Transactions:
     def __init__(
         self,
         logs: SiteLogs,
+        history: History,
         store_name: str,
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None,
     ) -> None:
-        self._logs, self._store_name = logs, store_name
+        self._logs, self._history, self._store_name = logs, history, store_name
         self._on_store_error, self._on_wall = on_store_error, on_wall
         self._watches = StubWatches()
 
@@ -54,6 +57,8 @@ class Transactions:
         decision, verdict = await self._decide(visit, settings)
         if decision.replaced is not None:
             await self.settle(visit.site, decision.replaced.id, "released")
+        if decision.left is not None and verdict.pending is None:
+            await self._history.left(visit.site, decision.left, "changed")
         if verdict.pending is None and settings.stubs != "keep":
             await self._watch(visit, decision)
         return verdict

@@ -24,7 +24,7 @@ class SeenUrl:
     """The URL that it was redirected to, or that the page calls its own: a claim, to be verified."""
 
     def __bytes__(self) -> bytes:
-        return _packed(["seen", self.url, self.content, self.same_as])
+        return packed(["seen", self.url, self.content, self.same_as])
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SkippedUrl:
     """All that is needed to make it: texts, numbers, bytes, lists and dictionaries."""
 
     def __bytes__(self) -> bytes:
-        return _packed(["skipped", self.url, self.known_url, self.rule, self.worker, self.request])
+        return packed(["skipped", self.url, self.known_url, self.rule, self.worker, self.request])
 
 
 UrlNote: TypeAlias = SeenUrl | SkippedUrl
@@ -56,7 +56,7 @@ def read_note(raw: bytes) -> UrlNote:
         ValueError: they are none.
     """
     try:
-        kind, *values = json.loads(raw, object_hook=_unpacked)
+        kind, *values = json.loads(raw, object_hook=unpacked)
         return _KINDS[kind](*values)
     except (TypeError, KeyError, UnicodeDecodeError) as exc:
         raise ValueError("these bytes are no note about a URL") from exc
@@ -81,12 +81,13 @@ def run_and_site(journal: str) -> tuple[str, str]:
 def survives(request: Mapping[str, Any]) -> bool:
     """Whether a request that was noted can be read back as it was, types included."""
     try:
-        return _exactly(json.loads(_packed(request), object_hook=_unpacked), request)
+        return _exactly(json.loads(packed(request), object_hook=unpacked), request)
     except (TypeError, ValueError, RecursionError):
         return False
 
 
-def _packed(value: Any) -> bytes:
+def packed(value: Any) -> bytes:
+    """A note of plain values and bytes."""
     return json.dumps(value, separators=(",", ":"), default=_bytes).encode()
 
 
@@ -96,7 +97,8 @@ def _bytes(value: Any) -> dict[str, str]:
     raise TypeError(f"a note cannot hold {type(value).__name__}")
 
 
-def _unpacked(found: dict[str, Any]) -> Any:
+def unpacked(found: dict[str, Any]) -> Any:
+    """What :func:`packed` made of bytes, as bytes again; an ``object_hook`` for JSON."""
     return b64decode(found["b64"]) if found.keys() == {"b64"} and isinstance(found["b64"], str) else found
 
 

@@ -13,6 +13,7 @@ from scrapy_simdedup.report.clusters import print_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from scrapy_simdedup.detect.history_notes import Left
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.report.sample import Reservoir
     from scrapy_simdedup.store.base import Record
@@ -65,19 +66,28 @@ class Prints:
             self._simhashes = np.array([_words(fp) for fp in prints], np.uint64)
             self._evidence = np.concatenate([fp.evidence for fp in prints])
 
-    def closest(self, record: Record) -> Closest | None:
-        """The page, other than itself, that a page is most like; None if there is nothing to compare it with."""
+    def closest(self, record: Record | Left, *, since: float = 0.0) -> Closest | None:
+        """The page, other than itself, that a page is most like; None if there is nothing to compare it with.
+
+        Args:
+            record: the page.
+            since: only what was first fetched from then on counts; seconds since the epoch.
+        """
         fp = print_of(record)
         if fp is None or not self.records or not self._fits(fp):
             return None
         distance = np.bitwise_count(self._simhashes ^ np.array(_words(fp), np.uint64)).sum(axis=1)
         near = np.argpartition(distance, CANDIDATES) if len(distance) > CANDIDATES else np.arange(len(distance))
-        rows = [int(row) for row in near[: CANDIDATES + 1] if self.records[row].key != record.key]
+        rows = [int(row) for row in near[: CANDIDATES + 1] if self._counts(self.records[row], record, since)]
         if not rows:
             return None
         found = fp.weigh(self._evidence[rows])
         best = int(np.argmax(found.similarity))
         return Closest(self.records[rows[best]], float(found.similarity[best]), bool(found.renamed[best]))
+
+    @staticmethod
+    def _counts(one: Record, asked: Record | Left, since: float) -> bool:
+        return one.key != asked.key and one.first_seen >= since
 
     def _fits(self, fp: PageFingerprint) -> bool:
         if fp.unjudged:

@@ -11,6 +11,7 @@ from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
 if TYPE_CHECKING:
+    from scrapy_simdedup.detect.history_notes import Left
     from scrapy_simdedup.store.base import Record
 
 
@@ -134,7 +135,7 @@ class Collecting:
         return made
 
 
-def print_of(record: Record | None) -> PageFingerprint | None:
+def print_of(record: Record | Left | None) -> PageFingerprint | None:
     """The record's fingerprint, or None if there is none that this version can read."""
     try:
         return None if record is None else PageFingerprint.from_bytes(record.fingerprint)

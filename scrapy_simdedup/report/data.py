@@ -89,7 +89,29 @@ class DriftRow:
     changes_per_visit: float
     """Over all revisits, 0..1."""
     redesign: bool
-    """Whether so many changed at once that the site itself may have: a new template, a wall, another language."""
+    """Whether a run found a new template; and where the structures of pages are not kept, whether so many changed at
+    once that the site itself may have: a new template, a wall, another language."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunChanges:
+    """What a run found new on the known pages of a site; only where the structures of pages are kept."""
+
+    site: str
+    run: str
+    at: float
+    """When that was last counted; seconds since the epoch."""
+    none: int
+    """Pages on which nothing was new."""
+    content: int
+    """Pages with new content in the same template."""
+    template: int
+    """Pages with the same content in a new template."""
+    both: int
+    redesign: float | None
+    """The share of the pages that had a new template when the crawl suspected a redesign, 0..1; None: it did not."""
+    redesigned_at: float | None
+    """When; seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +186,8 @@ class Report:
     lesson: Lesson
     """What learning from the URLs would have saved, by some of the sites."""
     drift: tuple[DriftRow, ...]
+    changes: tuple[RunChanges, ...]
+    """What the latest runs found new on known pages, by site."""
     runs: tuple[RunRow, ...]
     """The latest."""
     audit: tuple[Audited, ...]

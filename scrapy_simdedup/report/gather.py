@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.report.clusters import Collecting, Counting
 from scrapy_simdedup.report.data import KINDS, Audited, Report, Savings
 from scrapy_simdedup.report.findings import Originals, stubs_of, warnings_of
+from scrapy_simdedup.report.history import past_of
 from scrapy_simdedup.report.readings import Runs, Sample, Times, Totals
 from scrapy_simdedup.report.records import records_of
 from scrapy_simdedup.report.sites import Sites
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 CLUSTERS, MEMBERS, AUDITED = 50, 5, 30
 """How many of each a report shows."""
+MOST_CHANGES = 100
+"""Sites and runs of which a report tells what was new."""
 REPLAYED = 20_000
 """Pages whose URLs are learned from: a second or two."""
 
@@ -49,10 +52,10 @@ class CrawlFacts:
 class _Readings:
     """Everything that the first reading counts."""
 
+    sites: Sites
     totals: Totals = field(default_factory=Totals)
     times: Times = field(default_factory=Times)
     runs: Runs = field(default_factory=Runs)
-    sites: Sites = field(default_factory=Sites)
     clusters: Counting = field(default_factory=lambda: Counting(CLUSTERS))
     sample: Sample = field(default_factory=lambda: Sample(AUDITED))
     replay: Replay = field(default_factory=lambda: Replay(REPLAYED))
@@ -91,7 +94,8 @@ async def gather(
     Raises:
         StoreError: the store cannot be read.
     """
-    readings = _Readings()
+    past = await past_of(store, run=run)
+    readings = _Readings(Sites(past))
     read = 0
     async for site, record in records_of(store, None):
         read += 1
@@ -135,6 +139,7 @@ async def gather(
         site_count=sites.count,
         lesson=(crawl.lesson if crawl else None) or await lesson_of_notes(store, run=run) or readings.replay.lesson,
         drift=sites.drift,
+        changes=tuple(past.changes[:MOST_CHANGES]),
         runs=readings.runs.rows,
         audit=originals.audited if crawl is None else crawl.audit,
     )

@@ -168,7 +168,7 @@ def drift(report: Report) -> Iterator[Element]:
     yield h(
         "p",
         "What pages that were fetched before gave when they were fetched again. Where half of them changed in one run, "
-        "the site's design may have, or a wall is in the way.",
+        "or came in a new template, the site's design may have changed, or a wall is in the way.",
     )
     rows: list[tuple[Child | int | float, ...]] = [
         (
@@ -183,6 +183,16 @@ def drift(report: Report) -> Iterator[Element]:
     ]
     head = ("Site", "#fetched again", "#changed", "#similarity to before", "#%changes per visit", "Suspected")
     yield data_table("Known pages by site", head, rows)
+    if report.changes:
+        found: list[tuple[Child | int | float, ...]] = [
+            (
+                *(row.site, row.run, at(row.at), row.none, row.content, row.template, row.both),
+                "" if row.redesign is None else h("span", f"{row.redesign:.0%} redesigned", class_="badge"),
+            )
+            for row in report.changes
+        ]
+        columns = ("Site", "Run", "Time", "#nothing", "#content", "#template", "#both", "Suspected")
+        yield data_table("What was new on known pages, by run", columns, found)
 
 
 def runs(report: Report) -> Iterator[Element]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.data import DriftRow, SiteRow
+from scrapy_simdedup.report.history import Past
 from scrapy_simdedup.report.readings import push
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class _Site:
     compared: int = 0
     changes: int = 0
     visits: int = 0
+    past: Past = field(default_factory=Past)
     by_run: dict[str, list[int]] = field(default_factory=dict)
-    """Known pages that a run fetched again, and those of them that had changed."""
+    """Known pages that a run fetched again, and those of them that had changed, where no more is known."""
 
     def add(self, record: Record) -> None:
         self.pages += 1
@@ -51,9 +53,10 @@ class _Site:
             if changed and record.similarity is not None:
                 self.similarity += record.similarity
                 self.compared += 1
-            counts = self.by_run.setdefault(record.run, [0, 0])
-            counts[0] += 1
-            counts[1] += changed
+            if not self.past.knows(self.name, record.run):
+                counts = self.by_run.setdefault(record.run, [0, 0])
+                counts[0] += 1
+                counts[1] += changed
 
     @property
     def row(self) -> SiteRow:
@@ -64,7 +67,7 @@ class _Site:
 
     @property
     def drift(self) -> DriftRow:
-        redesign = any(
+        redesign = self.past.is_redesigned(self.name) or any(
             again >= REDESIGN_PAGES and changed >= REDESIGN_SHARE * again for again, changed in self.by_run.values()
         )
         similarity = self.similarity / self.compared if self.compared else None
@@ -73,9 +76,14 @@ class _Site:
 
 
 class Sites:
-    """Tables of sites; records must come site by site."""
+    """Tables of sites; records must come site by site.
 
-    def __init__(self) -> None:
+    Args:
+        past: what the runs have noted.
+    """
+
+    def __init__(self, past: Past) -> None:
+        self._past = past
         self._site = _Site("")
         self._rows: list[tuple[int, str, SiteRow]] = []
         self._drift: list[tuple[bool, int, str, DriftRow]] = []
@@ -85,7 +93,7 @@ class Sites:
         """Count a record."""
         if site != self._site.name:
             self._end_site()
-            self._site = _Site(site)
+            self._site = _Site(site, past=self._past)
         self._site.add(record)
 
     @property

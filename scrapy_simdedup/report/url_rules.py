@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.history_notes import HISTORY
 from scrapy_simdedup.detect.url_notes import SeenUrl, read_note, run_and_site
 from scrapy_simdedup.report.readings import push
 from scrapy_simdedup.store.base import Notes
@@ -109,7 +110,7 @@ async def lesson_of_notes(
     sites: set[str] = set()
     async for name in store.journals():
         of_run, of_site = run_and_site(name)
-        if run not in {None, of_run} or site not in {None, of_site}:
+        if of_site == HISTORY or run not in {None, of_run} or site not in {None, of_site}:
             continue
         sites.add(of_site)
         tail = Notes((), 0, complete=False)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawl.url_site import Magazine
+from crawl.url_site import Magazine, url_notes
 from pages import page
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, UrlNote, read_note
+from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, UrlNote
 from servers import wait_until
 from site_server import Site
 
@@ -61,8 +59,7 @@ class Job:
         return set(self.exported.read_text().split("\n")) - {""}
 
     def notes(self) -> list[UrlNote]:
-        with closing(sqlite3.connect(self.store)) as database:
-            return [read_note(value) for (value,) in database.execute("SELECT value FROM note ORDER BY position")]
+        return url_notes(self.store)
 
     def __enter__(self) -> Job:
         return self

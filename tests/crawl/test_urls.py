@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scrapy import Request, Spider
 
-from crawl.url_site import Magazine, Reader, times
+from crawl.url_site import Magazine, Reader, times, url_notes
 from crawling import ADDON, Crawl, crawl
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl.url_journal import UrlJournal
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, read_note
+from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.urls import UrlLearner
@@ -241,9 +239,7 @@ async def test_links_that_carry_the_marks_of_a_redirect_teach_nothing_wrong(site
     found = await crawl(Copying, {**ADDON, **SKIP, "SIMDEDUP_STORE": f"sqlite:///{database}"}, root=site.root)
     assert times(found.items).keys() == magazine.contents
 
-    with closing(sqlite3.connect(database)) as db:
-        notes = [read_note(value) for (value,) in db.execute("SELECT value FROM note")]
-    seen = [note for note in notes if isinstance(note, SeenUrl)]
+    seen = [note for note in url_notes(database) if isinstance(note, SeenUrl)]
     shown: defaultdict[str, set[str]] = defaultdict(set)
     for note in seen:
         path = note.url.removeprefix(site.root)

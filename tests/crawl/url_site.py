@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from scrapy import Request, Spider
 
 from pages import page
+from scrapy_simdedup.detect.history_notes import HISTORY
+from scrapy_simdedup.detect.url_notes import UrlNote, read_note, run_and_site
 from site_server import Site
 
 VARIANTS = ("", "&sid={token}", "&ref=home", "&utm_source=mail", "&view=full")
@@ -108,3 +113,10 @@ class Reader(Spider):
 def times(items: list[dict[str, str]]) -> Counter[str]:
     """How often each content was delivered."""
     return Counter(item["content"] for item in items)
+
+
+def url_notes(store: Path) -> list[UrlNote]:
+    """What crawls have noted about URLs in a SQLite store, the oldest first."""
+    notes = "SELECT name, value FROM note JOIN journal ON journal = number ORDER BY position"
+    with closing(sqlite3.connect(store)) as db:
+        return [read_note(value) for name, value in db.execute(notes) if run_and_site(name)[1] != HISTORY]
