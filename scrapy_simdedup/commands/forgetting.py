@@ -47,7 +47,8 @@ async def forget(
             known = set(chosen[home])
             async for _, record in records(call, store, home):
                 is_one = originals and record.key in keys
-                if (is_one or record.original in keys) and record.id not in known:
+                is_repeat = record.state == "alias" and record.original in keys
+                if (is_one or is_repeat) and record.id not in known:
                     others[home].append(record.id)
         for home in pages:
             ids = [] if dry_run else chosen[home] + others[home]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.links import Links
-from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
+from scrapy_simdedup.crawl.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.detect.site import site_of
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Gate:
             self._reserve(request, verdict.page)
         if verdict.kind == "changed":
             self._send(page_changed, response, verdict)
+        if verdict.supersedes is not None:
+            self._send(better_copy_found, response, verdict)
         has_new_links = self._links is not None and self._links.see(response)
         if verdict.is_duplicate:
             self._drop(request, response, verdict, has_new_links=has_new_links)

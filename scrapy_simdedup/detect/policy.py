@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.better import is_better
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.structure import what_changed
@@ -36,6 +37,8 @@ class Visit:
     """Keep the page where its original is still in work, instead of waiting for that."""
     known_since: float | None = None
     """When another tool delivered the page, which remembered no content; None if none did."""
+    claimed: str | None = None
+    """The URL that the page calls its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
 
     0. A page that repeats a stub is a stub, and nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias, where as many with its
-       content are kept as may be.
+       content are kept as may be. One that is a better copy, as the settings say, is kept and takes that page's place.
     2. Where that page is still in work, nothing is decided yet.
     3. Else it is compared with its own past, and kept unless the settings drop what did not change.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
@@ -83,16 +86,17 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     budget = settings.cluster_budget
     match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=budget > 1)
     past = _past(visit, index, settings)
-    if match is not None and match.similarity >= drop and (match.copies >= budget or match.record.state == "stub"):
-        return _repeat(visit, match, past, settings)
+    copied = match if match is not None and match.similarity >= drop else None
+    if copied is not None and (copied.copies >= budget or copied.record.state == "stub"):
+        return _repeat(visit, copied, past, index, settings)
     if past is not None and past.kind is not None:
-        return _revisit(visit, past, past.kind, index, settings)
+        return _revisit(visit, past, past.kind, index, settings, is_first=copied is None)
     if visit.fingerprint.unjudged:
         return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
     if match is None:
         return _keep(visit, past, Verdict("new"))
     verdict = _like(match, _kind(match, settings))
-    return _keep(visit, past, replace(verdict, reason="within_budget") if match.similarity >= drop else verdict)
+    return _keep(visit, past, replace(verdict, reason="within_budget") if copied else verdict)
 
 
 def content_of(visit: Visit, original: Record | None) -> Hashable:
@@ -100,7 +104,7 @@ def content_of(visit: Visit, original: Record | None) -> Hashable:
     fp = visit.fingerprint
     if fp.unjudged:  # too short to be compared, but a captcha may well be
         return fp.unjudged, fp.title, fp.h1, fp.total
-    return visit.key if original is None else original.key
+    return visit.key if original is None else original.original or original.key
 
 
 def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
@@ -144,14 +148,21 @@ def _told(visit: Visit, since: float) -> Record:
     )
 
 
-def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:
+def _repeat(visit: Visit, match: Match, past: Past | None, index: SiteIndex, settings: DedupSettings) -> Decision:
     verdict = _like(match, _kind(match, settings))
     original = match.record
     if original.state == "stub":
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.state == "confirmed":
-        verdict = replace(verdict, is_duplicate=True)
-        return Decision(verdict, _record(visit, past, verdict, "alias", original.key), original)
+        if not settings.better or not is_better(visit, original, settings.better):
+            verdict = replace(verdict, is_duplicate=True)
+            return Decision(verdict, _record(visit, past, verdict, "alias", original.key), original)
+        cluster = index.cluster_of(original)
+        rival = index.heir_in_work(cluster, visit.key)
+        if rival is None:
+            verdict = replace(verdict, reason="better", supersedes=original.url)
+            return replace(_keep(visit, past, verdict, cluster), original=original)
+        original = rival
     if visit.keep_pending:
         return _keep(visit, past, replace(verdict, reason="in_work"))
     pending = PageRef(visit.site, original.id, original.key, original.url)
@@ -165,7 +176,9 @@ def _is_represented(record: Record, index: SiteIndex) -> bool:
     return record.state == "confirmed"
 
 
-def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: DedupSettings) -> Decision:
+def _revisit(
+    visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: DedupSettings, *, is_first: bool
+) -> Decision:
     verdict = Verdict(
         kind,
         original=past.record.url,
@@ -181,7 +194,9 @@ def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: D
         known = replace(PageFingerprint.from_bytes(past.record.fingerprint), structure=visit.fingerprint.structure)
         again = replace(past.record, fingerprint=bytes(known), last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
-    return _keep(visit, past, verdict)
+    # Whichever of its pages comes first in a run, a cluster stays the one that it was.
+    cluster = index.cluster_of(past.record) if kind == "unchanged" and is_first else visit.key
+    return _keep(visit, past, verdict, None if cluster == visit.key else cluster)
 
 
 def _kind(match: Match, settings: DedupSettings) -> Kind:
@@ -196,13 +211,13 @@ def _like(match: Match, kind: Kind) -> Verdict:
         distance=match.distance,
         original_first_seen=match.record.first_seen,
         original_run=match.record.run,
-        original_key=match.record.key,
+        original_key=match.record.original or match.record.key,
     )
 
 
-def _keep(visit: Visit, past: Past | None, verdict: Verdict) -> Decision:
+def _keep(visit: Visit, past: Past | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:
     replaced = past.record if past and past.record.state == "reserved" else None
-    return Decision(verdict, _record(visit, past, verdict, "reserved", None), replaced)
+    return Decision(verdict, _record(visit, past, verdict, "reserved", cluster), replaced)
 
 
 def _record(visit: Visit, past: Past | None, verdict: Verdict, state: State, original: bytes | None) -> Record:
