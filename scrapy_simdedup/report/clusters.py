@@ -124,8 +124,8 @@ class Counting:
 class _Found:
     key: bytes
     first: Record | None = None
-    newest: Record | None = None
-    """Of those that were delivered."""
+    stands: Record | None = None
+    """The newest of those that took the first one's place, else the first, if it was delivered."""
     pages: int = 0
     members: list[Record] = field(default_factory=list)
 
@@ -154,8 +154,8 @@ class Collecting:
         found = self._found.get((site, record.original or record.key))
         if found is None or not record.settled:
             return
-        if record.state != "alias" and (found.newest is None or found.newest.id < record.id):
-            found.newest = record
+        if record.state != "alias" and (found.stands is None or _rank(found.stands) < _rank(record)):
+            found.stands = record
         if self._run in {None, record.run}:
             found.pages += 1
             if len(found.members) <= self._members:  # one more, as the representative may be among them
@@ -168,11 +168,15 @@ class Collecting:
         return sorted((cluster for cluster in made if cluster.repeats), key=lambda cluster: -cluster.repeats)
 
 
+def _rank(record: Record) -> tuple[bool, int]:
+    return record.original is not None, record.id
+
+
 def _cluster(big: Big, found: _Found, members: int, run: str | None) -> Cluster:
-    stands = found.newest or found.first
+    stands = found.stands or found.first
     print_ = print_of(stands)
     repeats = found.pages
-    if stands is not None and stands is found.newest and run in {None, stands.run}:
+    if stands is not None and stands is found.stands and run in {None, stands.run}:
         repeats -= 1
     shown = [member for member in found.members if stands is None or member.id != stands.id][:members]
     return Cluster(

@@ -77,15 +77,29 @@ def test_explain_says_that_it_took_the_place_of_the_first(copies: Crawled) -> No
     assert found["other"]["url"] == copies.site.url(PATHS[2])
 
 
-def test_who_forgets_the_first_page_keeps_the_better_one(copies: Crawled, tmp_path: Path) -> None:
-    """It was delivered, and what it represents is still known."""
+@pytest.mark.parametrize("path", PATHS)
+def test_who_forgets_a_page_forgets_its_cluster(copies: Crawled, tmp_path: Path, path: str) -> None:
+    """So that whichever of its URLs comes next is kept."""
     store = copied(copies, tmp_path)
-    assert perform_here("forget", copies.site.url(PATHS[0]), "--store", store).code == 0
-    (cluster,) = perform_here("clusters", "--json", "--store", store).json["clusters"]
-    (before,) = copies.call("clusters", "--json").json["clusters"]
-    assert (cluster["id"], cluster["size"], cluster["original"]) == (before["id"], 2, None)
-    assert cluster["representative"] == copies.site.url(PATHS[2])
-    assert perform_here("check", "--json", "--store", store).json["orphans"] == 0
+    assert perform_here("forget", copies.site.url(path), "--store", store).code == 0
+    assert perform_here("clusters", "--json", "--store", store).json["clusters"] == []
+    found = perform_here("check", "--json", "--store", store).json
+    assert (found["states"], found["orphans"]) == ({}, 0)
+
+
+def test_a_run_that_is_taken_back_takes_no_better_copy_of_another_with_it(copies: Crawled, tmp_path: Path) -> None:
+    """It was delivered, and still stands for its content."""
+    lines = [json.loads(line) for line in copies.call("export").out.splitlines()]
+    for line in lines[1:]:
+        line["run"] = "tuesday" if line["url"] == copies.site.url(PATHS[2]) else "monday"
+    store = f"sqlite:///{(tmp_path / 'two_runs.sqlite').as_posix()}"
+    perform_here("import", "-", "--store", store, piped="\n".join(map(json.dumps, lines)).encode())
+    (before,) = perform_here("clusters", "--json", "--store", store).json["clusters"]
+    assert perform_here("rollback", "monday", "--store", store).code == 0
+    found = perform_here("check", "--json", "--store", store).json
+    assert (found["states"], found["orphans"]) == ({"confirmed": 1}, 0)
+    answer = perform_here("explain", before["representative"], "--store", store)
+    assert "kept: it is a better copy" in answer.out
 
 
 def test_dedupe_keeps_better_copies_and_says_what_they_supersede(tmp_path: Path) -> None:
