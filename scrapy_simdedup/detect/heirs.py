@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
-CHANGED = 0.5
-"""Similarity below which a page is no copy any more of what it was, wherever the lines of the settings are."""
-
 if TYPE_CHECKING:
     from scrapy_simdedup.detect.originals import Originals
     from scrapy_simdedup.store.base import Record
     from scrapy_simdedup.store.shelf import Shelf
+
+CHANGED = 0.5
+"""Similarity below which a page is no copy any more of what it was, wherever the lines of the settings are."""
 
 
 class Heirs:

@@ -82,7 +82,7 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
         index: its site, up to date.
         settings: those of its site.
     """
-    drop = settings.near if settings.drop == "near" else settings.identical
+    drop = _drop(settings)
     budget = settings.cluster_budget
     match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=budget > 1)
     past = _past(visit, index, settings)
@@ -172,7 +172,7 @@ def _repeat(visit: Visit, match: Match, past: Past | None, index: SiteIndex, set
 def _is_represented(record: Record, index: SiteIndex) -> bool:
     """Whether a page's content was delivered and is still known: with the page itself, or with the one it repeats."""
     if record.state == "alias" and record.original is not None:
-        return index.has_delivered(record.original)
+        return index.delivered(record.original) is not None
     return record.state == "confirmed"
 
 
@@ -194,9 +194,26 @@ def _revisit(
         known = replace(PageFingerprint.from_bytes(past.record.fingerprint), structure=visit.fingerprint.structure)
         again = replace(past.record, fingerprint=bytes(known), last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
-    # Whichever of its pages comes first in a run, a cluster stays the one that it was.
-    cluster = index.cluster_of(past.record) if kind == "unchanged" and is_first else visit.key
-    return _keep(visit, past, verdict, None if cluster == visit.key else cluster)
+    return _keep(visit, past, verdict, _cluster(visit, past, index, settings) if is_first else None)
+
+
+def _cluster(visit: Visit, past: Past, index: SiteIndex, settings: DedupSettings) -> bytes | None:
+    """Whose cluster the page was in and is still: whichever page comes first in a run, it stays the one that it was."""
+    cluster = index.cluster_of(past.record)
+    if past.kind != "unchanged" or cluster == visit.key:
+        return None
+    first = index.delivered(cluster)
+    if first is None:
+        return cluster
+    fp = PageFingerprint.from_bytes(first.fingerprint)
+    is_like = fp.extractor == visit.fingerprint.extractor and fp.compare(visit.fingerprint).similarity >= _drop(
+        settings
+    )
+    return cluster if is_like else None
+
+
+def _drop(settings: DedupSettings) -> float:
+    return settings.near if settings.drop == "near" else settings.identical
 
 
 def _kind(match: Match, settings: DedupSettings) -> Kind:

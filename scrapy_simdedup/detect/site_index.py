@@ -122,15 +122,15 @@ class SiteIndex:
         """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
-    def has_delivered(self, key: bytes) -> bool:
-        """Whether a version of a page stands that was delivered, in whichever run."""
-        return any(version.state == "confirmed" for version in self._versions(key))
+    def delivered(self, key: bytes) -> Record | None:
+        """The newest version of a page that was delivered, in whichever run, if it stands."""
+        return next((version for version in self._versions(key) if version.state == "confirmed"), None)
 
     def cluster_of(self, record: Record) -> bytes:
         """The key of the first page of its cluster."""
         if record.state == "alias" and record.original is not None:
-            known = (v for v in self._versions(record.original) if v.state == "confirmed")
-            return next((v.original for v in known if v.original), record.original)
+            known = self.delivered(record.original)
+            return known.original if known is not None and known.original else record.original
         return record.original or record.key
 
     def heir_in_work(self, cluster: bytes, key: bytes) -> Record | None:

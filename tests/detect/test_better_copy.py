@@ -230,3 +230,19 @@ class TestItsPlace:
         found = await records(store)
         assert found[LONG].original is None
         assert found[SHORT].original == found[SHORTER].original == found[LONG].key
+
+
+@on_asyncio
+async def test_a_page_that_changed_is_not_displaced_by_a_repeat_of_what_it_was() -> None:
+    """The repeat then stands for the old content, in a cluster of its own."""
+    store = MemoryStore()
+    detector = await opened(store, against="history", run="monday")
+    for url in (LONG, SHORT):
+        await detector.add(page("a"), url=url)
+    detector = await opened(store, against="history", run="tuesday")
+    assert (await detector.add(edited("a"), url=LONG)).kind == "changed"
+    assert (await detector.add(page("a"), url=SHORT)).kind == "unchanged"
+    for number, (html, original) in enumerate([(edited("a"), LONG), (page("a"), SHORT)]):
+        verdict = await detector.add(html, url=f"{LONG}&n={number}")
+        assert (verdict.is_duplicate, verdict.original) == (True, original)
+    assert (await records(store))[SHORT].original is None
