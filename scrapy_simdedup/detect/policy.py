@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.better import is_better
+from scrapy_simdedup.detect.past import Past, past_of
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.match import Match
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
-    from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -54,19 +53,6 @@ class Decision:
     """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A page against the newest version of itself."""
-
-    record: Record
-    kind: Kind | None = None
-    """None where the two were not made in the same way."""
-    similarity: float | None = None
-    distance: int | None = None
-    change: Change | None = None
-    """None where the structures are not known."""
-
-
 def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     """The verdict on a page.
 
@@ -85,7 +71,7 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
     drop = _drop(settings)
     budget = settings.cluster_budget
     match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=budget > 1)
-    past = _past(visit, index, settings)
+    past = past_of(visit, index, settings)
     copied = match if match is not None and match.similarity >= drop else None
     if copied is not None and (copied.copies >= budget or copied.record.state == "stub"):
         return _repeat(visit, copied, past, index, settings)
@@ -105,47 +91,6 @@ def content_of(visit: Visit, original: Record | None) -> Hashable:
     if fp.unjudged:  # too short to be compared, but a captcha may well be
         return fp.unjudged, fp.title, fp.h1, fp.total
     return visit.key if original is None else original.original or original.key
-
-
-def _past(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | None:
-    record = index.past(visit.key, visit.run)
-    if record is None:
-        return None if visit.known_since is None else Past(_told(visit, visit.known_since), "unchanged")
-    before, now = PageFingerprint.from_bytes(record.fingerprint), visit.fingerprint
-    if before.body == now.body:
-        return Past(record, "unchanged", 1.0, 0, "none" if now.structure else None)
-    if now.unjudged or before.extractor != now.extractor:
-        return Past(record)
-    if before.unjudged:
-        return Past(record, "changed")
-    found = now.compare(before, identical=settings.identical, near=settings.near)
-    same = found.kind == "identical" and not index.explains(now, before, settings.identical)
-    known = bool(now.structure and before.structure)
-    change = what_changed(same_content=same, one=before.structure, other=now.structure) if known else None
-    return Past(record, "unchanged" if same else "changed", found.similarity, found.distance, change)
-
-
-def _told(visit: Visit, since: float) -> Record:
-    """What another tool knew of the page, with the content of today.
-
-    It displaces nobody (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
-    """
-    return Record(
-        url=visit.url,
-        key=visit.key,
-        fingerprint=bytes(visit.fingerprint),
-        run=IMPORTED,
-        worker=visit.worker,
-        state="confirmed",
-        kind="unchanged",
-        similarity=None,
-        original=None,
-        first_seen=since,
-        last_seen=since,
-        last_changed=since,
-        visits=1,
-        changes=0,
-    )
 
 
 def _repeat(visit: Visit, match: Match, past: Past | None, index: SiteIndex, settings: DedupSettings) -> Decision:
