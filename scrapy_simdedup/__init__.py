@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.fingerprinter import CanonicalRequestFingerprinter
     from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline
     from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
+    from scrapy_simdedup.detect.better import CopyFacts
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.errors import FingerprintMismatch, SettingError, SimdedupError, StoreBusy, StoreError
@@ -31,6 +32,7 @@ _HOME = {
     "Addon": "addon",
     "CanonicalRequestFingerprinter": "crawl.fingerprinter",
     "Comparison": "fingerprint.fingerprint",
+    "CopyFacts": "detect.better",
     "DedupSettings": "settings",
     "DeliveryInnerMiddleware": "crawl.spider",
     "DeliveryOuterMiddleware": "crawl.spider",
@@ -57,6 +59,7 @@ __all__ = [
     "Addon",
     "CanonicalRequestFingerprinter",
     "Comparison",
+    "CopyFacts",
     "DedupSettings",
     "DeliveryInnerMiddleware",
     "DeliveryOuterMiddleware",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from scrapy_simdedup.errors import SettingError
@@ -157,9 +158,41 @@ def _store(name: str, value: Any) -> str | None:
     return value
 
 
+BETTER = ("canonical", "https", "longer", "shorter_url")
+"""The criteria that ``SIMDEDUP_BETTER`` can name."""
+
+
+def _better(name: str, value: Any) -> tuple[str, ...] | str | None:
+    if value is None:
+        return None
+    remedy = f"write a list of any of {', '.join(map(repr, BETTER))}, or the path of a function of a URL and facts"
+    named = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    if isinstance(named, (list, tuple)) and all(part in BETTER for part in named):
+        return tuple(named) or None
+    if not isinstance(value, str):
+        raise SettingError(name, value, remedy)
+    try:
+        found = resolve_name(value)
+    except (ImportError, AttributeError, ValueError) as exc:
+        raise SettingError(name, value, remedy) from exc
+    if not callable(found):
+        raise SettingError(name, value, remedy)
+    return value
+
+
 MOST_BUDGET = 32
 """Half of the pages that a page is compared with at most."""
-SITE_OVERRIDES = ("drop", "identical", "near", "extractor", "min_words", "unchanged", "stubs", "cluster_budget")
+SITE_OVERRIDES = (
+    "drop",
+    "identical",
+    "near",
+    "extractor",
+    "min_words",
+    "unchanged",
+    "stubs",
+    "cluster_budget",
+    "better",
+)
 """The settings that ``SIMDEDUP_SITES`` can override for a site."""
 
 
@@ -187,6 +220,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "identical": _similarity,
     "near": _similarity,
     "cluster_budget": _whole(1, MOST_BUDGET),
+    "better": _better,
     "store": _store,
     "against": _one_of("run", "history"),
     "run": _text("a name such as 'monday'"),

@@ -51,6 +51,10 @@ class DedupSettings:
     """Similarity (0..1) from which two pages are near-duplicates."""
     cluster_budget: int = 1
     """Pages with one content that are kept, the first ones; the others are dropped."""
+    better: tuple[str, ...] | str | None = None
+    """What makes a repeat the better copy, which is kept and takes the place of its original: names of criteria, the
+    first of which that tells the two apart decides; or the import path of a function of a URL and
+    :class:`~scrapy_simdedup.detect.better.CopyFacts` that gives more for the better one. With None none does."""
     store: str | None = field(default=None, repr=False)
     """Store URL; None means ``memory:``, or the job's SQLite file where the crawl has a JOBDIR."""
     against: Against = "run"

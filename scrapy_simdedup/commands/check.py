@@ -98,7 +98,7 @@ async def _check(call: Call, url: str) -> Findings:
                 found.sites += 1
             _count(found, record)
             keys.add(record.key)
-            if record.original is not None:
+            if record.state == "alias" and record.original is not None:
                 originals.append(record.original)
         found.orphans += sum(original not in keys for original in originals)
     return found

@@ -10,6 +10,7 @@ from scrapy_simdedup.commands.console import count
 from scrapy_simdedup.commands.stores import opened, records, store_url
 from scrapy_simdedup.commands.text import Strong, table
 from scrapy_simdedup.report.clusters import Collecting, Counting
+from scrapy_simdedup.wording import plural
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -53,7 +54,9 @@ def _text(clusters: list[Cluster], total: int, width: int) -> Iterator[str]:
     yield Strong(f"{total:,} pages are repeated; those with the most repeats:" if clusters else "No page is repeated.")
     for cluster in clusters:
         yield ""
-        yield f"{cluster.repeats:,} × {cluster.original or 'a page that is not in the store any more'}"
+        yield f"{cluster.repeats:,} × {cluster.representative or 'a page that is not in the store any more'}"
+        first = "" if cluster.original in {None, cluster.representative} else f", first {cluster.original}"
+        yield f"  cluster {cluster.id}, {plural(cluster.size, 'page')}{first}"
         rows = [(member.similarity, ", ".join(member.differs), member.url) for member in cluster.members]
         yield from table(("#similarity", "differs in", "URL"), rows, width, indent="  ")
         if cluster.repeats > len(rows):

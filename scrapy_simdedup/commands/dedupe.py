@@ -19,6 +19,7 @@ from scrapy_simdedup.commands.stores import key_in_a_crawl
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.page.claims import claimed_url
 from scrapy_simdedup.wording import plural
 
 if TYPE_CHECKING:
@@ -128,11 +129,15 @@ class Sieve:
         # What has no address of its own is not another visit of what came before.
         is_page = entry.html is not None and entry.url
         key, site = (key_in_a_crawl(entry.url), None) if is_page else (secrets.token_bytes(16), self._site)
+        claimed = None
         if entry.html is None:
             fp = self._detector.read_texts(entry.texts)
         else:
+            claimed = claimed_url(entry.html, entry.url)
             fp = await self._detector.read(entry.html, url=entry.url, key=key)
-        verdict = await self._detector.judge_fingerprint(fp, url=entry.url, key=key, site=site, keep_pending=True)
+        verdict = await self._detector.judge_fingerprint(
+            fp, url=entry.url, key=key, site=site, keep_pending=True, claimed=claimed
+        )
         await self._detector.confirm(verdict.page)
         # A crawl asks for a URL once; what comes under it again in one feed and is the same is a repeat.
         again = verdict.kind == "unchanged" and verdict.original_run == self._detector.run
@@ -149,5 +154,5 @@ class Sieve:
 
 
 def _plain(entry: Entry, verdict: Verdict) -> dict[str, Any]:
-    names = ("kind", "is_duplicate", "original", "similarity", "distance", "reason")
+    names = ("kind", "is_duplicate", "original", "similarity", "distance", "reason", "supersedes")
     return {"url": entry.url, **{name: getattr(verdict, name) for name in names}}

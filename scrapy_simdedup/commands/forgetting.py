@@ -29,7 +29,7 @@ async def forget(
         call: says which store.
         site: look at this site alone; None looks at all.
         choose: whether a record is to go.
-        originals: whether what a chosen record repeats goes with it.
+        originals: whether the whole cluster goes: what a chosen record repeats, and better copies of that.
         dry_run: only count them.
 
     Returns:
@@ -38,16 +38,22 @@ async def forget(
     pages: defaultdict[str, set[bytes]] = defaultdict(set)
     chosen: defaultdict[str, list[int]] = defaultdict(list)
     others: defaultdict[str, list[int]] = defaultdict(list)
+    heirs: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
     async with opened(store_url(call)) as store:
         async for home, record in records(call, store, site):
             if choose(record):
                 chosen[home].append(record.id)
                 pages[home].add(record.original if originals and record.original else record.key)
+            if originals and record.original and record.state != "alias":
+                heirs[home][record.key] = record.original
         for home, keys in pages.items():
+            firsts = {heirs[home].get(key, key) for key in keys}
+            keys.update(firsts, (heir for heir, first in heirs[home].items() if first in firsts))
             known = set(chosen[home])
             async for _, record in records(call, store, home):
                 is_one = originals and record.key in keys
-                if (is_one or record.original in keys) and record.id not in known:
+                is_repeat = record.state == "alias" and record.original in keys
+                if (is_one or is_repeat) and record.id not in known:
                     others[home].append(record.id)
         for home in pages:
             ids = [] if dry_run else chosen[home] + others[home]

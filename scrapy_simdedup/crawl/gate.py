@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_judged, is_page, why_not
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.links import Links
-from scrapy_simdedup.crawl.signals import near_duplicate_dropped, page_changed
+from scrapy_simdedup.crawl.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.detect.site import site_of
 
 if TYPE_CHECKING:
@@ -67,16 +67,7 @@ class Gate:
             if verdict.page is not None:
                 runtime.settlement.write(verdict.page, "inspected")
             return response
-        runtime.reporter.judged(response, verdict)
-        runtime.guide.examples.judged(request, response, verdict)
-        await runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
-        if verdict.page is not None:
-            self._reserve(request, verdict.page)
-        if verdict.kind == "changed":
-            self._send(page_changed, response, verdict)
-        has_new_links = self._links is not None and self._links.see(response)
-        if verdict.is_duplicate:
-            self._drop(request, response, verdict, has_new_links=has_new_links)
+        await self._act(request, response, verdict)
         return response
 
     def drops(self, response: Response) -> Verdict | None:
@@ -86,6 +77,22 @@ class Gate:
     def drops_page(self, response: Response) -> Verdict | None:
         """As :meth:`drops`, where the callback is not to be called either."""
         return None if response.request in self._followed else self.drops(response)
+
+    async def _act(self, request: Request, response: Response, verdict: Verdict) -> None:
+        """Do what follows from a verdict."""
+        runtime = self._runtime
+        runtime.reporter.judged(response, verdict)
+        runtime.guide.examples.judged(request, response, verdict)
+        await runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
+        if verdict.page is not None:
+            self._reserve(request, verdict.page)
+        if verdict.kind == "changed":
+            self._send(page_changed, response, verdict)
+        if verdict.supersedes is not None:
+            self._send(better_copy_found, response, verdict)
+        has_new_links = self._links is not None and self._links.see(response)
+        if verdict.is_duplicate:
+            self._drop(request, response, verdict, has_new_links=has_new_links)
 
     async def _note_gone(self, request: Request, response: Response, key: bytes) -> None:
         """Tell later runs of URLs that say that their page is at another, or at none."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.crawl.turns import Turns
 from scrapy_simdedup.detect.site import site_of
+from scrapy_simdedup.page.claims import claimed_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,8 @@ class Candidate:
     """None takes the URL's."""
     known_since: float | None = None
     """When another tool delivered it; see :mod:`scrapy_simdedup.crawl.imported`."""
+    claimed: str | None = None
+    """The URL that the page calls its own."""
 
 
 class Judge:
@@ -74,7 +77,8 @@ class Judge:
         turn = self.turns.take(site_of(response.url, self.settings.site))
         try:
             print_ = await self.detector.read(response.text, url=response.url, key=key)
-            candidate = Candidate(print_, response.url, key, known_since=known_since)
+            claimed = claimed_url(response.text, response.url) if self._asks_for_claims(response.url) else None
+            candidate = Candidate(print_, response.url, key, known_since=known_since, claimed=claimed)
             await turn.come()
             verdict = await self._ask(candidate)
             turn.end()
@@ -111,6 +115,9 @@ class Judge:
             verdict = await self._ask(candidate)
         return verdict if original is None else await self._ask(candidate, keep_pending=True)
 
+    def _asks_for_claims(self, url: str) -> bool:
+        return self.detector.settings_for(url).better is not None
+
     def _may_wait(self, until: float) -> bool:
         return (
             self.settings.pending == "wait"
@@ -127,4 +134,5 @@ class Judge:
             site=candidate.site,
             keep_pending=keep_pending,
             known_since=candidate.known_since,
+            claimed=candidate.claimed,
         )

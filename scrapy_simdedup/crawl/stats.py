@@ -49,6 +49,8 @@ class Tally:
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
             # Buckets of 0.01, wide enough to stay few and fine enough to see both thresholds.
             self.stats.inc_value(f"{P}similarity_count/{int(verdict.similarity * 100) / 100:.2f}")
+        if verdict.supersedes is not None:
+            self.stats.inc_value(P + "pages/superseding")
         if verdict.kind in {"identical", "near"} and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:

@@ -7,9 +7,9 @@ from weakref import WeakSet
 
 from scrapy.http import TextResponse
 
-from scrapy_simdedup.crawl.claims import claimed_url
 from scrapy_simdedup.detect.url_notes import SeenUrl
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.page.claims import claimed_url
 from scrapy_simdedup.urls.canonical import MAX_URL
 
 if TYPE_CHECKING:

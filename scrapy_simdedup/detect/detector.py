@@ -18,6 +18,7 @@ from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
 from scrapy_simdedup.fingerprint.making import fingerprint_texts
+from scrapy_simdedup.page.claims import claimed_url
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.store_urls import without_password
@@ -125,7 +126,8 @@ class NearDuplicateDetector:
             key: who the page is, such as its request's fingerprint; None derives one from the URL.
         """
         key = key or key_of(url)
-        return await self.judge_fingerprint(await self.read(html, url=url, key=key), url=url, key=key)
+        fp = await self.read(html, url=url, key=key)
+        return await self.judge_fingerprint(fp, url=url, key=key, claimed=claimed_url(html, url))
 
     async def read(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
@@ -146,6 +148,7 @@ class NearDuplicateDetector:
         site: str | None = None,
         keep_pending: bool = False,
         known_since: float | None = None,
+        claimed: str | None = None,
     ) -> Verdict:
         """The verdict on a page whose fingerprint is known.
 
@@ -157,6 +160,8 @@ class NearDuplicateDetector:
             keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
             known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
                 which the store knows nothing else is then unchanged.
+            claimed: the URL that the page calls its own, as :func:`~scrapy_simdedup.page.claims.claimed_url` finds it;
+                ``SIMDEDUP_BETTER`` may ask for it.
 
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
@@ -173,6 +178,7 @@ class NearDuplicateDetector:
             now=self._now(),
             keep_pending=keep_pending,
             known_since=known_since,
+            claimed=claimed,
         )
         try:
             return await self._transactions.judge(visit, settings)

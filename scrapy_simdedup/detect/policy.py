@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.better import is_better
 from scrapy_simdedup.detect.past import Past, past_of
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -35,6 +36,8 @@ class Visit:
     """Keep the page where its original is still in work, instead of waiting for that."""
     known_since: float | None = None
     """When another tool delivered the page, which remembered no content; None if none did."""
+    claimed: str | None = None
+    """The URL that the page calls its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
 
     0. A page that repeats a stub is a stub, and nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias, where as many with its
-       content are kept as may be.
+       content are kept as may be. One that is a better copy, as the settings say, is kept and takes that page's place.
     2. Where that page is still in work, nothing is decided yet.
     3. Else it is compared with its own past, and kept unless the settings drop what did not change.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
@@ -67,8 +70,10 @@ def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
         index: its site, up to date.
         settings: those of its site.
     """
-    drop, many = settings.near if settings.drop == "near" else settings.identical, settings.cluster_budget > 1
-    match = index.closest(visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=many)
+    drop = _drop(settings)
+    match = index.closest(
+        visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=settings.cluster_budget > 1
+    )
     past = past_of(visit, index, settings)
     decision = _choose(visit, match, past, index, settings, drop=drop)
     return replace(decision, left=past.record) if past is not None and past.has_left(settings.near) else decision
@@ -78,16 +83,17 @@ def _choose(
     visit: Visit, match: Match | None, past: Past | None, index: SiteIndex, settings: DedupSettings, *, drop: float
 ) -> Decision:
     budget = settings.cluster_budget
-    if match is not None and match.similarity >= drop and (match.copies >= budget or match.record.state == "stub"):
-        return _repeat(visit, match, past, settings)
+    copied = match if match is not None and match.similarity >= drop else None
+    if copied is not None and (copied.copies >= budget or copied.record.state == "stub"):
+        return _repeat(visit, copied, past, index, settings)
     if past is not None and past.kind is not None:
-        return _revisit(visit, past, past.kind, index, settings)
+        return _revisit(visit, past, past.kind, index, settings, is_first=copied is None)
     if visit.fingerprint.unjudged:
         return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
     if match is None:
         return _keep(visit, past, Verdict("new"))
     verdict = _like(match, _kind(match, settings))
-    return _keep(visit, past, replace(verdict, reason="within_budget") if match.similarity >= drop else verdict)
+    return _keep(visit, past, replace(verdict, reason="within_budget") if copied else verdict)
 
 
 def content_of(visit: Visit, original: Record | None) -> Hashable:
@@ -95,17 +101,24 @@ def content_of(visit: Visit, original: Record | None) -> Hashable:
     fp = visit.fingerprint
     if fp.unjudged:  # too short to be compared, but a captcha may well be
         return fp.unjudged, fp.title, fp.h1, fp.total
-    return visit.key if original is None else original.key
+    return visit.key if original is None else original.original or original.key
 
 
-def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettings) -> Decision:
+def _repeat(visit: Visit, match: Match, past: Past | None, index: SiteIndex, settings: DedupSettings) -> Decision:
     verdict = _like(match, _kind(match, settings))
     original = match.record
     if original.state == "stub":
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.state == "confirmed":
-        verdict = replace(verdict, is_duplicate=True)
-        return Decision(verdict, _record(visit, past, verdict, "alias", original.key), original)
+        if not settings.better or not is_better(visit, original, settings.better):
+            verdict = replace(verdict, is_duplicate=True)
+            return Decision(verdict, _record(visit, past, verdict, "alias", original.key), original)
+        cluster = index.cluster_of(original)
+        rival = index.heir_in_work(cluster, visit.key)
+        if rival is None:
+            verdict = replace(verdict, reason="better", supersedes=original.url)
+            return replace(_keep(visit, past, verdict, cluster), original=original)
+        original = rival
     if visit.keep_pending:
         return _keep(visit, past, replace(verdict, reason="in_work"))
     pending = PageRef(visit.site, original.id, original.key, original.url)
@@ -115,11 +128,13 @@ def _repeat(visit: Visit, match: Match, past: Past | None, settings: DedupSettin
 def _is_represented(record: Record, index: SiteIndex) -> bool:
     """Whether a page's content was delivered and is still known: with the page itself, or with the one it repeats."""
     if record.state == "alias" and record.original is not None:
-        return index.has_delivered(record.original)
+        return index.delivered(record.original) is not None
     return record.state == "confirmed"
 
 
-def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: DedupSettings) -> Decision:
+def _revisit(
+    visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: DedupSettings, *, is_first: bool
+) -> Decision:
     verdict = Verdict(
         kind,
         original=past.record.url,
@@ -135,7 +150,26 @@ def _revisit(visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: D
         known = replace(PageFingerprint.from_bytes(past.record.fingerprint), structure=visit.fingerprint.structure)
         again = replace(past.record, fingerprint=bytes(known), last_seen=visit.now, visits=past.record.visits + 1)
         return Decision(replace(verdict, is_duplicate=True), again)
-    return _keep(visit, past, verdict)
+    return _keep(visit, past, verdict, _cluster(visit, past, index, settings) if is_first else None)
+
+
+def _cluster(visit: Visit, past: Past, index: SiteIndex, settings: DedupSettings) -> bytes | None:
+    """Whose cluster the page was in and is still: whichever page comes first in a run, it stays the one that it was."""
+    cluster = index.cluster_of(past.record)
+    if past.kind != "unchanged" or cluster == visit.key:
+        return None
+    first = index.delivered(cluster)
+    if first is None:
+        return cluster
+    fp = PageFingerprint.from_bytes(first.fingerprint)
+    is_like = fp.extractor == visit.fingerprint.extractor and fp.compare(visit.fingerprint).similarity >= _drop(
+        settings
+    )
+    return cluster if is_like else None
+
+
+def _drop(settings: DedupSettings) -> float:
+    return settings.near if settings.drop == "near" else settings.identical
 
 
 def _kind(match: Match, settings: DedupSettings) -> Kind:
@@ -150,13 +184,13 @@ def _like(match: Match, kind: Kind) -> Verdict:
         distance=match.distance,
         original_first_seen=match.record.first_seen,
         original_run=match.record.run,
-        original_key=match.record.key,
+        original_key=match.record.original or match.record.key,
     )
 
 
-def _keep(visit: Visit, past: Past | None, verdict: Verdict) -> Decision:
+def _keep(visit: Visit, past: Past | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:
     replaced = past.record if past and past.record.state == "reserved" else None
-    return Decision(verdict, _record(visit, past, verdict, "reserved", None), replaced)
+    return Decision(verdict, _record(visit, past, verdict, "reserved", cluster), replaced)
 
 
 def _record(visit: Visit, past: Past | None, verdict: Verdict, state: State, original: bytes | None) -> Record:

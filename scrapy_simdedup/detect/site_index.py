@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simdedup.detect.heirs import Heirs
 from scrapy_simdedup.detect.match import Match
 from scrapy_simdedup.detect.originals import Originals, method_of
 from scrapy_simdedup.detect.seniority import Seniority
@@ -62,6 +63,7 @@ class SiteIndex:
         self._is_lent = shelf is not None
         self._shelf = Shelf(Names()) if shelf is None else shelf
         self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
+        self._heirs = Heirs(self._shelf, self._originals)
         self._learns = METHODS[method].learns
         self._seniority = Seniority() if of_all else None
         self._voters = Voters(self._shelf, self._originals)
@@ -101,6 +103,7 @@ class SiteIndex:
             body, older = self._asked
             self._voters.add(record, slot, older if body == fp.body else None)
             self._asked = b"", NOBODY
+        self._heirs.see(record, fp)
 
     def _slot(self, record: Record) -> int | None:
         """Where the record is; None if it is gone."""
@@ -119,9 +122,20 @@ class SiteIndex:
         """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
-    def has_delivered(self, key: bytes) -> bool:
-        """Whether a version of a page stands that was delivered, in whichever run."""
-        return any(version.state == "confirmed" for version in self._versions(key))
+    def delivered(self, key: bytes) -> Record | None:
+        """The newest version of a page that was delivered, in whichever run, if it stands."""
+        return next((version for version in self._versions(key) if version.state == "confirmed"), None)
+
+    def cluster_of(self, record: Record) -> bytes:
+        """The key of the first page of its cluster."""
+        if record.state == "alias" and record.original is not None:
+            known = self.delivered(record.original)
+            return known.original if known is not None and known.original else record.original
+        return record.original or record.key
+
+    def heir_in_work(self, cluster: bytes, key: bytes) -> Record | None:
+        """The newest page of another key that is to take a cluster's place, and is not delivered yet."""
+        return self._heirs.in_work(cluster, key)
 
     def records(self) -> Iterator[Record]:
         """All that are known, in no order."""

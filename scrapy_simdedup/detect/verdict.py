@@ -43,8 +43,9 @@ class Verdict:
     """Differing bits of the two simhashes; None where nothing was compared."""
     reason: str | None = None
     """Why it is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was not
-    delivered yet; ``within_budget`` where more pages with its content may be kept; ``imported`` where it is
-    ``unchanged`` only because another tool knew its request; else None."""
+    delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
+    place of its original; ``imported`` where it is ``unchanged`` only because another tool knew its request; else
+    None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None
@@ -58,6 +59,9 @@ class Verdict:
     change: Change | None = None
     """What is new against what its own URL gave before: nothing, content, template, or both; None where the structures
     are not known."""
+
+    supersedes: str | None = None
+    """The URL of the page whose place it takes, as it is a better copy by ``SIMDEDUP_BETTER``; else None."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
@@ -80,6 +84,7 @@ class Verdict:
         rows: list[tuple[str, object]] = [
             ("reason", self.reason),
             ("original", self.original and link(self.original)),
+            ("supersedes", self.supersedes and link(self.supersedes)),
             ("similarity", None if self.similarity is None else bar(self.similarity)),
             ("differing bits", self.distance),
             ("original first seen", None if self.original_first_seen is None else at(self.original_first_seen)),

@@ -32,6 +32,7 @@ KINDS = {
     "stub": "it repeats what its site gives under many unrelated URLs",
     "unjudged": "it could not be judged",
 }
+BETTER = "it is a better copy of another page, whose place it took"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Explanation:
     def dropped(self) -> bool:
         """Whether it is a repeat."""
         return self.record.state == "alias"
+
+    @property
+    def _is_better(self) -> bool:
+        return self.record.original is not None and self.record.kind in {"identical", "near"} and not self.dropped
 
     @property
     def comparison(self) -> Comparison | None:
@@ -67,7 +72,8 @@ class Explanation:
         record = self.record
         if not self.dropped:
             reason = PageFingerprint.from_bytes(record.fingerprint).unjudged if record.kind == "unjudged" else None
-            kind = KINDS.get(record.kind, record.kind) + (f" ({reason})" if reason else "")
+            kind = BETTER if self._is_better else KINDS.get(record.kind, record.kind)
+            kind += f" ({reason})" if reason else ""
             return f"kept: {kind}; {STATES.get(record.state, record.state)}"
         kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"
         other = "a page that is not in the store any more" if self.other is None else self.other.url

@@ -59,8 +59,8 @@ def stubs_of(
         yield Stub(site, record.url, 1, 1 / pages.get(site, 1), fp.total if fp else 0, sure=True)
     for cluster in clusters:
         share = cluster.repeats / pages[cluster.site] if cluster.site in pages else 0.0
-        if cluster.original and cluster.repeats >= REPEATS and share >= SHARE and cluster.shingles < SHINGLES:
-            yield Stub(cluster.site, cluster.original, cluster.repeats + 1, share, cluster.shingles, sure=False)
+        if cluster.representative and cluster.repeats >= REPEATS and share >= SHARE and cluster.shingles < SHINGLES:
+            yield Stub(cluster.site, cluster.representative, cluster.size, share, cluster.shingles, sure=False)
 
 
 class Originals:

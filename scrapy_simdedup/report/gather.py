@@ -103,7 +103,7 @@ async def gather(
         readings.runs.add(record)
         if run is None or record.run == run:
             readings.add(site, record)
-    clusters = Collecting(readings.clusters.biggest, MEMBERS)
+    clusters = Collecting(readings.clusters.biggest, MEMBERS, run)
     sample = readings.sample.found if crawl is None else []
     originals = Originals(sample)
     for home in clusters.sites | {site for site, _ in sample}:

@@ -46,11 +46,18 @@ def _some(parts: list[Element]) -> Iterator[Element]:
 def _cluster(cluster: Cluster, *, unfolded: bool) -> Element:
     return h(
         "details",
-        h("summary", f"{number(cluster.repeats)} × {shorten(cluster.original or GONE)}"),
-        h("p", "Original: ", link(cluster.original)) if cluster.original else None,
+        h("summary", f"{number(cluster.repeats)} × {shorten(cluster.representative or GONE)}"),
+        h("p", f"Cluster {cluster.id}, {plural(cluster.size, 'page')}", *_stands(cluster)),
         _members(cluster),
         open="" if unfolded else None,
     )
+
+
+def _stands(cluster: Cluster) -> Iterator[Child]:
+    if cluster.representative:
+        yield from (": ", link(cluster.representative))
+    if cluster.original and cluster.original != cluster.representative:
+        yield from (", first ", link(cluster.original))
 
 
 def _members(cluster: Cluster) -> Element:

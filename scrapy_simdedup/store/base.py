@@ -52,8 +52,8 @@ class Record:
     similarity: float | None
     """Similarity (0..1) to what that verdict compared it with; None if there was nothing to compare."""
     original: bytes | None
-    """The key of the page that an alias repeats; None for all others. A key, because it stays true when that page
-    is fetched again."""
+    """The key of the page that an alias repeats; of a page that stands for its cluster without being its first one, the
+    key of that; else None. A key, because it stays true when that page is fetched again."""
     first_seen: float
     """When this page, in whatever version, was first fetched; seconds since the epoch, as all times here."""
     last_seen: float

@@ -180,6 +180,18 @@ async def test_confirming_takes_the_place_of_older_versions(store: FingerprintSt
 
 
 @on_asyncio
+async def test_whatever_becomes_of_a_page_it_stays_in_its_cluster(store: FingerprintStore) -> None:
+    """A page that is kept may name the first one of its cluster, too."""
+    heir = record(b"heir", original=b"first")
+    id_ = await store.append(SITE, heir, 0)
+    assert id_ is not None
+    for state in ("confirmed", "stub"):
+        await store.settle(SITE, id_, state, 2000.0)
+        (found,) = (await store.read(SITE)).records
+        assert (found.state, found.original) == (state, b"first")
+
+
+@on_asyncio
 async def test_releasing_leaves_the_older_version(store: FingerprintStore) -> None:
     older = await put(store, record(b"a"))
     await store.settle(SITE, older, "confirmed", 2000.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simdedup.crawl.claims import HEAD, claimed_url
+from scrapy_simdedup.page.claims import HEAD, claimed_url
 
 URL = "https://site.example/shop/item?id=1&sid=7"
 
