@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -173,5 +174,6 @@ class MemoryStore:
         # that a crawl skips take no memory, and it is gone with the process.
         if self._journals is None:
             self._journals = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, self._journals.close)
             sqlite_notes.make_tables(self._journals)
         return self._journals
