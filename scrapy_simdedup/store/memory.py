@@ -175,5 +175,6 @@ class MemoryStore:
         if self._journals is None:
             self._journals = sqlite3.connect("", isolation_level=None, check_same_thread=False)
             weakref.finalize(self, self._journals.close)
-            sqlite_notes.make_tables(self._journals)
+            for statement in sqlite_notes.TABLES:
+                self._journals.execute(statement)
         return self._journals

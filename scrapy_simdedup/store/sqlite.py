@@ -94,8 +94,7 @@ class SqliteStore:
 
     async def open(self) -> None:
         """Open the file, or make it; a damaged one, or another program's, is an error and is left as it is."""
-        await self._file.open(TABLES, VERSION)
-        await self._file.run(sqlite_notes.make_tables)
+        await self._file.open((*TABLES, *sqlite_notes.TABLES), VERSION)
         self._tidy = False
 
     async def close(self) -> None:

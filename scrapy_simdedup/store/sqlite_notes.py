@@ -14,15 +14,15 @@ PART = 2000
 """Notes that are read at a time."""
 
 TABLES = (
-    "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE journal (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     """
-    CREATE TABLE IF NOT EXISTS note (
+    CREATE TABLE note (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
         journal INTEGER NOT NULL REFERENCES journal (number), key BLOB NOT NULL, value BLOB NOT NULL
     )
     """,
-    "CREATE UNIQUE INDEX IF NOT EXISTS note_key ON note (journal, key)",
-    "CREATE INDEX IF NOT EXISTS note_position ON note (journal, position)",
+    "CREATE UNIQUE INDEX note_key ON note (journal, key)",
+    "CREATE INDEX note_position ON note (journal, position)",
 )
 ADD_JOURNAL = "INSERT INTO journal (name) VALUES (?) ON CONFLICT DO NOTHING"
 FIND = "SELECT value FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) AND key = ?"
@@ -34,12 +34,6 @@ ORDER BY position LIMIT ?
 JOURNALS = "SELECT name FROM journal ORDER BY name"
 TEAR = "DELETE FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?)"
 CLOSE = "DELETE FROM journal WHERE name = ?"
-
-
-def make_tables(db: sqlite3.Connection) -> None:
-    """Add what a database of an earlier version does not have."""
-    for statement in TABLES:
-        db.execute(statement)
 
 
 def note(db: sqlite3.Connection, journal: str, key: bytes, value: bytes, *, once: bool) -> bytes:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_killing_a_crawl_at_random_instants_loses_no_article(site: Site, tmp_pat
     times = Counter(exported.read_text().split())
     assert set(times) == {str(number) for number in range(ARTICLES)}
     assert sum(times.values()) - len(times) <= KILLS * CONCURRENT_REQUESTS
-    with sqlite3.connect(store) as database:
+    with closing(sqlite3.connect(store)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ async def test_a_disk_that_fills_up_costs_no_page(site: Site, disk: Path, caplog
     complaints = [line for line in caplog.records if "The store failed" in line.getMessage()]
     assert len(complaints) == 1, "once a minute is enough"
     (disk / "filler").unlink()
-    with sqlite3.connect(disk / "pages.sqlite") as database:
+    with closing(sqlite3.connect(disk / "pages.sqlite")) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
