@@ -62,8 +62,6 @@ def crawl(site: str, redis_url: str) -> list[Path]:
     Returns:
         What each of them delivered, in JSON lines.
     """
-    with redis.Redis.from_url(redis_url) as client:
-        client.rpush("shared_shop:start_urls", *(site + path for path in STARTS))
     environment = {**os.environ, "SCRAPY_PROJECT": "workers", "REDIS_URL": redis_url}
     items = [DATA / f"worker-{number}.jsonl" for number in range(1, WORKERS + 1)]
     workers = []
@@ -71,8 +69,14 @@ def crawl(site: str, redis_url: str) -> list[Path]:
         log = file.with_suffix(".log")
         log.unlink(missing_ok=True)
         command = [sys.executable, "-m", "scrapy", "crawl", "shared_shop", "-O", str(file), "-s", f"LOG_FILE={log}"]
-        workers.append(subprocess.Popen(command, env=environment))
-    for worker in workers:
+        workers.append((subprocess.Popen(command, env=environment), log))
+    # Not before all are there: the first one would be done before the last one has started.
+    for worker, log in workers:
+        while worker.poll() is None and not (log.exists() and "Spider opened" in log.read_text(encoding="utf-8")):
+            time.sleep(0.05)
+    with redis.Redis.from_url(redis_url) as client:
+        client.rpush("shared_shop:start_urls", *(site + path for path in STARTS))
+    for worker, _ in workers:
         worker.wait()
     return items
 
