@@ -262,13 +262,13 @@ class TestTwoWorkers:
         assert {name: delivered[name] for name in ids("articles", "products") if delivered[name] != 1} == {}
 
     def test_share_the_work(self, workers_data: Path) -> None:
-        """Each fetched pages that the other did not, and they were spared some by what they learned."""
+        """Together they judge less than one alone, as what is learned spares fetches; a fast one leaves the other few."""
         logs = [log.read_text(encoding="utf-8") for log in sorted(workers_data.glob("worker-*.log"))]
         judged, dropped, skipped = (
             [int((re.findall(rf"(\d+) {what}", log) or ["0"])[-1]) for log in logs]
             for what in ("pages judged", "pages dropped", "skipped")
         )
-        assert min(judged) > 0
+        assert sum(judged) > 200
         assert sum(dropped) > 0
         assert sum(skipped) > 0
         assert sum(judged) < 500, "a worker alone that skips nothing judges some 540"
