@@ -262,7 +262,7 @@ class TestTwoWorkers:
         assert {name: delivered[name] for name in ids("articles", "products") if delivered[name] != 1} == {}
 
     def test_share_the_work(self, workers_data: Path) -> None:
-        """Together they judge less than one alone, as what is learned spares fetches; a fast one leaves the other few."""
+        """Both together judge less than one alone, as what is learned spares fetches. A fast one may do all."""
         logs = [log.read_text(encoding="utf-8") for log in sorted(workers_data.glob("worker-*.log"))]
         judged, dropped, skipped = (
             [int((re.findall(rf"(\d+) {what}", log) or ["0"])[-1]) for log in logs]
