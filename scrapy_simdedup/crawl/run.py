@@ -20,6 +20,11 @@ def run_name(spider: str, jobdir: str | None) -> str:
     return name
 
 
+def spider_of(run: str) -> str:
+    """Whose run it is, given a name that :func:`run_name` made."""
+    return run.rsplit("-", 2)[0]
+
+
 def job_store(jobdir: str) -> str:
     """The URL of the store of a crawl that has a JOBDIR and names no other."""
     return f"sqlite:///{(Path(jobdir).absolute() / 'simdedup.sqlite').as_posix()}"

@@ -170,7 +170,7 @@ class Runtime:
         try:
             await self.detector.open()
             await self.imported.read(self.detector.store)
-            await self.detector.history.began()
+            await self.detector.history.began(alone=not (self.settings.run or self.crawler.settings.get("JOBDIR")))
         except SimdedupError as error:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             if scrapy.version_info < (2, 18):  # there the exception would only be logged

@@ -127,9 +127,8 @@ class UrlJournal:
             self._give_back(left)
 
     async def close(self) -> None:
-        """This worker is gone: what it skipped is for the others to make, should it have to be."""
-        if self._shared:
-            await self._store.beat(self._worker, 0.0)
+        """This worker is gone: what it skipped is for the others to make, should it have to be, if there are any."""
+        await self._store.beat(self._worker, 0.0)
 
     async def _read(self, site: str) -> None:
         is_read = site in self._reading

@@ -13,6 +13,7 @@ from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.readmission import META_AGAIN, Readmission
 from scrapy_simdedup.crawl.rule_files import given_rules
 from scrapy_simdedup.crawl.skippable import as_values, may_be_skipped
+from scrapy_simdedup.crawl.spent_notes import take_out_spent_notes
 from scrapy_simdedup.crawl.url_examples import UrlExamples
 from scrapy_simdedup.crawl.url_journal import UrlJournal
 from scrapy_simdedup.crawl.url_tally import UrlTally
@@ -82,6 +83,7 @@ class UrlGuide:
             known = await self._journal.open()
             if known:
                 logger.info("Learned from %d notes about URLs that the run had made", known)
+            await take_out_spent_notes(detector.store, detector.run)
         except StoreError as exc:
             self._runtime.store_failed(exc)
 

@@ -49,9 +49,9 @@ class History:
         self._store, self._logs, self._run, self._worker, self._now = store, logs, run, worker, now
         self._on_store_error = on_store_error
 
-    async def began(self) -> None:
-        """The run begins, or is taken up again."""
-        await self._note(Began(self._run, self._now()), once=True)
+    async def began(self, *, alone: bool = False) -> None:
+        """The run begins, or is taken up again; ``alone`` if it ends with this process."""
+        await self._note(Began(self._run, self._now(), self._worker if alone else None), once=True)
 
     async def gone(self, site: str, key: bytes, why: str) -> None:
         """A URL answers that its page is gone: if the page was known, its content has left.

@@ -23,6 +23,8 @@ class Began:
     run: str
     at: float
     """When, in seconds since the epoch; where it was taken up again, the first time."""
+    worker: str | None = None
+    """The process with which the run ends; None where others may work on it or take it up."""
 
 
 @dataclass(frozen=True, slots=True)
