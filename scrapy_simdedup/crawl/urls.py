@@ -83,7 +83,6 @@ class UrlGuide:
             known = await self._journal.open()
             if known:
                 logger.info("Learned from %d notes about URLs that the run had made", known)
-            await take_out_spent_notes(detector.store, detector.run)
         except StoreError as exc:
             self._runtime.store_failed(exc)
 
@@ -167,6 +166,7 @@ class UrlGuide:
         self.tally.close(self.rules(), page_size)
         try:
             await self._journal.close()
+            await take_out_spent_notes(self._runtime.detector.store, self._runtime.detector.run)
         except StoreError as exc:
             self._runtime.store_failed(exc)
 

@@ -187,4 +187,4 @@ class FingerprintStore(Protocol):
         """The names of all journals."""
 
     async def tear(self, journal: str) -> None:
-        """Take a journal out."""
+        """Take a journal out, a long one in parts: where this fails, some of it may be gone."""

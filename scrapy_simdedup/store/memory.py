@@ -166,7 +166,8 @@ class MemoryStore:
 
     async def tear(self, journal: str) -> None:
         """Take a journal out."""
-        sqlite_notes.tear(self._notes, journal)
+        while not sqlite_notes.tear(self._notes, journal):
+            pass
 
     @property
     def _notes(self) -> sqlite3.Connection:

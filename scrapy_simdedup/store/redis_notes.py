@@ -48,7 +48,7 @@ class RedisNotes:
 
     async def tear(self, journal: str) -> None:
         """Take a journal out."""
-        await self._remote.run(lambda: answer_of(self._open.delete(*keys(journal))))
+        await self._remote.run(lambda: answer_of(self._open.unlink(*keys(journal))))
 
     async def _names(self) -> set[str]:
         return {name.decode() async for name in self._open.scan_iter(match=f"{PREFIX}*{SUFFIX}", count=1000)}

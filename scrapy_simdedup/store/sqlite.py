@@ -89,7 +89,7 @@ class SqliteStore:
     """
 
     def __init__(self, url: str, sleep: Sleep = asyncio.sleep) -> None:
-        self._file = SqliteFile(url, sleep)
+        self._file, self._sleep = SqliteFile(url, sleep), sleep
         self._tidy = False
 
     async def open(self) -> None:
@@ -215,7 +215,8 @@ class SqliteStore:
 
     async def tear(self, journal: str) -> None:
         """Take a journal out."""
-        await self._file.run(lambda db: sqlite_notes.tear(db, journal))
+        while not await self._file.run(lambda db: sqlite_notes.tear(db, journal)):
+            await self._sleep(0)
 
 
 def _record(url: str, key: bytes, fingerprint: bytes, *rest: Any) -> Record:

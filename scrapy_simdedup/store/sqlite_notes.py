@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 PART = 2000
-"""Notes that are read at a time."""
+"""Notes that are read or taken out at a time."""
 
 TABLES = (
     "CREATE TABLE journal (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -32,7 +32,10 @@ SELECT position, value FROM note WHERE journal = (SELECT number FROM journal WHE
 ORDER BY position LIMIT ?
 """
 JOURNALS = "SELECT name FROM journal ORDER BY name"
-TEAR = "DELETE FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?)"
+TEAR = """
+DELETE FROM note WHERE position IN
+    (SELECT position FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) ORDER BY position LIMIT ?)
+"""
 CLOSE = "DELETE FROM journal WHERE name = ?"
 
 
@@ -65,9 +68,11 @@ def journals(db: sqlite3.Connection) -> list[str]:
     return [name for (name,) in db.execute(JOURNALS).fetchall()]
 
 
-def tear(db: sqlite3.Connection, journal: str) -> None:
-    """Take a journal out."""
+def tear(db: sqlite3.Connection, journal: str) -> bool:
+    """Take out the oldest notes of a journal, and it itself if that is all; False if there are more."""
     with db:
         db.execute(BEGIN)
-        db.execute(TEAR, (journal,))
-        db.execute(CLOSE, (journal,))
+        is_all = db.execute(TEAR, (journal, PART)).rowcount < PART
+        if is_all:
+            db.execute(CLOSE, (journal,))
+    return is_all

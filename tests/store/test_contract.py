@@ -390,7 +390,7 @@ async def test_a_note_can_yield_to_what_is_there(store: FingerprintStore, other:
 
 
 @on_asyncio
-async def test_a_long_journal_comes_in_parts(store: FingerprintStore) -> None:
+async def test_a_long_journal_comes_and_goes_in_parts(store: FingerprintStore) -> None:
     written = [b"%d" % number for number in range(2300)]
     for value in written:
         await store.note("j", value, value)
@@ -401,6 +401,10 @@ async def test_a_long_journal_comes_in_parts(store: FingerprintStore) -> None:
         assert len(tail.values) <= 2000
         read += tail.values
     assert read == written
+    await store.note("k", b"a", b"one")
+    await store.tear("j")
+    assert [name async for name in store.journals()] == ["k"]
+    assert (await store.notes("j"), (await store.notes("k")).values) == (Notes((), 0), (b"one",))
 
 
 @on_asyncio
