@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_simdedup.commands.call import Call
-    from scrapy_simdedup.report.url_rules import Lesson
+    from scrapy_simdedup.report.lesson import Lesson
 
 SUMMARY = "tell which parts of URLs do not change the page, and how many fetches that would have saved"
 

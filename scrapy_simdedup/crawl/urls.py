@@ -20,13 +20,13 @@ from scrapy_simdedup.crawl.url_tally import UrlTally
 from scrapy_simdedup.crawl.waiting import Tasks, sleep
 from scrapy_simdedup.detect.url_notes import SkippedUrl
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.report.lesson import MOST_RULES, Lesson
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_simdedup.crawl.runtime import Runtime
-    from scrapy_simdedup.report.url_rules import Lesson
     from scrapy_simdedup.urls import Decision, Rule
 
 logger = logging.getLogger(__name__)
@@ -181,8 +181,6 @@ class UrlGuide:
         """What the report says about it; None where nothing was to be skipped."""
         if self._learner is None or self.mode != "skip":
             return None
-        from scrapy_simdedup.report.url_rules import MOST_RULES, Lesson  # noqa: PLC0415 - few crawls want a report
-
         rules = sorted(self._learner.rules(), key=lambda rule: -rule.skipped)[:MOST_RULES]
         saved, sites = self.tally.saved, len(self._learner.sites)
         return Lesson(self.tally.counts["seen"] + saved, sites, saved, 0, tuple(rules), by_crawl=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scrapy_simdedup.report.clusters import Cluster
     from scrapy_simdedup.report.differences import Difference
-    from scrapy_simdedup.report.url_rules import Lesson
+    from scrapy_simdedup.report.lesson import Lesson
 
 KINDS = ("new", "near", "changed", "unchanged", "identical", "stub", "unjudged")
 """Verdicts, in the order of every chart and table."""

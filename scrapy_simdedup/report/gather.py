@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable
 
-    from scrapy_simdedup.report.url_rules import Lesson
+    from scrapy_simdedup.report.lesson import Lesson
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
 

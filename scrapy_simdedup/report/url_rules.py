@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.history_notes import HISTORY
 from scrapy_simdedup.detect.url_notes import SeenUrl, read_note, run_and_site
+from scrapy_simdedup.report.lesson import MOST_RULES, Lesson
 from scrapy_simdedup.report.readings import push
 from scrapy_simdedup.store.base import Notes
 from scrapy_simdedup.urls import UrlLearner
@@ -16,26 +16,6 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.store.base import FingerprintStore, Record
     from scrapy_simdedup.urls import GivenRule, Rule
-
-MOST_RULES = 200
-"""Rules that are kept: those that saved the most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """What would have come of learning URLs."""
-
-    pages: int
-    """Pages that were met once more."""
-    sites: int
-    saved: int
-    """Fetches that would not have been made."""
-    lost: int
-    """Contents that would have been missed: all their URLs would have been skipped."""
-    rules: tuple[Rule, ...]
-    """Those that saved the most first."""
-    by_crawl: bool = False
-    """Whether a crawl has learned this and saved these fetches, rather than one that would have."""
 
 
 class Replay:

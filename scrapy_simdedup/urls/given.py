@@ -10,8 +10,10 @@ from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.urls.parts import GIVEN
 from scrapy_simdedup.urls.url_pattern import UrlPattern
+
+GIVEN = "given"
+"""What a rule that somebody wrote has removed from a URL is a part whose name begins like this."""
 
 _EXAMPLE = '{"order": 1, "urlPattern": {"include": ["example.com"]}, "processor": "queryRemoval", "args": ["ref"]}'
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from scrapy_simdedup.urls.given import GIVEN
 from scrapy_simdedup.urls.keyed import MASK, KeyedHash
-from scrapy_simdedup.urls.parts import GIVEN, SWITCHES, is_session, looks_random
+from scrapy_simdedup.urls.parts import SWITCHES, is_session, looks_random
 from scrapy_simdedup.urls.tracking import is_tracking
 
 MAX_NAMES = 200

@@ -17,9 +17,6 @@ TOKEN = "\1"  # noqa: S105 - no password
 MAX_PARTS = 40
 """Parts of one URL that can be learned about; whatever more there is belongs to the path."""
 
-GIVEN = "given"
-"""What a rule that somebody wrote has removed from a URL is a part whose name begins like this."""
-
 SWITCHES = frozenset({"scheme", "slash", "slashes", "index", "suffix"})
 """Parts of which a value can be like absence, but which are never irrelevant whatever their value."""
 
