@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from scrapy_simdedup.crawl.waiting import in_time
 from scrapy_simdedup.crawl.worker import END_SECONDS, Worker
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.making import body_digest, fingerprint, fingerprint_read
+from scrapy_simdedup.fingerprint.making import fingerprint, fingerprint_read
 from scrapy_simdedup.fingerprint.worker import read_answer
 from scrapy_simdedup.page.page import Page
 
@@ -50,24 +50,27 @@ class Workers:
         self._failures = 0
         self._is_closed = False
 
-    async def fingerprint(self, html: str, url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, body: bytes, url: str, settings: DedupSettings, secret: bytes
+    ) -> PageFingerprint:
         """The page's fingerprint, unjudged as ``worker_died`` or ``worker_timeout`` where there is none.
 
         Args:
             html: The decoded page.
+            body: Its :func:`~scrapy_simdedup.fingerprint.making.body_digest`.
             url: How the log calls it.
             settings: Those of its site.
             secret: Key under the hashes.
         """
         worker = None if len(html) > settings.max_page_bytes else await self._next_free()
         if worker is None:
-            return self._here(html, settings, secret)
+            return self._here(html, body, settings, secret)
         try:
-            answer = await worker.ask(pickle.dumps((html, settings, secret), pickle.HIGHEST_PROTOCOL))
+            answer = await worker.ask(pickle.dumps((html, body, settings, secret), pickle.HIGHEST_PROTOCOL))
         except TimeoutError:
-            return self._without_worker("worker_timeout", html, url, settings, secret)
+            return self._without_worker("worker_timeout", body, url, settings, secret)
         if answer is None:
-            return self._without_worker("worker_died", html, url, settings, secret)
+            return self._without_worker("worker_died", body, url, settings, secret)
         self._hand_over(worker)
         seconds, made = read_answer(answer)
         self._on_extracted(seconds)
@@ -83,16 +86,16 @@ class Workers:
             with suppress(TimeoutError):  # then its thread is about to kill it
                 await in_time(worker.ended, 2 * END_SECONDS)
 
-    def _here(self, html: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
+    def _here(self, html: str, body: bytes, settings: DedupSettings, secret: bytes) -> PageFingerprint:
         start = time.perf_counter()
-        made = fingerprint(html, settings, secret)
+        made = fingerprint(html, settings, secret, body=body)
         self._on_extracted(time.perf_counter() - start)
         return made
 
     @staticmethod
-    def _without_worker(why: str, html: str, url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
+    def _without_worker(why: str, body: bytes, url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
         logger.warning("%s is kept unjudged (%s): a new worker process takes over from the next page on", url, why)
-        return fingerprint_read(Page((), "", "", why), body_digest(html, secret), settings, secret)
+        return fingerprint_read(Page((), "", "", why), body, settings, secret)
 
     # ------------------------------------------------------------------ whose turn it is
 

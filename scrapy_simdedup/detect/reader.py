@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.settings import DedupSettings
 
-Extract: TypeAlias = "Callable[[str, str, DedupSettings, bytes], Awaitable[PageFingerprint]]"
-"""Fingerprints a page: its HTML, its URL for the log, the settings of its site, the key under the hashes."""
+Extract: TypeAlias = "Callable[[str, bytes, str, DedupSettings, bytes], Awaitable[PageFingerprint]]"
+"""Fingerprints a page: its HTML, the digest of that, its URL for the log, the settings of its site, the key under the
+hashes."""
 
 
 class Reader:
@@ -35,10 +36,11 @@ class Reader:
         self, html: str, *, url: str, key: bytes, known: SiteIndex | None, settings: DedupSettings
     ) -> PageFingerprint:
         """The page's fingerprint under the settings of its site; a body that the site has is not parsed again."""
-        found = known.same_body(body_digest(html, self._secret), key) if known else None
+        body = body_digest(html, self._secret)
+        found = known.same_body(body, key) if known else None
         if found is not None and found.unjudged is None and found.extractor == settings.extractor:
             return found
-        return await self._extract(html, url, settings, self._secret)
+        return await self._extract(html, body, url, settings, self._secret)
 
     def check(self, fp: PageFingerprint, settings: DedupSettings) -> None:
         """Raise :class:`~scrapy_simdedup.errors.FingerprintMismatch` unless it is as this reader makes them."""
@@ -46,5 +48,5 @@ class Reader:
         fp.check_comparable(self._sample if same_way else replace(self._sample, extractor=settings.extractor))
 
 
-async def _extract_here(html: str, _url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
-    return fingerprint(html, settings, secret)
+async def _extract_here(html: str, body: bytes, _url: str, settings: DedupSettings, secret: bytes) -> PageFingerprint:
+    return fingerprint(html, settings, secret, body=body)

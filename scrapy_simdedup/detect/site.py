@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import tldextract
 from w3lib.url import canonicalize_url
+
+from scrapy_simdedup.urls.site_names import registrable_domain
 
 if TYPE_CHECKING:
     from scrapy_simdedup.settings import SiteScope
 
 ALL = "*"
 """The one site of the scope ``all``."""
-
-# The list that came with the package: nothing is fetched and nothing is written. Private suffixes count, so that the
-# users of a host such as github.io are sites of their own and cannot displace each other's pages.
-_extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def site_of(url: str, scope: SiteScope = "domain") -> str:
@@ -35,7 +31,7 @@ def site_of(url: str, scope: SiteScope = "domain") -> str:
     if scope == "all":
         return ALL
     host = host_of(url)
-    return _domain(host) if scope == "domain" else host
+    return registrable_domain(host) if scope == "domain" else host
 
 
 def host_of(url: str) -> str:
@@ -44,13 +40,6 @@ def host_of(url: str) -> str:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return ""
-
-
-@lru_cache(maxsize=10_000)
-def _domain(host: str) -> str:
-    """The registrable domain; the host itself if it has none, as IP addresses and bare suffixes."""
-    parts = _extract(host)
-    return f"{parts.domain}.{parts.suffix}" if parts.domain and parts.suffix else host
 
 
 def key_of(url: str) -> bytes:

@@ -42,7 +42,9 @@ def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFinger
     return fingerprint(html, checked, (checked.secret or "").encode())
 
 
-def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
+def fingerprint(
+    html: str, settings: DedupSettings, secret: bytes = b"", *, body: bytes | None = None
+) -> PageFingerprint:
     """Fingerprint a page under settings that are already checked; never raises.
 
     Args:
@@ -50,6 +52,7 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
         settings: ``method`` and what it is told, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
             ``role_words``, ``max_page_bytes``, ``structure`` matter.
         secret: Key under the hashes; without it anyone can build a page that resembles another.
+        body: Its :func:`body_digest`, where that is known already.
     """
     page = read_page(
         html,
@@ -58,7 +61,7 @@ def fingerprint(html: str, settings: DedupSettings, secret: bytes = b"") -> Page
         extractor=settings.extractor,
         layout=settings.structure,
     )
-    return fingerprint_read(page, body_digest(html, secret), settings, secret)
+    return fingerprint_read(page, body or body_digest(html, secret), settings, secret)
 
 
 def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:

@@ -1,8 +1,8 @@
 """The program of a worker process: pages in, fingerprints out, until its input ends.
 
-Frames go both ways, each a length and as many bytes. A request is a pickle of ``(html, settings, secret)``. An answer
-is the seconds it took and the fingerprint's bytes, so that a crawl never unpickles what comes from a process that reads
-the pages of strangers.
+Frames go both ways, each a length and as many bytes. A request is a pickle of ``(html, body, settings, secret)``. An
+answer is the seconds it took and the fingerprint's bytes, so that a crawl never unpickles what comes from a process
+that reads the pages of strangers.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def main(most_seconds: float) -> None:
     write_frame(answers, READY)
     while (request := read_frame(requests)) is not None:
         _end_me_in(most_seconds)
-        html, settings, secret = pickle.loads(request)  # noqa: S301 - from the process that started this one
+        html, body, settings, secret = pickle.loads(request)  # noqa: S301 - from the process that started this one
         start = time.perf_counter()
-        made = bytes(fingerprint(html, settings, secret))
+        made = bytes(fingerprint(html, settings, secret, body=body))
         seconds = time.perf_counter() - start
         _end_me_in(0)
         write_frame(answers, _SECONDS.pack(seconds) + made)

@@ -31,7 +31,8 @@ from scrapy_simdedup.crawl.stats import Tally
 from scrapy_simdedup.crawl.waiting import Waiters
 from scrapy_simdedup.crawl.workers import Workers
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.fingerprint.making import fingerprint
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.making import body_digest, fingerprint
 from scrapy_simdedup.fingerprint.worker import READY, read_frame, write_frame
 from scrapy_simdedup.settings import DedupSettings
 from site_server import Site
@@ -42,14 +43,14 @@ import json, os, sys, time
 sys.path[:] = json.loads(sys.argv[1])
 from scrapy_simdedup.fingerprint import worker
 fingerprint = worker.fingerprint
-def mischief(html, *others):
+def mischief(html, *others, **more):
     if "this page hangs" in html:
         time.sleep(600)
     if "this page kills" in html:
         os._exit(3)
     if "this page is slow" in html:
         time.sleep(0.3)
-    return fingerprint(html, *others)
+    return fingerprint(html, *others, **more)
 worker.fingerprint = mischief
 worker.main(float(sys.argv[2]))
 """
@@ -61,6 +62,10 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="l
 @pytest.fixture
 def mischief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "PROGRAM", MISCHIEF)
+
+
+async def read(workers: Workers, html: str, secret: bytes = b"") -> PageFingerprint:
+    return await workers.fingerprint(html, body_digest(html, secret), "url", SETTINGS, secret)
 
 
 def hanging(seed: object) -> str:
@@ -75,7 +80,7 @@ async def test_fingerprints_are_those_that_are_made_without_workers() -> None:
     htmls = [page(number // 2, number) for number in range(12)]
     seconds: list[float] = []
     workers = Workers(2, 20, seconds.append)
-    made = await asyncio.gather(*(workers.fingerprint(html, "url", SETTINGS, b"secret") for html in htmls))
+    made = await asyncio.gather(*(read(workers, html, b"secret") for html in htmls))
     await workers.close()
     assert list(made) == [fingerprint(html, SETTINGS, b"secret") for html in htmls]
     assert len(seconds) == len(htmls)
@@ -85,7 +90,7 @@ async def test_fingerprints_are_those_that_are_made_without_workers() -> None:
 async def test_a_page_that_kills_its_worker_is_unjudged_and_the_next_ones_are_not(mischief: None) -> None:
     workers = Workers(1, 20, lambda _: None)
     htmls = [page(1), page(2, body="<p>this page kills</p>"), page(3)]
-    made = await asyncio.gather(*(workers.fingerprint(html, "url", SETTINGS, b"") for html in htmls))
+    made = await asyncio.gather(*(read(workers, html) for html in htmls))
     await workers.close()
     assert [fp.unjudged for fp in made] == [None, "worker_died", None]
 
@@ -94,7 +99,7 @@ async def test_a_page_that_kills_its_worker_is_unjudged_and_the_next_ones_are_no
 async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_are_not(mischief: None) -> None:
     workers = Workers(1, 0.5, lambda _: None)
     htmls = [page(1), hanging(2), page(3)]
-    made = await asyncio.gather(*(workers.fingerprint(html, "url", SETTINGS, b"") for html in htmls))
+    made = await asyncio.gather(*(read(workers, html) for html in htmls))
     await workers.close()
     assert [fp.unjudged for fp in made] == [None, "worker_timeout", None]
 
@@ -102,22 +107,22 @@ async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_a
 @on_asyncio
 async def test_a_worker_that_was_killed_between_pages_costs_no_page() -> None:
     workers = Workers(1, 20, lambda _: None)
-    await workers.fingerprint(page(1), "url", SETTINGS, b"")
+    await read(workers, page(1))
     (running,) = workers._all
     running.kill()
     running._process.wait()
-    assert (await workers.fingerprint(page(2), "url", SETTINGS, b"")).unjudged is None
+    assert (await read(workers, page(2))).unjudged is None
     await workers.close()
 
 
 @on_asyncio
 async def test_a_page_that_nobody_wants_any_more_gives_its_worker_free(mischief: None) -> None:
     workers = Workers(1, 20, lambda _: None)
-    await workers.fingerprint(page(1), "url", SETTINGS, b"")
-    given_up = asyncio.ensure_future(workers.fingerprint(hanging(2), "url", SETTINGS, b""))
+    await read(workers, page(1))
+    given_up = asyncio.ensure_future(read(workers, hanging(2)))
     await asyncio.sleep(0.05)
     given_up.cancel()
-    assert (await workers.fingerprint(page(3), "url", SETTINGS, b"")).unjudged is None
+    assert (await read(workers, page(3))).unjudged is None
     await workers.close()
 
 
@@ -128,7 +133,7 @@ async def test_where_no_worker_can_be_started_the_crawl_does_it_itself(
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
     workers = Workers(2, 20, lambda _: None)
-    made = await asyncio.gather(*(workers.fingerprint(page(n), "url", SETTINGS, b"") for n in range(5)))
+    made = await asyncio.gather(*(read(workers, page(n)) for n in range(5)))
     await workers.close()
     assert [fp.unjudged for fp in made] == [None] * 5
     assert "do not start" in caplog.text
@@ -138,7 +143,7 @@ async def test_where_no_worker_can_be_started_the_crawl_does_it_itself(
 async def test_workers_are_started_for_the_first_page_and_end_with_the_crawl() -> None:
     workers = Workers(2, 20, lambda _: None)
     assert not workers._all
-    await workers.fingerprint(page(1), "url", SETTINGS, b"")
+    await read(workers, page(1))
     processes = [running._process for running in workers._all]
     await workers.close()
     assert len(processes) == 2
@@ -157,7 +162,7 @@ def test_a_worker_whose_crawl_was_killed_does_not_hang_for_ever() -> None:
         assert process.stdin
         assert process.stdout
         assert read_frame(process.stdout) == READY
-        write_frame(process.stdin, pickle.dumps((hanging(1), SETTINGS, b"")))
+        write_frame(process.stdin, pickle.dumps((hanging(1), b"", SETTINGS, b"")))
         assert process.wait(30) == -signal.SIGALRM
 
 
