@@ -262,15 +262,15 @@ class TestTwoWorkers:
         assert {name: delivered[name] for name in ids("articles", "products") if delivered[name] != 1} == {}
 
     def test_share_the_work(self, workers_data: Path) -> None:
-        """Both together judge less than one alone, as what is learned spares fetches. A fast one may do all."""
+        """Each fetched pages that the other did not, each dropped some, and each was spared some."""
         logs = [log.read_text(encoding="utf-8") for log in sorted(workers_data.glob("worker-*.log"))]
         judged, dropped, skipped = (
-            [int((re.findall(rf"(\d+) {what}", log) or ["0"])[-1]) for log in logs]
+            [int(re.findall(rf"(\d+) {what}", log)[-1]) for log in logs]
             for what in ("pages judged", "pages dropped", "skipped")
         )
-        assert sum(judged) > 200
-        assert sum(dropped) > 0
-        assert sum(skipped) > 0
+        assert min(judged) > 20
+        assert min(dropped) > 0
+        assert min(skipped) > 0
         assert sum(judged) < 500, "a worker alone that skips nothing judges some 540"
 
     def test_log_no_error(self, workers_data: Path) -> None:
