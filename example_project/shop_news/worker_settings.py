@@ -32,8 +32,8 @@ SIMDEDUP_URLS = "skip"
 
 # ------------------------------------------------------------------ Scrapy
 
-# A worker without work looks for some every five seconds. The shop is small: without a pause, the first worker would have
-# read all of it by then.
+# A worker without work looks for some every five seconds. The shop is small: without a pause, the first worker would
+# have read all of it by then.
 DOWNLOAD_DELAY = 0.05
 
 # Each worker has a file of its own: scrapy crawl shared_shop -O data/worker-1.jsonl
