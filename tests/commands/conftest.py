@@ -18,7 +18,7 @@ from unittest import mock
 import pytest
 from scrapy.settings import Settings
 
-from crawling import ADDON, Crawl, PathsSpider, crawl
+from crawling import ADDON, Crawl, PatientSpider, crawl
 from on_asyncio import wait_for
 from pages import page, prose
 from scrapy_simdedup.commands import SimdedupCommand
@@ -130,7 +130,7 @@ class Crawled:
     async def crawl(self, **settings: Any) -> Crawl:
         """Crawl all pages of the site."""
         made = {**ADDON, "SIMDEDUP_STORE": self.store, **settings}
-        return await crawl(PathsSpider, made, urls=self.site.urls(*self.site.answers))
+        return await crawl(PatientSpider, made, urls=self.site.urls(*self.site.answers))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scrapy.signalmanager import SignalManager
 
-from crawling import ADDON, PathsSpider, crawl
+from crawling import ADDON, PathsSpider, PatientSpider, crawl
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import DedupSettings
@@ -39,7 +39,7 @@ class Overwriting:
         return item
 
 
-class TellingSpider(PathsSpider):
+class TellingSpider(PatientSpider):
     """Hands each page's verdict on, and notes the signals."""
 
     @classmethod

@@ -11,6 +11,7 @@ from crawling import ADDON, PathsSpider, crawl
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup.crawl.signals import page_changed, simdedup_wall_suspected
+from scrapy_simdedup.store.url import store_by_url
 from site_server import Site
 
 COUNT = 12
@@ -107,16 +108,11 @@ async def test_a_304_counts_as_a_visit_and_is_never_fingerprinted(site: Site, se
     site["/a"] = page("a", 2)
     third = await crawl(PathsSpider, settings, urls=site.urls("/a"))
     assert third.stat("pages/unchanged") == 1
-    records = [record async for _, record in await opened_records(settings["SIMDEDUP_STORE"])]
-    assert [(record.visits, record.changes) for record in records] == [(3, 0)]
-
-
-async def opened_records(url: str) -> Any:
-    from scrapy_simdedup.store.url import store_by_url
-
-    store = store_by_url(url)
+    store = store_by_url(settings["SIMDEDUP_STORE"])
     await store.open()
-    return store.records()
+    records = [record async for _, record in store.records()]
+    await store.close()
+    assert [(record.visits, record.changes) for record in records] == [(3, 0)]
 
 
 CAPTCHA = "<p>" + " ".join(f"Please prove that you are human, step {n} of thirty." for n in range(30)) + "</p>"
