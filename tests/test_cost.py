@@ -22,6 +22,7 @@ from scrapy_simdedup.fingerprint import making
 from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.words import WordHashes
 from scrapy_simdedup.page import page as pages_room
+from scrapy_simdedup.page.claims import HEAD, claimed_url
 from scrapy_simdedup.settings import DedupSettings
 
 SETTINGS = DedupSettings()
@@ -145,3 +146,10 @@ def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
 def test_a_repeated_body_costs_a_fraction_of_a_fingerprint() -> None:
     html = long_page(8)
     assert ratio(lambda: making.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2
+
+
+def test_what_a_page_calls_its_own_address_is_found_as_fast_in_a_hostile_head() -> None:
+    """In the thread of the event loop: a name without end must not be tried from each of its letters."""
+    links = "<link rel=stylesheet href=/style.css>"
+    ordinary, hostile = links * (HEAD // len(links)), f"<link {'a' * HEAD}"[: HEAD - 1] + ">"
+    assert ratio(lambda: claimed_url(hostile, URL), lambda: claimed_url(ordinary, URL)) <= 5
