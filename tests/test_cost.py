@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from hostile import HOSTILE
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -23,6 +24,7 @@ from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.words import WordHashes
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page.claims import HEAD, claimed_url
+from scrapy_simdedup.page.parse import MAX_ELEMENTS
 from scrapy_simdedup.settings import DedupSettings
 
 SETTINGS = DedupSettings()
@@ -48,15 +50,16 @@ def calls(work: Callable[[], object]) -> int:
 
 def ratio(one: Callable[[], object], other: Callable[[], object]) -> float:
     """CPU time of one by that of the other: the median of rounds in which they take turns."""
-
-    def seconds(work: Callable[[], object]) -> float:
-        start = time.thread_time()
-        for _ in range(10):
-            work()
-        return time.thread_time() - start
-
     one(), other()
-    return statistics.median(seconds(one) / max(seconds(other), 1e-6) for _ in range(9))
+    return statistics.median(seconds(one, 10) / max(seconds(other, 10), 1e-6) for _ in range(9))
+
+
+def seconds(work: Callable[[], object], times: int = 1) -> float:
+    """CPU time of this thread."""
+    start = time.thread_time()
+    for _ in range(times):
+        work()
+    return time.thread_time() - start
 
 
 def long_page(factor: int) -> str:
@@ -74,6 +77,21 @@ def test_the_work_grows_as_the_page_does() -> None:
     few, many = (calls(lambda html=html: fingerprint(html, SETTINGS)) for html in (short, long))
     assert few <= 20 * short.count("<")
     assert many <= 20 * long.count("<")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_takes_no_more_work_than_the_bounds_on_pages_allow(name: str) -> None:
+    """However large it is: some fifty calls per element, and the CPU time of a score of ordinary long pages at most.
+
+    So much at a time a crawl without worker processes does in the thread of its event loop.
+    """
+    hostile, ordinary = HOSTILE[name].page("one"), long_page(200)
+    assert calls(lambda: fingerprint(hostile, SETTINGS)) <= 60 * MAX_ELEMENTS
+    rounds = (
+        seconds(lambda: fingerprint(hostile, SETTINGS)) / seconds(lambda: fingerprint(ordinary, SETTINGS))
+        for _ in "123"
+    )
+    assert any(share <= 20 for share in rounds), "also if something disturbs one of the rounds"
 
 
 def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
