@@ -13,6 +13,7 @@ from scrapy_simdedup.store import sqlite_notes
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Notes, Outcome, Record, Sleep, Tail
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
 from scrapy_simdedup.store.sqlite_tables import TABLES, VERSION
+from scrapy_simdedup.store.whole import whole_log
 
 if TYPE_CHECKING:
     import sqlite3
@@ -171,11 +172,8 @@ class SqliteStore:
     async def records(self) -> AsyncIterator[tuple[str, Record]]:
         """All records with their sites; one that changes meanwhile may come twice."""
         async for site in self.sites():
-            tail = Tail((), 0, complete=False)
-            while not tail.complete:
-                tail = await self.read(site, tail.cursor)
-                for record in tail.records:
-                    yield site, record
+            async for record in whole_log(self, site):
+                yield site, record
 
     async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
         """Write a note."""
