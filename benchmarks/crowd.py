@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.store.base import State
 
 STEP = 1_000
 FIRM_CELLS = np.arange(12, 16, dtype=np.uint8)
@@ -62,13 +63,21 @@ def _mix(rng: np.random.Generator, share: np.ndarray, common: np.ndarray, values
 def record(fingerprint: PageFingerprint, number: int, site: str, run: str) -> Record:
     """A delivered page as the detector stores it."""
     url = f"https://{site}/articles/{number}"
+    key = hashlib.sha1(url.encode(), usedforsecurity=False).digest()
+    return first_visit(url, key, bytes(fingerprint), number, run=run, worker="benchmark", state="confirmed")
+
+
+def first_visit(
+    url: str, key: bytes, fingerprint: bytes, number: int, *, run: str, worker: str, state: State
+) -> Record:
+    """A page that repeats none and was met once, a second after the one before."""
     return Record(
         url=url,
-        key=hashlib.sha1(url.encode(), usedforsecurity=False).digest(),
-        fingerprint=bytes(fingerprint),
+        key=key,
+        fingerprint=fingerprint,
         run=run,
-        worker="benchmark",
-        state="confirmed",
+        worker=worker,
+        state=state,
         kind="new",
         similarity=None,
         original=None,

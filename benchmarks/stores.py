@@ -20,9 +20,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crowd import first_visit
 from measure import arguments, finish, memory
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.remote import CALLS
 from scrapy_simdedup.store.sqlite import SqliteStore
@@ -30,6 +30,8 @@ from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from scrapy_simdedup.store.base import FingerprintStore, Record
 
 SITE = "shop.example"
 AHEAD = 2**53
@@ -44,21 +46,14 @@ def records(seed: int) -> Callable[[int], Record]:
     size = len(bytes(fingerprint_page(f"<main><p>{' '.join(map(str, range(100)))}</p></main>")))
 
     def make(number: int) -> Record:
-        return Record(
-            url=f"https://{SITE}/a/path/of/usual/length/article-{number}.html",
-            key=rng.randbytes(20),
-            fingerprint=rng.randbytes(size),
+        return first_visit(
+            f"https://{SITE}/a/path/of/usual/length/article-{number}.html",
+            rng.randbytes(20),
+            rng.randbytes(size),
+            number,
             run="20260101T000000Z-abcdef",
             worker="crawler-1.example:12345:0123abcd",
             state="reserved",
-            kind="new",
-            similarity=None,
-            original=None,
-            first_seen=1.7e9 + number,
-            last_seen=1.7e9 + number,
-            last_changed=1.7e9 + number,
-            visits=1,
-            changes=0,
         )
 
     return make

@@ -2,63 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, cast
+from typing import Any
 
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
+from scrapy_simdedup.value_checks import Check, flag, listed, number, one_of, optional, similarity, text, whole
 
 HIDDEN = "***"
 """What errors show instead of a secret."""
-
-
-def _flag(name: str, value: Any) -> bool:
-    known = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in known:
-        return known[str(value).lower()]
-    raise SettingError(name, value, "write True or False")
-
-
-def _one_of(*choices: str) -> Callable[[str, Any], str]:
-    def check(name: str, value: Any) -> str:
-        if value in choices:
-            return cast("str", value)
-        raise SettingError(name, value, f"write one of {', '.join(map(repr, choices))}")
-
-    return check
-
-
-def _number(low: float, high: float, remedy: str) -> Callable[[str, Any], float]:
-    def check(name: str, value: Any) -> float:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = float("nan")
-        if isinstance(value, bool) or not low <= number <= high:
-            raise SettingError(name, value, remedy)
-        return number
-
-    return check
-
-
-def _similarity(name: str, value: Any) -> float:
-    return _number(0.0, 1.0, "write a similarity between 0 and 1, such as 0.95")(name, value)
-
-
-def _whole(low: int, high: int) -> Callable[[str, Any], int]:
-    remedy = f"write a whole number from {low} to {high}"
-
-    def check(name: str, value: Any) -> int:
-        number = _number(low, high, remedy)(name, value)
-        if number != int(number):
-            raise SettingError(name, value, remedy)
-        return int(number)
-
-    return check
 
 
 def _bits(name: str, value: Any) -> int:
@@ -67,30 +21,16 @@ def _bits(name: str, value: Any) -> int:
     return int(value)
 
 
-def _text(example: str) -> Callable[[str, Any], str | None]:
-    def check(name: str, value: Any) -> str | None:
-        if value is None or (isinstance(value, str) and value.strip()):
-            return value
-        raise SettingError(name, value, f"write {example}, or None")
-
-    return check
-
-
 def _secret(name: str, value: Any) -> str | None:
     if value is None or (isinstance(value, str) and value.strip()):
         return value
     raise SettingError(name, HIDDEN, "write a text that is not empty, or None")
 
 
-def _optional(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    return lambda name, value: None if value is None else check(name, value)
-
-
 def _names(name: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
-    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(part, str) for part in value):
-        return tuple(value)
+    fields = listed(value)
+    if isinstance(fields, (list, tuple, set, frozenset)) and all(isinstance(part, str) for part in fields):
+        return tuple(fields)
     raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
 
 
@@ -116,14 +56,16 @@ ROLES = (
 
 
 def _role_words(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    pairs = value.items() if isinstance(value, Mapping) else value if isinstance(value, tuple) else None
-    if pairs is None:
-        raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}")
+    try:
+        given = dict(value if isinstance(value, (Mapping, tuple)) else None)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}") from None
     made = {}
-    for role, words in pairs:
+    for role, words in given.items():
         if role not in ROLES:
             raise SettingError(name, role, f"there is no such role; write one of {', '.join(map(repr, ROLES))}")
-        if isinstance(words, str) or not all(isinstance(word, str) and word.isalpha() for word in words):
+        is_list = isinstance(words, (list, tuple, set, frozenset))
+        if not is_list or not all(isinstance(word, str) and word.isalpha() for word in words):
             raise SettingError(
                 f"{name}[{role!r}]", words, "write a list of single words of letters, such as ['imprint']"
             )
@@ -138,8 +80,8 @@ MASKS = ("case", "dates", "times", "numbers")
 
 
 def _masked(name: str, value: Any) -> tuple[str, ...]:
-    masked = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-    if isinstance(masked, (list, tuple, set, frozenset)) and set(masked) <= set(MASKS):
+    masked = listed(value)
+    if isinstance(masked, (list, tuple, set, frozenset)) and all(mask in MASKS for mask in masked):
         return tuple(mask for mask in MASKS if mask in masked)
     raise SettingError(name, value, f"write a list of any of {', '.join(map(repr, MASKS))}")
 
@@ -166,7 +108,7 @@ def _better(name: str, value: Any) -> tuple[str, ...] | str | None:
     if value is None:
         return None
     remedy = f"write a list of any of {', '.join(map(repr, BETTER))}, or the path of a function of a URL and facts"
-    named = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    named = listed(value)
     if isinstance(named, (list, tuple)) and all(part in BETTER for part in named):
         return tuple(named) or None
     if not isinstance(value, str):
@@ -212,45 +154,45 @@ def _sites(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
     return checked
 
 
-CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "enabled": _flag,
-    "mode": _one_of("pages", "items", "observe"),
-    "drop": _one_of("identical", "near"),
-    "links": _one_of("drop", "follow", "follow_new"),
-    "identical": _similarity,
-    "near": _similarity,
-    "cluster_budget": _whole(1, MOST_BUDGET),
+CHECKS: dict[str, Check] = {
+    "enabled": flag,
+    "mode": one_of("pages", "items", "observe"),
+    "drop": one_of("identical", "near"),
+    "links": one_of("drop", "follow", "follow_new"),
+    "identical": similarity,
+    "near": similarity,
+    "cluster_budget": whole(1, MOST_BUDGET),
     "better": _better,
     "store": _store,
-    "against": _one_of("run", "history"),
-    "run": _text("a name such as 'monday'"),
-    "unchanged": _one_of("keep", "drop"),
-    "site": _one_of("domain", "host", "all"),
+    "against": one_of("run", "history"),
+    "run": text("a name such as 'monday'"),
+    "unchanged": one_of("keep", "drop"),
+    "site": one_of("domain", "host", "all"),
     "sites": _sites,
-    "extractor": _one_of("roles", "readability"),
+    "extractor": one_of("roles", "readability"),
     "role_words": _role_words,
-    "markdown_field": _text("a field name such as 'markdown'"),
-    "method": _one_of("simhash", "exact", "minhash", "shingles", "bits"),
-    "exact": _one_of(*EXACT_SCOPES),
+    "markdown_field": text("a field name such as 'markdown'"),
+    "method": one_of("simhash", "exact", "minhash", "shingles", "bits"),
+    "exact": one_of(*EXACT_SCOPES),
     "masked": _masked,
-    "structure": _flag,
+    "structure": flag,
     "bits": _bits,
-    "shingle_size": _whole(1, 10),
-    "min_words": _whole(1, 10_000),
-    "pending": _one_of("wait", "keep", "drop"),
-    "pending_timeout": _number(0, 86_400, "write seconds from 0 to 86400"),
-    "confirm": _one_of("items", "callback", "feed", "manual"),
-    "stubs": _one_of("flag", "drop", "keep"),
-    "wall_pause": _number(0, 86_400, "write seconds from 0 to 86400"),
-    "ttl": _optional(_number(1, 1e10, "write seconds from 1 up, or None")),
-    "max_pages_per_site": _optional(_whole(1, 1_000_000_000)),
-    "workers": _whole(0, 256),
-    "worker_timeout": _number(0.1, 3_600, "write seconds from 0.1 to 3600"),
-    "max_page_bytes": _whole(1_000, 1_000_000_000),
+    "shingle_size": whole(1, 10),
+    "min_words": whole(1, 10_000),
+    "pending": one_of("wait", "keep", "drop"),
+    "pending_timeout": number(0, 86_400, "write seconds from 0 to 86400"),
+    "confirm": one_of("items", "callback", "feed", "manual"),
+    "stubs": one_of("flag", "drop", "keep"),
+    "wall_pause": number(0, 86_400, "write seconds from 0 to 86400"),
+    "ttl": optional(number(1, 1e10, "write seconds from 1 up, or None")),
+    "max_pages_per_site": optional(whole(1, 1_000_000_000)),
+    "workers": whole(0, 256),
+    "worker_timeout": number(0.1, 3_600, "write seconds from 0.1 to 3600"),
+    "max_page_bytes": whole(1_000, 1_000_000_000),
     "item_fields": _names,
-    "urls": _one_of("off", "observe", "deprioritize", "skip"),
+    "urls": one_of("off", "observe", "deprioritize", "skip"),
     "url_rules": _files,
-    "request_fingerprinter": _text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
+    "request_fingerprinter": text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
     "report": _report,
     "secret": _secret,
 }

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from hostile import HOSTILE
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -22,6 +23,8 @@ from scrapy_simdedup.fingerprint import making
 from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.words import WordHashes
 from scrapy_simdedup.page import page as pages_room
+from scrapy_simdedup.page.claims import HEAD, claimed_url
+from scrapy_simdedup.page.parse import MAX_ELEMENTS
 from scrapy_simdedup.settings import DedupSettings
 
 SETTINGS = DedupSettings()
@@ -47,15 +50,16 @@ def calls(work: Callable[[], object]) -> int:
 
 def ratio(one: Callable[[], object], other: Callable[[], object]) -> float:
     """CPU time of one by that of the other: the median of rounds in which they take turns."""
-
-    def seconds(work: Callable[[], object]) -> float:
-        start = time.thread_time()
-        for _ in range(10):
-            work()
-        return time.thread_time() - start
-
     one(), other()
-    return statistics.median(seconds(one) / max(seconds(other), 1e-6) for _ in range(9))
+    return statistics.median(seconds(one, 10) / max(seconds(other, 10), 1e-6) for _ in range(9))
+
+
+def seconds(work: Callable[[], object], times: int = 1) -> float:
+    """CPU time of this thread."""
+    start = time.thread_time()
+    for _ in range(times):
+        work()
+    return time.thread_time() - start
 
 
 def long_page(factor: int) -> str:
@@ -73,6 +77,21 @@ def test_the_work_grows_as_the_page_does() -> None:
     few, many = (calls(lambda html=html: fingerprint(html, SETTINGS)) for html in (short, long))
     assert few <= 20 * short.count("<")
     assert many <= 20 * long.count("<")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_takes_no_more_work_than_the_bounds_on_pages_allow(name: str) -> None:
+    """However large it is: some fifty calls per element, and the CPU time of a score of ordinary long pages at most.
+
+    So much at a time a crawl without worker processes does in the thread of its event loop.
+    """
+    hostile, ordinary = HOSTILE[name].page("one"), long_page(200)
+    assert calls(lambda: fingerprint(hostile, SETTINGS)) <= 60 * MAX_ELEMENTS
+    rounds = (
+        seconds(lambda: fingerprint(hostile, SETTINGS)) / seconds(lambda: fingerprint(ordinary, SETTINGS))
+        for _ in "123"
+    )
+    assert any(share <= 20 for share in rounds), "also if something disturbs one of the rounds"
 
 
 def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,3 +164,10 @@ def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
 def test_a_repeated_body_costs_a_fraction_of_a_fingerprint() -> None:
     html = long_page(8)
     assert ratio(lambda: making.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2
+
+
+def test_what_a_page_calls_its_own_address_is_found_as_fast_in_a_hostile_head() -> None:
+    """In the thread of the event loop: a name without end must not be tried from each of its letters."""
+    links = "<link rel=stylesheet href=/style.css>"
+    ordinary, hostile = links * (HEAD // len(links)), f"<link {'a' * HEAD}"[: HEAD - 1] + ">"
+    assert ratio(lambda: claimed_url(hostile, URL), lambda: claimed_url(ordinary, URL)) <= 5

@@ -43,9 +43,10 @@ def items_of(project: Path) -> list[Item]:
     return [json.loads(line) for line in lines]
 
 
-def demonstrate(project: Path) -> Demonstration:
-    done = subprocess.run(
-        [sys.executable, "run.py"],
+def run_python(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What became of ``python ...`` in a copy of the example."""
+    return subprocess.run(
+        [sys.executable, *words],
         cwd=project,
         capture_output=True,
         text=True,
@@ -53,6 +54,10 @@ def demonstrate(project: Path) -> Demonstration:
         timeout=170,
         check=False,
     )
+
+
+def demonstrate(project: Path) -> Demonstration:
+    done = run_python(project, "run.py")
     table = {name: (word, int(kept), int(of)) for word, name, kept, of in LINE.findall(done.stdout)}
     return Demonstration(done.returncode, table, Counter(item["id"] for item in items_of(project)), done.stderr)
 
@@ -148,15 +153,7 @@ def test_skipping_known_urls_saves_two_fifths_of_the_requests_and_no_item(
             assert shop.stdout is not None
             site = shop.stdout.readline().strip()
             words = ["crawl", "shop", "-a", f"site={site}", "-s", "SIMDEDUP_URLS=skip", "-s", "STATS_DUMP=1"]
-            done = subprocess.run(
-                [sys.executable, "-m", "scrapy", *words],
-                cwd=project,
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                timeout=170,
-                check=False,
-            )
+            done = run_python(project, "-m", "scrapy", *words)
         finally:
             shop.terminate()
     assert done.returncode == 0, done.stderr
@@ -233,15 +230,7 @@ def workers_data(project: Path) -> Path:
     """What ``python run_workers.py`` left behind."""
     executable("redis-server", "redis-server", "/usr/bin")
     pytest.importorskip("scrapy_redis")
-    done = subprocess.run(
-        [sys.executable, "run_workers.py"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=170,
-        check=False,
-    )
+    done = run_python(project, "run_workers.py")
     table = LINE.findall(done.stdout)
     assert {word for word, *_ in table} == {"kept"}, done.stdout + done.stderr
     assert len(table) == 7

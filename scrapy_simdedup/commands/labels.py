@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.commands.files import reading, writing
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.report.calibration import Labelled
-from scrapy_simdedup.report.clusters import print_of
+from scrapy_simdedup.report.prints import print_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

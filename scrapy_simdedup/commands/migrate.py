@@ -15,9 +15,10 @@ from scrapy_simdedup.commands.call import YES
 from scrapy_simdedup.commands.load import Log
 from scrapy_simdedup.commands.stores import named_url, opened_detector
 from scrapy_simdedup.crawl.imported import LOG
+from scrapy_simdedup.detect.past import imported_record
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.making import fingerprint
-from scrapy_simdedup.store.base import IMPORTED, Record
+from scrapy_simdedup.store.base import IMPORTED
 from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
@@ -108,25 +109,8 @@ async def _write(call: Call, url: str, source: str, times: dict[bytes, float]) -
         log = await Log.of(detector.store, LOG)
         with call.console.progress("pages read") as show:
             for key, seconds in times.items():
-                added += await log.add(_record(source, key, bytes(nothing), seconds))
+                added += await log.add(
+                    imported_record(f"{source}:{key.hex()}", key, bytes(nothing), "unjudged", seconds)
+                )
                 show(added)
     return added, len(times) - added
-
-
-def _record(source: str, key: bytes, print_: bytes, seconds: float) -> Record:
-    return Record(
-        url=f"{source}:{key.hex()}",
-        key=key,
-        fingerprint=print_,
-        run=IMPORTED,
-        worker="",
-        state="confirmed",
-        kind="unjudged",
-        similarity=None,
-        original=None,
-        first_seen=seconds,
-        last_seen=seconds,
-        last_changed=seconds,
-        visits=1,
-        changes=0,
-    )

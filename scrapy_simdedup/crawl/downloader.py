@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.gate import META_VERDICT
 from scrapy_simdedup.crawl.runtime import Runtime
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
 
 
 class NearDuplicateDownloaderMiddleware:
@@ -33,10 +37,16 @@ class NearDuplicateDownloaderMiddleware:
         """
         # It is another page's, and comes along where a user copies response.meta.
         request.meta.pop(META_VERDICT, None)
-        instead = await self.runtime.guide.advise(request)
-        if instead is None:
-            self.runtime.guide.examples.sent(request)
-            await self.runtime.walls.hold(request)
+        try:
+            instead = await self.runtime.guide.advise(request)
+            if instead is None:
+                self.runtime.guide.examples.sent(request)
+                await self.runtime.walls.hold(request)
+        except SkippedRequest:
+            raise
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not look at the request of %s; it is made", request.url)
+            return None
         return instead
 
     async def process_response(self, request: Request, response: Response) -> Response:

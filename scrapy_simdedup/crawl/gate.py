@@ -44,6 +44,17 @@ class Gate:
         Raises:
             NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
         """
+        try:
+            return await self._process(request, response)
+        except NearDuplicatePage:
+            raise
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not judge %s; it is kept", response.url)
+            if META_VERDICT not in request.meta:
+                self._runtime.tally.not_judged("error")
+            return response
+
+    async def _process(self, request: Request, response: Response) -> Response:
         runtime = self._runtime
         if not runtime.ready or not is_page(request):
             return response
@@ -58,8 +69,6 @@ class Gate:
                 runtime.tally.not_judged(reason)
             return response
         verdict = await runtime.judge.page(response, key, runtime.imported.since(request, key))
-        if verdict is None:
-            return response
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
             response.flags.append(f"simdedup-{verdict.kind}")
@@ -80,12 +89,11 @@ class Gate:
 
     async def _act(self, request: Request, response: Response, verdict: Verdict) -> None:
         """Do what follows from a verdict."""
-        runtime = self._runtime
-        runtime.reporter.judged(response, verdict)
-        runtime.guide.examples.judged(request, response, verdict)
-        await runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
-        if verdict.page is not None:
-            self._reserve(request, verdict.page)
+        try:
+            await self._learn(request, response, verdict)
+        finally:  # what nobody settled would keep its repeats waiting
+            if verdict.page is not None:
+                self._reserve(request, verdict.page)
         if verdict.kind == "changed":
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
@@ -93,6 +101,13 @@ class Gate:
         has_new_links = self._links is not None and self._links.see(response)
         if verdict.is_duplicate:
             self._drop(request, response, verdict, has_new_links=has_new_links)
+
+    async def _learn(self, request: Request, response: Response, verdict: Verdict) -> None:
+        """Let those look at a verdict whom it teaches something."""
+        runtime = self._runtime
+        runtime.reporter.judged(response, verdict)
+        runtime.guide.examples.judged(request, response, verdict)
+        await runtime.redesigns.judged(site_of(response.url, self._settings.site), verdict)
 
     async def _note_gone(self, request: Request, response: Response, key: bytes) -> None:
         """Tell later runs of URLs that say that their page is at another, or at none."""

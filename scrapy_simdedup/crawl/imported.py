@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
+from scrapy_simdedup.store.whole import whole_log
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,11 +35,9 @@ class Imported:
         Raises:
             StoreError: the store failed.
         """
-        cursor, complete = 0, False
-        while not complete:
-            tail = await store.read(LOG, cursor)
-            cursor, complete = tail.cursor, tail.complete
-            self._times.update((record.key, record.first_seen) for record in tail.records if not record.forgotten)
+        async for record in whole_log(store, LOG):
+            if not record.forgotten:
+                self._times[record.key] = record.first_seen
 
     def since(self, request: Request, key: bytes) -> float | None:
         """When the page was delivered, in seconds since the epoch; None if nobody told.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import secrets
 import time
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.settings import DedupSettings
 
-logger = logging.getLogger(__name__)
-
 POLL_SECONDS = 0.25
 """How often a repeat looks whether its original, or the crawl, has come to an end without telling it."""
 
@@ -48,7 +45,7 @@ class Candidate:
 
 
 class Judge:
-    """Gives verdicts; every error path keeps the page.
+    """Gives verdicts.
 
     Args:
         most_waiters: repeats that may wait at a time. Each holds one of the downloader's places, and some must stay
@@ -71,8 +68,8 @@ class Judge:
         self.settings, self.most_waiters, self.is_closing = settings, most_waiters, is_closing
         self.turns = Turns()
 
-    async def page(self, response: Response, key: bytes, known_since: float | None = None) -> Verdict | None:
-        """The page's verdict, or None if it could not be judged for an error, which is logged and counted."""
+    async def page(self, response: Response, key: bytes, known_since: float | None = None) -> Verdict:
+        """The page's verdict, which is counted."""
         # Workers may be done with a later page sooner; verdicts are given in the order in which the pages came.
         turn = self.turns.take(site_of(response.url, self.settings.site))
         try:
@@ -83,25 +80,17 @@ class Judge:
             verdict = await self._ask(candidate)
             turn.end()
             verdict = await self._final(verdict, candidate)
-        except Exception:  # whatever went wrong in us must not cost the user a page
-            logger.exception("Could not judge %s; it is kept", response.url)
-            self.tally.not_judged("error")
-            return None
         finally:
             turn.end()
         self.tally.judged(verdict)
         return verdict
 
-    async def item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict | None:
-        """An item's verdict among the items of ``site``; None if it could not be judged."""
-        try:
-            print_ = self.detector.read_texts(texts)
-            # An item has no address of its own, so none is another visit of one before.
-            candidate = Candidate(print_, url, secrets.token_bytes(16), site)
-            return await self._final(await self._ask(candidate), candidate)
-        except Exception:  # as above
-            logger.exception("Could not judge an item of %s; it is kept", url)
-            return None
+    async def item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict:
+        """An item's verdict among the items of ``site``."""
+        print_ = self.detector.read_texts(texts)
+        # An item has no address of its own, so none is another visit of one before.
+        candidate = Candidate(print_, url, secrets.token_bytes(16), site)
+        return await self._final(await self._ask(candidate), candidate)
 
     async def _final(self, verdict: Verdict, candidate: Candidate) -> Verdict:
         if verdict.pending is None:

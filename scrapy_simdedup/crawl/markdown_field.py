@@ -38,11 +38,10 @@ class MarkdownField:
             adapter = ItemAdapter(item)
             if adapter.get(self.name) is None:
                 adapter[self.name] = self._of(response)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            # An item class without this field, or a frozen one; the item itself is fine.
+        except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
             if type(item) not in self._complained:
                 self._complained.add(type(item))
-                logger.warning("%s has no field %r for the page's Markdown", type(item).__name__, self.name)
+                logger.warning("%s has no field %r for the page's Markdown: %r", type(item).__name__, self.name, error)
 
     def _of(self, response: HtmlResponse) -> str:
         text = self._made.get(response)

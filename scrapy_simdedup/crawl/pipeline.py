@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simdedup.detect.verdict import PageRef
+
+logger = logging.getLogger(__name__)
+
+MOST_ON_THE_WAY = 10_000
+"""Items that are waited for at a time. Those that a later pipeline put others in the place of never come back."""
 
 
 class NearDuplicatePipeline:
@@ -49,6 +55,15 @@ class NearDuplicatePipeline:
         Raises:
             NearDuplicateItem: its text repeats that of an item that was delivered.
         """
+        try:
+            return await self._process(item)
+        except NearDuplicateItem:
+            raise
+        except Exception:  # whatever went wrong in us must not cost the user an item
+            logger.exception("Could not judge an item of type %s; it is kept", type(item).__name__)
+            return item
+
+    async def _process(self, item: Any) -> Any:
         adapter = ItemAdapter(item)
         texts = tuple(item_texts(adapter, self.fields))
         if not texts or not self.runtime.ready:
@@ -56,8 +71,6 @@ class NearDuplicatePipeline:
         url = item_url(adapter)
         site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.site)}"
         verdict = await self.runtime.judge.item(texts, url=url, site=site)
-        if verdict is None:
-            return item
         if verdict.is_duplicate and self.runtime.settings.mode != "observe":
             self.runtime.tally.item_dropped()
             raise NearDuplicateItem(
@@ -66,6 +79,8 @@ class NearDuplicatePipeline:
             )
         if verdict.page is not None:
             self._on_the_way[id(item)] = (item, verdict.page)
+            if len(self._on_the_way) > MOST_ON_THE_WAY:
+                del self._on_the_way[next(iter(self._on_the_way))]
         return item
 
     def _scraped(self, item: Any) -> None:

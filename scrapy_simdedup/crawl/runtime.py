@@ -11,13 +11,13 @@ import scrapy
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
-from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.crawl.gate import Gate
 from scrapy_simdedup.crawl.imported import Imported
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.live import Live
 from scrapy_simdedup.crawl.markdown_field import MarkdownField
+from scrapy_simdedup.crawl.outcomes import Outcomes
 from scrapy_simdedup.crawl.redesigns import Redesigns
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.run import job_store, run_name
@@ -86,6 +86,7 @@ class Runtime:
             on_settled=self.guide.examples.settled,
         )
         self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")
+        self._outcomes = Outcomes(crawler, self.ledger)
         self.judge = Judge(
             self.detector,
             self.ledger,
@@ -102,13 +103,8 @@ class Runtime:
         self.live = Live(crawler, self)
         self._end, self._beats = Waiters(), Tasks()
         self.ready = False
-        connect = crawler.signals.connect
-        connect(self._opened, signals.spider_opened)
-        connect(self._item_scraped, signals.item_scraped)
-        connect(self._item_dropped, signals.item_dropped)
-        connect(self._item_error, signals.item_error)
-        connect(self._spider_error, signals.spider_error)
-        connect(self._closed, signals.spider_closed)
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Runtime:
@@ -142,27 +138,6 @@ class Runtime:
         """Whether a callback asks again for what it was given."""
         fingerprint = self.crawler.request_fingerprinter.fingerprint
         return other is not None and fingerprint(one) == fingerprint(other)
-
-    def _item_scraped(self, response: Response | None) -> None:
-        self._item_ended(response, None)
-
-    def _item_dropped(self, response: Response | None, exception: BaseException) -> None:
-        self._item_ended(response, None if isinstance(exception, NearDuplicateItem) else "item_dropped")
-
-    def _item_error(self, response: Response | None) -> None:
-        self._item_ended(response, "item_error")
-
-    def _item_ended(self, response: Response | None, failure: str | None) -> None:
-        delivery = None if response is None else self.ledger.of(response)
-        if delivery is not None:
-            self.ledger.item_through(delivery, failure)
-
-    def _spider_error(self, response: Response | None) -> None:
-        # An errback's failure comes without a response of ours.
-        delivery = None if response is None else self.ledger.of(response)
-        if delivery is not None:
-            delivery.fail("callback_error")
-            self.ledger.exhaust(delivery)
 
     # ------------------------------------------------------------------ opening and closing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.crawl.eligibility import META_OPT_OUT, is_inspection, is_page
-from scrapy_simdedup.detect.url_notes import survives
+from scrapy_simdedup.detect.packing import survives
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

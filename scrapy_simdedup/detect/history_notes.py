@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
-from scrapy_simdedup.detect.url_notes import journal_name, packed, unpacked
+from scrapy_simdedup.detect.packing import packed, unpacked
+from scrapy_simdedup.detect.url_notes import journal_name
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.structure import Change
@@ -96,11 +96,7 @@ def read_history(raw: bytes) -> HistoryNote:
     Raises:
         ValueError: they are none.
     """
-    try:
-        kind, *values = json.loads(raw, object_hook=unpacked)
-        return _KINDS[kind](*values)
-    except (TypeError, KeyError, UnicodeDecodeError) as exc:
-        raise ValueError("these bytes are no note about the past") from exc
+    return unpacked(raw, _KINDS)
 
 
 def key_of_history(*parts: str) -> bytes:

@@ -61,18 +61,24 @@ def past_of(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Past | N
 
 
 def _told(visit: Visit, since: float) -> Record:
-    """What another tool knew of the page, with the content of today.
+    """What another tool knew of the page, with the content of today."""
+    print_ = bytes(visit.fingerprint)
+    return imported_record(visit.url, visit.key, print_, "unchanged", since, worker=visit.worker)
+
+
+def imported_record(url: str, key: bytes, fingerprint: bytes, kind: Kind, since: float, *, worker: str = "") -> Record:
+    """A page of which another tool knows that it was delivered, and when.
 
     It displaces nobody (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
     """
     return Record(
-        url=visit.url,
-        key=visit.key,
-        fingerprint=bytes(visit.fingerprint),
+        url=url,
+        key=key,
+        fingerprint=fingerprint,
         run=IMPORTED,
-        worker=visit.worker,
+        worker=worker,
         state="confirmed",
-        kind="unchanged",
+        kind=kind,
         similarity=None,
         original=None,
         first_seen=since,

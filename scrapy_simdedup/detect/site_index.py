@@ -16,7 +16,8 @@ from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.store.base import IMPORTED
-from scrapy_simdedup.store.shelf import Names, Shelf
+from scrapy_simdedup.store.names import Names
+from scrapy_simdedup.store.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.expiry import SLACK, outdated
+from scrapy_simdedup.detect.expiry import SLACK, Ages
 from scrapy_simdedup.detect.liveness import is_alive
 from scrapy_simdedup.detect.site_indexes import SiteIndexes
 from scrapy_simdedup.errors import StoreError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.settings import DedupSettings
+
+PART = 1_000
+"""Records that are looked through, or forgotten, at a time: some milliseconds in which nothing else runs here."""
 
 
 class SiteLogs:
@@ -47,6 +50,8 @@ class SiteLogs:
         self._indexes = SiteIndexes(settings, searched, lend)
         self._owed: list[tuple[str, int, Outcome]] = []
         """What the store could not be told when it happened."""
+        self._cut_back: set[str] = set()
+        """Sites that somebody is freeing of what is outdated."""
 
     def known(self, site: str) -> SiteIndex | None:
         """The site's index as it was last read; None if it was not."""
@@ -57,15 +62,15 @@ class SiteLogs:
         await self.settle_owed()
         index = self._indexes.of(site)
         first = index.cursor == 0
-        while True:
-            tail = await self._store.read(site, index.cursor)
-            index.apply(tail)
-            if tail.complete:
-                break
-            await self._sleep(0)
-        cap = self._settings.max_pages_per_site
-        if first or (cap is not None and len(index) > cap * (1 + SLACK)):
-            await self._forget_outdated(site, index)
+        await self._read(site, index)
+        ttl, cap = self._settings.ttl, self._settings.max_pages_per_site
+        is_due = (first and (ttl, cap) != (None, None)) or (cap is not None and len(index) > cap * (1 + SLACK))
+        if is_due and site not in self._cut_back:
+            self._cut_back.add(site)
+            try:
+                await self._forget_outdated(site, index)
+            finally:
+                self._cut_back.discard(site)
         return index
 
     async def append(self, site: str, record: Record, index: SiteIndex, expected: int) -> int | None:
@@ -102,8 +107,23 @@ class SiteLogs:
         await self.settle(site, reserved.id, "released")
         return True
 
+    async def _read(self, site: str, index: SiteIndex) -> None:
+        while True:
+            tail = await self._store.read(site, index.cursor)
+            index.apply(tail)
+            if tail.complete:
+                return
+            await self._sleep(0)
+
     async def _forget_outdated(self, site: str, index: SiteIndex) -> None:
-        old = outdated(index.records(), self._now(), self._settings.ttl, self._settings.max_pages_per_site)
+        ages = Ages()
+        for number, record in enumerate(index.records(), 1):
+            ages.add(record)
+            if number % PART == 0:
+                await self._sleep(0)
+        old = ages.outdated(self._now(), self._settings.ttl, self._settings.max_pages_per_site)
+        for start in range(0, len(old), PART):
+            await self._store.forget(site, old[start : start + PART], self._now())
+            await self._sleep(0)
         if old:
-            await self._store.forget(site, old, self._now())
-            index.apply(await self._store.read(site, index.cursor))
+            await self._read(site, index)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from scrapy_simdedup.detect.packing import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,11 +55,7 @@ def read_note(raw: bytes) -> UrlNote:
     Raises:
         ValueError: they are none.
     """
-    try:
-        kind, *values = json.loads(raw, object_hook=unpacked)
-        return _KINDS[kind](*values)
-    except (TypeError, KeyError, UnicodeDecodeError) as exc:
-        raise ValueError("these bytes are no note about a URL") from exc
+    return unpacked(raw, _KINDS)
 
 
 def key_of_note(url: str) -> bytes:
@@ -76,38 +72,3 @@ def run_and_site(journal: str) -> tuple[str, str]:
     """Whose journal it is."""
     run, _, site = journal.rpartition(" ")
     return run, site
-
-
-def survives(request: Mapping[str, Any]) -> bool:
-    """Whether a request that was noted can be read back as it was, types included."""
-    try:
-        return _exactly(json.loads(packed(request), object_hook=unpacked), request)
-    except (TypeError, ValueError, RecursionError):
-        return False
-
-
-def packed(value: Any) -> bytes:
-    """A note of plain values and bytes."""
-    return json.dumps(value, separators=(",", ":"), default=_bytes).encode()
-
-
-def _bytes(value: Any) -> dict[str, str]:
-    if isinstance(value, bytes):
-        return {"b64": b64encode(value).decode()}
-    raise TypeError(f"a note cannot hold {type(value).__name__}")
-
-
-def unpacked(found: dict[str, Any]) -> Any:
-    """What :func:`packed` made of bytes, as bytes again; an ``object_hook`` for JSON."""
-    return b64decode(found["b64"]) if found.keys() == {"b64"} and isinstance(found["b64"], str) else found
-
-
-def _exactly(one: Any, other: Any) -> bool:
-    """Whether two values are equal, and of the same types all the way down."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_exactly(one[name], other[name]) for name in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_exactly, one, other))
-    return bool(one == other)

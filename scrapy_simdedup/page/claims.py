@@ -10,7 +10,8 @@ HEAD = 65_536
 """Characters of a page in which it is looked for."""
 
 _LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""(?<![\w-])([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE)
+"""Whole names alone: ``data-href`` is none, and a name tried from each of its letters takes quadratic time."""
 
 
 def claimed_url(html: str, url: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.report.clusters import print_of
+from scrapy_simdedup.report.prints import print_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

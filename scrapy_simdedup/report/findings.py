@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.report.clusters import differs, print_of
 from scrapy_simdedup.report.data import Audited, Stub
+from scrapy_simdedup.report.prints import differs, print_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

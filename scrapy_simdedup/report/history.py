@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.detect.history_notes import HISTORY, Began, Left, Redesigned, read_history
 from scrapy_simdedup.detect.url_notes import run_and_site
 from scrapy_simdedup.report.data import RunChanges
-from scrapy_simdedup.store.base import Notes
+from scrapy_simdedup.store.whole import whole_journal
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.structure import Change
@@ -96,9 +96,6 @@ async def past_of(store: FingerprintStore, *, run: str | None = None, site: str 
         of_run, kind = run_and_site(name)
         if kind != HISTORY or run not in {None, of_run}:
             continue
-        tail = Notes((), 0, complete=False)
-        while not tail.complete:
-            tail = await store.notes(name, tail.cursor)
-            for raw in tail.values:
-                past.add(raw, site)
+        async for raw in whole_journal(store, name):
+            past.add(raw, site)
     return past

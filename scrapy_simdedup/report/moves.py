@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.report.closest import Prints
-from scrapy_simdedup.report.clusters import print_of
+from scrapy_simdedup.report.prints import print_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

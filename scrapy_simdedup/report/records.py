@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.store.whole import whole_log
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -17,10 +19,6 @@ async def records_of(store: FingerprintStore, site: str | None) -> AsyncIterator
             if not record.forgotten:
                 yield home, record
         return
-    cursor, complete = 0, False
-    while not complete:
-        tail = await store.read(site, cursor)
-        cursor, complete = tail.cursor, tail.complete
-        for record in tail.records:
-            if not record.forgotten:
-                yield site, record
+    async for record in whole_log(store, site):
+        if not record.forgotten:
+            yield site, record

@@ -8,7 +8,7 @@ from scrapy_simdedup.detect.history_notes import HISTORY
 from scrapy_simdedup.detect.url_notes import SeenUrl, read_note, run_and_site
 from scrapy_simdedup.report.lesson import MOST_RULES, Lesson
 from scrapy_simdedup.report.readings import push
-from scrapy_simdedup.store.base import Notes
+from scrapy_simdedup.store.whole import whole_journal
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
@@ -93,15 +93,13 @@ async def lesson_of_notes(
         if of_site == HISTORY or run not in {None, of_run} or site not in {None, of_site}:
             continue
         sites.add(of_site)
-        tail = Notes((), 0, complete=False)
-        while not tail.complete:
-            tail = await store.notes(name, tail.cursor)
-            for note in map(read_note, tail.values):
-                if isinstance(note, SeenUrl):
-                    seen += 1
-                    learner.observe(note.url, note.content)
-                else:
-                    skipped += 1
-                    learner.decide(note.url)  # so that the rules know what they saved
+        async for raw in whole_journal(store, name):
+            note = read_note(raw)
+            if isinstance(note, SeenUrl):
+                seen += 1
+                learner.observe(note.url, note.content)
+            else:
+                skipped += 1
+                learner.decide(note.url)  # so that the rules know what they saved
     rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MOST_RULES]
     return Lesson(seen + skipped, len(sites), skipped, 0, tuple(rules), by_crawl=True) if skipped else None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite_notes
 from scrapy_simdedup.store.base import STEPS, Notes, Outcome, Record, Tail
-from scrapy_simdedup.store.shelf import Names, Shelf
+from scrapy_simdedup.store.names import Names
+from scrapy_simdedup.store.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -18,6 +18,7 @@ from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record
 from scrapy_simdedup.store.postgresql_notes import PostgresqlNotes
 from scrapy_simdedup.store.postgresql_tables import REMEMBER, prepare_tables, rows
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
+from scrapy_simdedup.store.whole import whole_log
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
@@ -156,11 +157,8 @@ class PostgresqlStore(PostgresqlNotes):
     async def records(self) -> AsyncIterator[tuple[str, Record]]:
         """All records with their sites; one that changes meanwhile may come twice."""
         async for site in self.sites():
-            tail = Tail((), 0, complete=False)
-            while not tail.complete:
-                tail = await self.read(site, tail.cursor)
-                for record in tail.records:
-                    yield site, record
+            async for record in whole_log(self, site):
+                yield site, record
 
     async def _ask(self, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
         if self._pool is None:

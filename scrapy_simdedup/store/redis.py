@@ -22,6 +22,7 @@ from scrapy_simdedup.store.redis_notes import RedisNotes
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
 from scrapy_simdedup.store.redis_scripts import answer_of, run_script
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
+from scrapy_simdedup.store.whole import whole_log
 from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
@@ -145,11 +146,8 @@ class RedisStore(RedisNotes):
     async def records(self) -> AsyncIterator[tuple[str, Record]]:
         """All records with their sites; one that changes meanwhile may come twice."""
         async for site in self.sites():
-            tail = Tail((), 0, complete=False)
-            while not tail.complete:
-                tail = await self.read(site, tail.cursor)
-                for record in tail.records:
-                    yield site, record
+            async for record in whole_log(self, site):
+                yield site, record
 
     async def _check_layout(self) -> None:
         layout = await self.remember("layout", LAYOUT)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_simdedup.store.base import State
+    from scrapy_simdedup.store.names import Names
 
 _FOOT = struct.Struct("<Q4d4I2H2BIH")
 """The end of a packed record: position, similarity, three times, visits, changes, the numbers of run, worker, state and
@@ -21,25 +22,6 @@ kind, and the sizes of what stands in front of it: key, key of the original, URL
 _SIZES = struct.Struct("<2BIH")
 _FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
-
-
-class Names:
-    """A number for each of the few texts that many records have in common."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """The number of a text, the same whenever it is asked for."""
-        found = self._numbers.setdefault(text, len(self._texts))
-        if found == len(self._texts):
-            self._texts.append(text)
-        return found
-
-    def text(self, number: int) -> str:
-        """The text of a number."""
-        return self._texts[number]
 
 
 class Shelf:

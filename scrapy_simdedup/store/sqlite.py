@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.store import sqlite_notes
 from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Notes, Outcome, Record, Sleep, Tail
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
+from scrapy_simdedup.store.sqlite_tables import TABLES, VERSION
+from scrapy_simdedup.store.whole import whole_log
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,26 +22,6 @@ if TYPE_CHECKING:
 COLUMNS = attrgetter(*(field.name for field in fields(Record)))
 PART = 2000
 """Records that are read at a time: some milliseconds in which nothing else runs in this process."""
-
-VERSION = 1
-"""Version of the tables; the columns of ``page`` are the fields of ``Record``, in their order."""
-TABLES = (
-    "CREATE TABLE memo (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE worker (name TEXT PRIMARY KEY, beat REAL NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE site (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, counter INTEGER NOT NULL)",
-    """
-    CREATE TABLE page (
-        site INTEGER NOT NULL REFERENCES site (number),
-        url TEXT NOT NULL, key BLOB NOT NULL, fingerprint BLOB NOT NULL, run TEXT NOT NULL, worker TEXT NOT NULL,
-        state TEXT NOT NULL, kind TEXT NOT NULL, similarity REAL, original BLOB,
-        first_seen REAL NOT NULL, last_seen REAL NOT NULL, last_changed REAL NOT NULL,
-        visits INTEGER NOT NULL, changes INTEGER NOT NULL, id INTEGER NOT NULL, position INTEGER NOT NULL
-    )
-    """,
-    "CREATE UNIQUE INDEX page_id ON page (site, id)",
-    "CREATE UNIQUE INDEX page_position ON page (site, position)",
-    "CREATE INDEX page_key ON page (site, key, id)",
-)
 
 REMEMBER = "INSERT INTO memo VALUES (?, ?) ON CONFLICT DO NOTHING"
 RECALL = "SELECT value FROM memo WHERE name = ?"
@@ -190,11 +172,8 @@ class SqliteStore:
     async def records(self) -> AsyncIterator[tuple[str, Record]]:
         """All records with their sites; one that changes meanwhile may come twice."""
         async for site in self.sites():
-            tail = Tail((), 0, complete=False)
-            while not tail.complete:
-                tail = await self.read(site, tail.cursor)
-                for record in tail.records:
-                    yield site, record
+            async for record in whole_log(self, site):
+                yield site, record
 
     async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
         """Write a note."""

@@ -17,6 +17,9 @@ from scrapy.http import HtmlResponse
 from crawling import ADDON, crawl
 from hostile import HOSTILE
 from on_asyncio import on_asyncio
+from scrapy_simdedup.fingerprint import making
+from scrapy_simdedup.page.page import Page, read_page
+from scrapy_simdedup.settings import DedupSettings
 from site_server import Site
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
@@ -79,8 +82,20 @@ def percentile(values: list[float], share: float) -> float:
 
 @pytest.mark.slow
 @on_asyncio
-async def test_every_hostile_page_is_kept_or_rightly_dropped(site: Site, shop: str, record_property: Any) -> None:
-    """Twins are both delivered, repeats of content are dropped, and no page keeps the crawl from its other work."""
+async def test_every_hostile_page_is_kept_or_rightly_dropped(
+    site: Site, shop: str, record_property: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twins are both delivered, repeats of content are dropped, and no page keeps the crawl from its other work.
+
+    That is, its worker reads them all: no page is parsed in the process of the crawl.
+    """
+    read_here: list[int] = []
+
+    def read(html: str, **options: Any) -> Page:
+        read_here.append(len(html))
+        return read_page(html, **options)
+
+    monkeypatch.setattr(making, "read_page", read)
     for number, hostile in enumerate(HOSTILE.values()):
         for attempt in ATTEMPTS:
             page = hostile.page(f"{number} {attempt.split()[0]}").encode("utf-8", "replace")
@@ -98,6 +113,7 @@ async def test_every_hostile_page_is_kept_or_rightly_dropped(site: Site, shop: s
     assert sum(url.startswith(shop) for url in kept) > 50
     assert made.stat("pages/unjudged_reason_count/error") == 0
     assert made.stat("store/error_count") == 0
+    assert [size for size in read_here if 0 < size <= DedupSettings().max_page_bytes] == []
 
     lag, longest = percentile(made.spider.lags, 0.99), max(made.spider.lags)
     record_property("lag", lag)

@@ -11,7 +11,8 @@ import pytest
 
 from on_asyncio import on_asyncio
 from scrapy_simdedup.crawl.url_journal import UrlJournal
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, read_note, survives
+from scrapy_simdedup.detect.packing import survives
+from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, read_note
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.urls import UrlLearner

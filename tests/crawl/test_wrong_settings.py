@@ -8,7 +8,8 @@ import pytest
 
 from crawling import ADDON, PathsSpider, crawl
 from on_asyncio import on_asyncio
-from scrapy_simdedup import SettingError
+from scrapy_simdedup import DedupSettings, SettingError
+from scrapy_simdedup.setting_checks import CHECKS
 from site_server import Site
 
 WRONG = [
@@ -42,6 +43,30 @@ async def test_it_names_the_setting_the_value_and_the_remedy(site: Site, name: s
     assert repr(value) in sentence or "mode" in sentence
     assert remedy in sentence
     assert site.requested == []
+
+
+ODD = [
+    *(None, True, -1, 10**400, float("nan"), "", " ", "a:b", b"64", object(), range(3)),
+    *([], [5], [[]], [["case"]], {1}, (1, 2), ("footer", "imprint"), {}, {5: 5}, {"footer": 5}, {"footer": [5]}),
+    *({"a": 1}, {"a": {5: 1}}, {"a": {"near": []}}, {"a": {"better": [[]]}}),
+]
+
+
+def refusal(name: str, value: object) -> SettingError | None:
+    try:
+        DedupSettings.from_keywords(**{name: value})
+    except SettingError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_value_of_any_type_is_taken_or_named(name: str) -> None:
+    refusals = [error for value in ODD if (error := refusal(name, value)) is not None]
+    assert len(refusals) > 10
+    for error in refusals:
+        assert error.name.startswith(f"SIMDEDUP_{name.upper()}")
+        assert error.remedy in str(error)
 
 
 @on_asyncio

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from prints import Clock, print_of
+from prints import Clock, print_of, record
 
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -56,6 +61,47 @@ async def test_of_too_many_pages_those_seen_longest_ago_go() -> None:
     assert 20 <= len(left) <= 22
     assert url(39) in left
     assert url(0) not in left
+
+
+class Watched(MemoryStore):
+    """Takes down how many records it is told to forget at a time, and which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+        self.gone: Counter[int] = Counter()
+
+    async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
+        self.sizes.append(len(ids))
+        self.gone.update(ids)
+        await super().forget(site, ids, now)
+
+
+@on_asyncio
+async def test_however_many_pages_go_they_go_in_parts_between_which_other_work_goes_on() -> None:
+    """Each once, also if other pages of the site come meanwhile."""
+    store, clock = Watched(), Clock(5000.0)
+    pauses = 0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        await asyncio.sleep(seconds)
+
+    fp = fingerprint("", DedupSettings())
+    for number in range(5000):
+        made = record(fp, b"%d" % number, last_seen=float(number))
+        await store.append("shop.example", made, number)
+    detector = NearDuplicateDetector(store, now=clock, sleep=sleep, max_pages_per_site=100)
+    await detector.open()
+    pauses = 0
+    verdicts = await asyncio.gather(*(detector.judge(page(number), url=url(number)) for number in range(3)))
+    assert [verdict.kind for verdict in verdicts] == ["new"] * 3
+    assert sum(store.sizes) == len(store.gone) >= 4900
+    assert max(store.sizes) <= 1000
+    # Five parts of the log are read, looked through and forgotten each, and what comes of that is read again.
+    assert pauses >= 4 + 5 + 5 + 4
+    assert len(await known(store)) <= 105
 
 
 @on_asyncio

@@ -20,6 +20,7 @@ URL = "https://site.example/shop/item?id=1&sid=7"
         ("<link rel=alternate hreflang=de href=/de>", None),
         ("<link rel=stylesheet href=/canonical.css>", None),
         ("<link rel=canonical>", None),
+        ("<link rel=canonical href=/item data-href=/other>", "https://site.example/item"),
         ("<link rel=canonical href='//[no'>", None),
         ("", None),
         (" " * HEAD + "<link rel=canonical href=/item>", None),

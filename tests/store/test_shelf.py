@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.shelf import Names, Shelf
+from scrapy_simdedup.store.names import Names
+from scrapy_simdedup.store.shelf import Shelf
 
 BIG = 2**52
 times = st.floats(0, 4e9)

@@ -16,7 +16,7 @@ from test_contract import SITE, put, record, stored
 
 from on_asyncio import on_asyncio
 from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.store import sqlite, sqlite_file
+from scrapy_simdedup.store import sqlite, sqlite_file, sqlite_tables
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS
 from scrapy_simdedup.store.file_system import network_file_system
 from scrapy_simdedup.store.sqlite import SqliteStore
@@ -177,7 +177,7 @@ async def test_a_verb_on_a_closed_store_says_so(path: Path) -> None:
 def test_the_older_versions_of_a_page_are_found_by_its_key() -> None:
     """Not by a walk through all older pages of the site, which made confirming slower with each page."""
     db = sqlite3.connect(":memory:")
-    for statement in sqlite.TABLES:
+    for statement in sqlite_tables.TABLES:
         db.execute(statement)
     plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sqlite.SUPERSEDE}", {"site": SITE, "id": 7})]
     db.close()

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from simulated_crawl import Page, same, shuffled, word
+from simulated_crawl import Page, in_crawl_order, same, word
 
 
-def minority(share: float, pages: int, rng: random.Random, extra: Sequence[str] = ()) -> list[Page]:
+@in_crawl_order
+def minority(share: float, pages: int, rng: random.Random, extra: Sequence[str] = ()) -> Iterator[list[Page]]:
     """``/print`` is another page for a small share of the stories, and nothing in the URL says for which."""
-    groups = []
     for number in range(pages):
         url = f"https://print.example/story/{number}-{word(rng)}"
         full = url + " full" if rng.random() < share else url
-        groups.append(
-            [*same(url, url, *(f"{url}?{name}={rng.randrange(50)}" for name in extra)), Page(url + "/print", full)]
-        )
-    return shuffled(groups, rng)
+        yield [*same(url, url, *(f"{url}?{name}={rng.randrange(50)}" for name in extra)), Page(url + "/print", full)]
 
 
-def print_four_in_sections(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def print_four_in_sections(rng: random.Random) -> Iterator[list[Page]]:
     """The same in each of 25 sections, so that no path pattern shows many of the pages for which it is wrong."""
-    groups = []
     for number in range(1500):
         url = f"https://print.example/{'abcdefghijklmnopqrstuvwxy'[number % 25] * 5}/{number}-{word(rng)}"
         full = url + " full" if rng.random() < 0.04 else url
-        groups.append([*same(url, url, f"{url}?ref={rng.randrange(50)}"), Page(url + "/print", full)])
-    return shuffled(groups, rng)
+        yield [*same(url, url, f"{url}?ref={rng.randrange(50)}"), Page(url + "/print", full)]
 
 
 def print_ten(rng: random.Random) -> list[Page]:
@@ -54,9 +50,9 @@ def print_two_among_others(rng: random.Random) -> list[Page]:
     return minority(0.02, 1500, rng, ("ref", "hl", "view"))
 
 
-def colour_for_few(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def colour_for_few(rng: random.Random) -> Iterator[list[Page]]:
     """``color`` matters for 4 % of the products; there, one of the colours is what is shown without any."""
-    groups = []
     for number in range(900):
         url = f"https://colour.example/p/{number}-{word(rng)}"
         matters = rng.random() < 0.04
@@ -64,59 +60,52 @@ def colour_for_few(rng: random.Random) -> list[Page]:
         for colour in ("red", "blue", "green"):
             shown = f"{url} {colour}" if matters and colour != "red" else url
             own += same(shown, f"{url}?color={colour}", f"{url}?color={colour}&ref={rng.randrange(50)}")
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
-def three_nearly_true(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def three_nearly_true(rng: random.Random) -> Iterator[list[Page]]:
     """All that the site has are three parameters, each of them wrong for about 5 % of the pages."""
-    groups = []
     for number in range(900):
         url = f"https://three.example/item/{number}"
         own = same(url, url)
         for name in ("view", "sort", "print"):
             shown = f"{url} {name}" if rng.random() < 0.05 else url
             own.append(Page(f"{url}?{name}=1", shown))
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
-def section_parameter(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def section_parameter(rng: random.Random) -> Iterator[list[Page]]:
     """``full`` matters in 10 % of the sections, but the section is a parameter: no path pattern shows it."""
-    groups = []
     for item in range(900):
         url = f"https://param.example/view?section={item % 30}&item={item}"
         full = url + " full" if item % 30 < 3 else url
-        groups.append([Page(url, url), *same(full, f"{url}&full=1", f"{url}&full=2")])
-    return shuffled(groups, rng)
+        yield [Page(url, url), *same(full, f"{url}&full=1", f"{url}&full=2")]
 
 
-def only_together(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def only_together(rng: random.Random) -> Iterator[list[Page]]:
     """``b`` matters only where ``a=1`` is given."""
-    groups = []
     for item in range(600):
         url = f"https://together.example/x?item={item}"
         both = url + " with a and b"
-        groups.append(
-            [
-                *same(url, url, f"{url}&b=1", f"{url}&ref={item % 9}"),
-                Page(f"{url}&a=1", url + " with a"),
-                Page(f"{url}&a=1&b=1", both),
-            ]
-        )
-    return shuffled(groups, rng)
+        yield [
+            *same(url, url, f"{url}&b=1", f"{url}&ref={item % 9}"),
+            Page(f"{url}&a=1", url + " with a"),
+            Page(f"{url}&a=1&b=1", both),
+        ]
 
 
-def clamped(share_of_two: float, rng: random.Random) -> list[Page]:
+@in_crawl_order
+def clamped(share_of_two: float, rng: random.Random) -> Iterator[list[Page]]:
     """A page number beyond the end shows the last page; most categories have one page only."""
-    groups = []
     for category in range(400):
         last = 2 if rng.random() < share_of_two else 1
         url = f"https://clamp.example/c/{category}"
         own = same(f"{url} 1", url, f"{url}?ref={category % 11}")
         own += [Page(f"{url}?page={n}", f"{url} {min(n, last)}") for n in (1, 2, 3)]
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
 def clamped_at_one(rng: random.Random) -> list[Page]:

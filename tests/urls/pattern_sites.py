@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from simulated_crawl import Page, same, shuffled, token, word
+from simulated_crawl import Page, in_crawl_order, same, shuffled, token, word
 
 
-def many_patterns(items: int, variants: Sequence[str], rng: random.Random) -> list[Page]:
+@in_crawl_order
+def many_patterns(items: int, variants: Sequence[str], rng: random.Random) -> Iterator[list[Page]]:
     """200 path patterns of a few pages each; what does not matter does not matter anywhere."""
-    groups = []
     for _ in range(200):
         name = word(rng)
         for item in range(items):
             url = f"https://many.example/{name}/{item}"
-            groups.append(same(url, url, *(f"{url}?{v}={rng.randrange(100)}" for v in variants)))
-    return shuffled(groups, rng)
+            yield same(url, url, *(f"{url}?{v}={rng.randrange(100)}" for v in variants))
 
 
 def five_urls_per_pattern(rng: random.Random) -> list[Page]:
@@ -27,78 +26,65 @@ def five_items_of_three(rng: random.Random) -> list[Page]:
     return many_patterns(5, ("ref", "view"), rng)
 
 
-def grid_in_every_eighth(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def grid_in_every_eighth(rng: random.Random) -> Iterator[list[Page]]:
     """200 patterns of 24 URLs; ``grid`` matters in every eighth of them."""
-    groups = []
     for number in range(200):
         name = word(rng)
         for item in range(6):
             url = f"https://grid.example/{name}/{item}"
             grid = url + " as grid" if number % 8 == 0 else url
-            groups.append(
-                [*same(url, url, f"{url}?ref={rng.randrange(99)}"), *same(grid, f"{url}?grid=1", f"{url}?grid=2")]
-            )
-    return shuffled(groups, rng)
+            yield [*same(url, url, f"{url}?ref={rng.randrange(99)}"), *same(grid, f"{url}?grid=1", f"{url}?grid=2")]
 
 
-def sections_and_templates(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def sections_and_templates(rng: random.Random) -> Iterator[list[Page]]:
     """40 sections with two templates each, parameters that are irrelevant everywhere."""
-    groups = []
     for _ in range(40):
         section = word(rng)
         for kind in ("list", "item"):
             for number in range(12):
                 url = f"https://sections.example/{section}/{kind}/{number}"
-                groups.append(
-                    same(url, url, f"{url}?grid=1", f"{url}?highlight={word(rng)}", f"{url}?ref={rng.randrange(30)}")
-                )
-    return shuffled(groups, rng)
+                yield same(url, url, f"{url}?grid=1", f"{url}?highlight={word(rng)}", f"{url}?ref={rng.randrange(30)}")
 
 
-def true_in_nine_of_ten(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def true_in_nine_of_ten(rng: random.Random) -> Iterator[list[Page]]:
     """``mode`` matters in one section of ten, and there always."""
-    groups = []
     for number in range(40):
         section = word(rng)
         for item in range(15):
             url = f"https://nine.example/{section}/{item}"
             full = url + " full" if number % 10 == 9 else url
-            groups.append(
-                [
-                    *same(url, url, f"{url}?ref={rng.randrange(30)}"),
-                    *same(full, f"{url}?mode=full", f"{url}?mode=full&ref=1"),
-                ]
-            )
-    return shuffled(groups, rng)
+            yield [
+                *same(url, url, f"{url}?ref={rng.randrange(30)}"),
+                *same(full, f"{url}?mode=full", f"{url}?mode=full&ref=1"),
+            ]
 
 
-def literal_paths(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def literal_paths(rng: random.Random) -> Iterator[list[Page]]:
     """Every page has a name of its own, none looks like another."""
-    groups = []
     for _ in range(1000):
         url = f"https://wiki.example/wiki/{word(rng, 9).capitalize()}"
-        groups.append(
-            same(
-                url,
-                url,
-                f"{url}?ref={rng.randrange(40)}",
-                f"{url}?printable={rng.choice('yn')}",
-                f"{url}?sid={token(rng)}",
-            )
+        yield same(
+            url,
+            url,
+            f"{url}?ref={rng.randrange(40)}",
+            f"{url}?printable={rng.choice('yn')}",
+            f"{url}?sid={token(rng)}",
         )
-    return shuffled(groups, rng)
 
 
-def host_alias_for_half(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def host_alias_for_half(rng: random.Random) -> Iterator[list[Page]]:
     """``m.`` serves the same pages in half of the sections, other pages in the rest."""
-    groups = []
     for number in range(20):
         section = word(rng)
         for item in range(30):
             url = f"https://www.alias.example/{section}/{item}"
             mobile = url.replace("www", "m")
-            groups.append([*same(url, url, f"{url}?ref={item % 7}"), Page(mobile, url if number % 2 else mobile)])
-    return shuffled(groups, rng)
+            yield [*same(url, url, f"{url}?ref={item % 7}"), Page(mobile, url if number % 2 else mobile)]
 
 
 def host_alias_bad_ones_last(rng: random.Random) -> list[Page]:

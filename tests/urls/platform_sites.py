@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
-from simulated_crawl import Page, same, shuffled, token, word
+from simulated_crawl import Page, in_crawl_order, same, token, word
 
 
-def wiki(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def wiki(rng: random.Random) -> Iterator[list[Page]]:
     """MediaWiki: ``useskin``, ``printable`` and ``redirect=no`` change nothing, but 5 % of the titles are redirects."""
     root = "https://wiki.example/index.php"
-    groups = []
     for number in range(500):
         title = word(rng, 9).capitalize()
         article = f"article {title}"
@@ -22,14 +23,13 @@ def wiki(rng: random.Random) -> list[Page]:
         own.append(Page(f"{url}&action=history&limit={rng.choice((20, 50, 100))}", article + f" history {number % 3}"))
         own += [Page(f"{url}&oldid={number * 10 + n}", f"{article} version {n}") for n in range(2)]
         own.append(Page(f"{url}&oldid={number * 10 + 9}", article))
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
-def blog(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def blog(rng: random.Random) -> Iterator[list[Page]]:
     """WordPress: share and reply links, AMP, feeds, permalinks by number, trailing slashes."""
     root = "https://blog.example"
-    groups = []
     for number in range(600):
         url = f"{root}/2023/{rng.randint(1, 12):02d}/{word(rng)}-{word(rng)}-{word(rng)}"
         post = f"post {number}"
@@ -39,23 +39,18 @@ def blog(rng: random.Random) -> list[Page]:
         own.append(Page(f"{url}/feed/", post + " feed"))
         if rng.random() < 0.08:
             own += same(post + " comments 2", f"{url}/comment-page-2/", f"{url}/comment-page-2/?replytocom={number}")
-        groups.append(own)
+        yield own
     for tag in range(40):
         url = f"{root}/tag/{word(rng)}"
-        groups.append(
-            [
-                p
-                for n in range(1, 6)
-                for p in same(f"tag {tag} {n}", f"{url}/page/{n}/", f"{url}/page/{n}/?share=twitter")
-            ]
-        )
-    return shuffled(groups, rng)
+        yield [
+            p for n in range(1, 6) for p in same(f"tag {tag} {n}", f"{url}/page/{n}/", f"{url}/page/{n}/?share=twitter")
+        ]
 
 
-def answers(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def answers(rng: random.Random) -> Iterator[list[Page]]:
     """Questions: the sort order matters where there are several answers (one question in five has more than one)."""
     root = "https://ask.example"
-    groups = []
     for number in range(700):
         slug = f"{word(rng)}-{word(rng)}"
         url = f"{root}/questions/{number}/{slug}"
@@ -70,24 +65,21 @@ def answers(rng: random.Random) -> list[Page]:
         ]
         own += same(question, *(f"{root}/a/{number * 20 + n}/{rng.randrange(500)}" for n in range(2)))
         own += [Page(f"{root}/posts/{number}/revisions", f"{question} revisions")]
-        groups.append(own)
+        yield own
     for tag in range(50):
         for tab in ("newest", "frequent", ""):
             url = f"{root}/questions/tagged/{word(rng)}?page={rng.randint(1, 9)}"
-            groups.append(
-                same(
-                    f"{tag} {tab} {url}",
-                    url + (f"&tab={tab}" if tab else ""),
-                    url + (f"&tab={tab}" if tab else "") + "&pagesize=15",
-                )
+            yield same(
+                f"{tag} {tab} {url}",
+                url + (f"&tab={tab}" if tab else ""),
+                url + (f"&tab={tab}" if tab else "") + "&pagesize=15",
             )
-    return shuffled(groups, rng)
 
 
-def gallery(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def gallery(rng: random.Random) -> Iterator[list[Page]]:
     """Photos: session ids in the path, a size that never matters, comments that matter for 3 % of the photos."""
     root = "http://photos.example"
-    groups = []
     for number in range(800):
         photo = f"photo {number}"
         url = f"{root}/gallery/image.php?album={number % 20}&pos={number}"
@@ -95,14 +87,13 @@ def gallery(rng: random.Random) -> list[Page]:
         own += same(photo, f"{url}&slideshow={rng.choice((2000, 4000, 5000))}", url.replace("http:", "https:"))
         has_comments = rng.random() < 0.03
         own.append(Page(f"{url}&comments=all", photo + " comments" if has_comments else photo))
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
-def jobs(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def jobs(rng: random.Random) -> Iterator[list[Page]]:
     """Job adverts: tracking, language that matters for 6 % of the adverts, and two tokens that change together."""
     root = "https://jobs.example"
-    groups = []
     for number in range(600):
         url = f"{root}/job/{number}/{word(rng)}-{word(rng)}"
         job = f"job {number}"
@@ -111,14 +102,13 @@ def jobs(rng: random.Random) -> list[Page]:
         translated = rng.random() < 0.06
         own += [Page(f"{url}?lang={lang}", f"{job} {lang}" if translated else job) for lang in ("de", "fr")]
         own.append(Page(f"{root}/apply/{number}", f"{job} apply"))
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
-def documentation(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def documentation(rng: random.Random) -> Iterator[list[Page]]:
     """Manuals: index files, highlight terms, a version parameter that changes 2.5 % of the pages."""
     root = "https://docs.example"
-    groups = []
     for number in range(600):
         url = f"{root}/{rng.choice(('guide', 'api', 'howto'))}/{word(rng)}-{number}"
         doc = f"doc {number}"
@@ -127,14 +117,13 @@ def documentation(rng: random.Random) -> list[Page]:
         )
         own.append(Page(f"{url}/?v=2", doc + " v2" if rng.random() < 0.025 else doc))
         own.append(Page(f"{url}/?v=3", doc + " v3" if rng.random() < 0.025 else doc))
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own
 
 
-def board(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def board(rng: random.Random) -> Iterator[list[Page]]:
     """A bulletin board with paths: pages, post anchors by number, print pages, sort orders of member lists."""
     root = "https://board.example"
-    groups = []
     for topic in range(500):
         own = []
         for page in range(rng.choice((1, 1, 1, 2, 3))):
@@ -151,5 +140,4 @@ def board(rng: random.Random) -> list[Page]:
             own += same(content, f"{url}&highlight={word(rng)}", f"{url}&goto=newpost")
             own.append(Page(f"{root}/printthread.php?t={topic}&page={page + 1}", f"{content} print"))
         own += same(f"topic {topic} 0", f"{root}/showthread.php?t={topic}&page=1")
-        groups.append(own)
-    return shuffled(groups, rng)
+        yield own

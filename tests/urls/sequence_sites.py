@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
-from simulated_crawl import Page, same, shuffled, token
+from simulated_crawl import Page, in_crawl_order, same, token
 
 
 def changes_its_mind(rng: random.Random) -> list[Page]:
@@ -31,18 +32,17 @@ def same_content_first(rng: random.Random) -> list[Page]:
     return [*alike, *unlike]
 
 
-def tokens_that_change_together(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def tokens_that_change_together(rng: random.Random) -> Iterator[list[Page]]:
     """A time stamp and a signature that no URL has alone, session ids in paths and path parameters."""
-    groups = []
     for number in range(400):
         stamps = [f"t={rng.randrange(10**9, 2 * 10**9)}&sig={token(rng)}" for _ in range(4)]
         doc = f"https://tokens.example/doc?id={number}"
-        groups.append(same(doc, *(f"{doc}&{stamp}" for stamp in stamps)))
+        yield same(doc, *(f"{doc}&{stamp}" for stamp in stamps))
         page = f"https://tokens.example/page/{number}.html"
-        groups.append(same(page, page, f"{page};jsessionid={token(rng)}"))
+        yield same(page, page, f"{page};jsessionid={token(rng)}")
         view = f"view {number}"
-        groups.append(same(view, *(f"https://tokens.example/s/{token(rng)}/view/{number}" for _ in range(2))))
-    return shuffled(groups, rng)
+        yield same(view, *(f"https://tokens.example/s/{token(rng)}/view/{number}" for _ in range(2)))
 
 
 def endless_calendar(rng: random.Random) -> list[Page]:

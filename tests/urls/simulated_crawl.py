@@ -7,7 +7,10 @@ import string
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import wraps
+from typing import ParamSpec, Protocol
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,17 @@ def shuffled(groups: Iterable[list[Page]], rng: random.Random) -> list[Page]:
         start = rng.random()
         placed += [(start + rng.random() / 2, number, page) for number, page in enumerate(group)]
     return [page for _, _, page in sorted(placed, key=lambda entry: entry[:2])]
+
+
+def in_crawl_order(make: Callable[P, Iterable[list[Page]]]) -> Callable[P, list[Page]]:
+    """For a site that is made group by group, with one of its arguments as the random generator."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> list[Page]:
+        (rng,) = (argument for argument in args if isinstance(argument, random.Random))
+        return shuffled(list(make(*args, **kwargs)), rng)
+
+    return made
 
 
 def noisy(pages: Iterable[Page], rate: float, rng: random.Random) -> list[Page]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from simulated_crawl import Learner, Page, same, shuffled, token, word
+from simulated_crawl import Learner, Page, in_crawl_order, same, shuffled, token, word
 
 
 def stub_in_sections(sections: int, rng: random.Random) -> list[Page]:
@@ -36,16 +36,15 @@ def stub_in_five_sections(rng: random.Random) -> list[Page]:
     return stub_in_sections(5, rng)
 
 
-def wall_over_real_pages(rng: random.Random) -> list[Page]:
+@in_crawl_order
+def wall_over_real_pages(rng: random.Random) -> Iterator[list[Page]]:
     """After the rules are learned, a captcha answers 100 fetches of real URLs; their other URLs come later.
 
     The captcha depends on the time, not on the URL: see :func:`crawl_through_wall`.
     """
-    groups = []
     for item in range(500):
         url = f"https://wall.example/view?id={item}"
-        groups.append(same(url, url, *(f"{url}&sid={token(rng)}" for _ in range(3))))
-    return shuffled(groups, rng)
+        yield same(url, url, *(f"{url}&sid={token(rng)}" for _ in range(3)))
 
 
 def crawl_through_wall(pages: Sequence[Page], learner: Learner, begin: int, length: int) -> tuple[set[str], set[str]]:

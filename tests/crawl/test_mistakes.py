@@ -1,0 +1,126 @@
+"""A mistake of ours, wherever a page or an item passes by, is logged and costs neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+
+from crawling import ADDON, PathsSpider, crawl
+from on_asyncio import on_asyncio
+from pages import page
+from scrapy_simdedup.crawl import pipeline
+from scrapy_simdedup.crawl.imported import Imported
+from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.links import Links
+from scrapy_simdedup.crawl.markdown_field import MarkdownField
+from scrapy_simdedup.crawl.redesigns import Redesigns
+from scrapy_simdedup.crawl.url_examples import UrlExamples
+from scrapy_simdedup.crawl.urls import UrlGuide
+from scrapy_simdedup.crawl.walls import Walls
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.history import History
+from site_server import Site
+
+PLACES = [
+    (UrlGuide, "advise"),
+    (UrlExamples, "sent"),
+    (UrlExamples, "judged"),
+    (UrlExamples, "settled"),
+    (Walls, "hold"),
+    (Imported, "since"),
+    (Judge, "page"),
+    (Links, "see"),
+    (MarkdownField, "_of"),
+    (Redesigns, "judged"),
+    (History, "gone"),
+    (NearDuplicateDetector, "refresh"),
+    (NearDuplicateDetector, "confirm"),
+]
+
+
+@pytest.mark.parametrize(("part", "name"), PLACES, ids=[f"{part.__name__}.{name}" for part, name in PLACES])
+@on_asyncio
+async def test_a_mistake_costs_no_page(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, part: type, name: str
+) -> None:
+    """Of a page that comes at once, one that another address leads to, one that is gone and one that did not change."""
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr(part, name, fails)
+    site["/one"] = page("one")
+    site["/two"] = page("two")
+    site["/old"] = (301, {"Location": "/two"}, b"")
+    site["/gone"] = (404, {"Content-Type": "text/html"}, page("gone").encode())
+    site["/same"] = (304, {}, b"")
+    settings = {"SIMDEDUP_LINKS": "follow_new", "SIMDEDUP_URLS": "skip", "SIMDEDUP_MARKDOWN_FIELD": "text"}
+    allowed = {"HTTPERROR_ALLOWED_CODES": [304, 404]}
+    urls = site.urls("/one", "/old", "/gone", "/same")
+    done = await crawl(PathsSpider, ADDON | settings | allowed, urls=urls)
+    assert done.urls == site.urls("/one", "/two", "/gone", "/same")
+    assert "a mistake" in caplog.text
+
+
+@dataclass(eq=False)
+class Counted:
+    """An item of a class whose objects can be held weakly."""
+
+    url: str
+
+
+class Plain:
+    """What no pipeline can look into."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __getitem__(self, name: str) -> str:
+        return self.url
+
+
+@pytest.mark.parametrize("mistake", [True, False])
+@on_asyncio
+async def test_an_item_that_cannot_be_judged_comes_through(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mistake: bool
+) -> None:
+    class Items(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url} if mistake else Plain(response.url)
+
+    if mistake:
+        monkeypatch.setattr(Judge, "item", None)
+    site["/one"] = page("one")
+    done = await crawl(Items, ADDON | {"SIMDEDUP_ITEM_FIELDS": ["url"]}, urls=site.urls("/one"))
+    assert done.urls == site.urls("/one")
+    assert "it is kept" in caplog.text
+    assert done.stat("confirmed") == 1
+
+
+@on_asyncio
+async def test_items_in_whose_place_a_pipeline_puts_others_take_up_no_memory_for_long(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: WeakSet[Counted] = WeakSet()
+    most: list[int] = []
+
+    class Rewriting:
+        def process_item(self, item: Counted) -> dict[str, str]:
+            held.add(item)
+            most.append(len(held))
+            return {"url": item.url}
+
+    class Items(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            for number in range(50):
+                yield Counted(f"{response.url}?{number}")
+
+    monkeypatch.setattr(pipeline, "MOST_ON_THE_WAY", 5)
+    site["/one"] = page("one")
+    settings = {"SIMDEDUP_ITEM_FIELDS": ["url"], "ITEM_PIPELINES": {Rewriting: 950}, "CONCURRENT_ITEMS": 1}
+    done = await crawl(Items, ADDON | settings, urls=site.urls("/one"))
+    assert len(done.items) == 50
+    assert max(most) < 10
