@@ -51,7 +51,7 @@ class OneByOne:
     async def process_request(self, request: Request) -> None:
         while pages := self.runtime.ledger._pages:
             assert await self.runtime.waiters.wait(next(iter(pages)), 60)
-        await self.runtime.settlement.tasks.drain()
+        await self.runtime.deliveries.drain()
 
 
 class PatientSpider(PathsSpider):

@@ -14,11 +14,11 @@ from scrapy_simdedup.detect.url_notes import key_of_note
 from scrapy_simdedup.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
 
-    from scrapy_simdedup.crawl.runtime import Runtime
     from scrapy_simdedup.crawl.url_journal import UrlJournal
     from scrapy_simdedup.crawl.url_tally import UrlTally
     from scrapy_simdedup.detect.url_notes import SkippedUrl
@@ -36,13 +36,26 @@ class Readmission:
     """Takes URLs that the learner gives back, and has the scheduler take their requests once more.
 
     Args:
-        runtime: the crawl's.
+        crawler: the crawl.
         tally: counts them.
         tasks: work that may give something back, so that the crawl is not done before it is.
+        deliveries: more such work: that of settling pages.
+        run: the crawl's run.
+        on_store_error: called with each failure of the store.
     """
 
-    def __init__(self, runtime: Runtime, tally: UrlTally, tasks: Tasks) -> None:
-        self._runtime, self._crawler, self._tally, self._tasks = runtime, runtime.crawler, tally, tasks
+    def __init__(
+        self,
+        crawler: Crawler,
+        tally: UrlTally,
+        *,
+        tasks: Tasks,
+        deliveries: Tasks,
+        run: str,
+        on_store_error: Callable[[StoreError], None],
+    ) -> None:
+        self._crawler, self._tally, self._tasks, self._deliveries, self._run = crawler, tally, tasks, deliveries, run
+        self._on_store_error = on_store_error
         self._learner: UrlLearner | None = None
         self._journal: UrlJournal | None = None
         self._noting: dict[str, bool] = {}
@@ -111,7 +124,7 @@ class Readmission:
                     self._send(note)
             self._look_again_soon()
         except StoreError as exc:
-            self._runtime.store_failed(exc)
+            self._on_store_error(exc)
         finally:
             self._is_paying = False
 
@@ -140,7 +153,7 @@ class Readmission:
         Raises:
             DontCloseSpider: it is not.
         """
-        if self._runtime.settlement.tasks.busy or self._tasks.busy:  # what is being noted may give something back
+        if self._deliveries.busy or self._tasks.busy:  # what is being noted may give something back
             self._look_again_soon()
             raise DontCloseSpider
         self.add([*self._owed, *(self._learner.remaining() if self._learner is not None else ())])
@@ -151,7 +164,7 @@ class Readmission:
             logger.error(
                 "%d skipped URLs have to be fetched after all, or more, but the store does not tell: go on with run %s",
                 len(self._owed),
-                self._runtime.detector.run,
+                self._run,
             )
             return
         if not self._owed:
@@ -168,7 +181,7 @@ class Readmission:
             self._look_again_soon()
         except StoreError as exc:
             self._has_looked = False
-            self._runtime.store_failed(exc)
+            self._on_store_error(exc)
 
     def _look_again_soon(self) -> None:
         """Have the engine look again whether it is idle, which by itself it does every 5 seconds."""
@@ -176,7 +189,7 @@ class Readmission:
             self._wakes.start(self._wake())
 
     async def _wake(self) -> None:
-        await self._runtime.settlement.tasks.drain()
+        await self._deliveries.drain()
         await self._tasks.drain()
         await sleep(0)
         slot = getattr(self._crawler.engine, "_slot", None)

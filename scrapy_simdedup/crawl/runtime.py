@@ -76,13 +76,18 @@ class Runtime:
         self.redesigns = Redesigns(crawler, self.detector.history)
         self._complained = -COMPLAIN_SECONDS
         self.waiters = Waiters()
-        self.guide = UrlGuide(self)
+        self.deliveries = Tasks()
+        """The work of settling pages."""
+        self.guide = UrlGuide(
+            crawler, self.settings, self.detector, deliveries=self.deliveries, on_store_error=self.store_failed
+        )
         self.settlement = Settlement(
             crawler,
             self.detector,
             self.tally,
             self.waiters,
             confirm=self.settings.confirm,
+            tasks=self.deliveries,
             on_settled=self.guide.examples.settled,
         )
         self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")

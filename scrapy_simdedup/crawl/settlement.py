@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.crawl.feeds import FeedConfirmation
-from scrapy_simdedup.crawl.waiting import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simdedup.crawl.stats import Tally
-    from scrapy_simdedup.crawl.waiting import Waiters
+    from scrapy_simdedup.crawl.waiting import Tasks, Waiters
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import PageRef
     from scrapy_simdedup.settings import Confirm
@@ -23,6 +22,7 @@ class Settlement:
     """Confirms and releases pages, when ``SIMDEDUP_CONFIRM`` says that it is time.
 
     Args:
+        tasks: in which that is written down.
         on_settled: called with each page once its fate is written, and whether that is that it was delivered.
 
     Raises:
@@ -37,11 +37,11 @@ class Settlement:
         waiters: Waiters,
         *,
         confirm: Confirm,
+        tasks: Tasks,
         on_settled: Callable[[PageRef, bool], None],
     ) -> None:
         self._detector, self._tally, self._waiters, self._confirm = detector, tally, waiters, confirm
-        self._on_settled = on_settled
-        self.tasks = Tasks()
+        self._tasks, self._on_settled = tasks, on_settled
         self._feeds = FeedConfirmation(crawler, self.settle) if confirm == "feed" else None
 
     def ended(self, page: PageRef, failure: str | None) -> None:
@@ -60,13 +60,13 @@ class Settlement:
 
     def write(self, page: PageRef, failure: str | None) -> None:
         """Confirm (None) or release a page in the store, in the background, and let its repeats go on."""
-        self.tasks.start(self._write(page, failure))
+        self._tasks.start(self._write(page, failure))
 
     async def close(self) -> None:
         """Wait for the feeds, where they decide, and until all is written."""
         if self._feeds is not None:
             await self._feeds.finish()
-        await self.tasks.drain()
+        await self._tasks.drain()
 
     async def _write(self, page: PageRef, failure: str | None) -> None:
         delivered = False

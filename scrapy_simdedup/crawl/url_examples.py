@@ -13,10 +13,11 @@ from scrapy_simdedup.page.claims import claimed_url
 from scrapy_simdedup.urls.canonical import MAX_URL
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.http import Response
 
-    from scrapy_simdedup.crawl.runtime import Runtime
     from scrapy_simdedup.crawl.url_journal import UrlJournal
     from scrapy_simdedup.crawl.url_tally import UrlTally
     from scrapy_simdedup.crawl.waiting import Tasks
@@ -32,13 +33,13 @@ class UrlExamples:
     """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered.
 
     Args:
-        runtime: the crawl's.
         tally: counts them.
         tasks: in which they are noted.
+        on_store_error: called with each failure of the store.
     """
 
-    def __init__(self, runtime: Runtime, tally: UrlTally, tasks: Tasks) -> None:
-        self._runtime, self._tally, self._tasks = runtime, tally, tasks
+    def __init__(self, tally: UrlTally, tasks: Tasks, on_store_error: Callable[[StoreError], None]) -> None:
+        self._tally, self._tasks, self._on_store_error = tally, tasks, on_store_error
         self._journal: UrlJournal | None = None
         self._expected: dict[tuple[str, int], SeenUrl] = {}
         """Pages on their way through callback and pipelines, and what is to be noted of them."""
@@ -103,7 +104,7 @@ class UrlExamples:
         try:
             content = await self._journal.content_of(target) if self._journal is not None else None
         except StoreError as exc:
-            self._runtime.store_failed(exc)
+            self._on_store_error(exc)
             return
         if content is not None:
             await self._note(SeenUrl(first, content, target))
@@ -118,4 +119,4 @@ class UrlExamples:
                     await self._journal.seen(seen)
                     self._tally.count("seen")
         except StoreError as exc:  # the page's other URLs are fetched, too
-            self._runtime.store_failed(exc)
+            self._on_store_error(exc)

@@ -20,13 +20,17 @@ from scrapy_simdedup.crawl.url_tally import UrlTally
 from scrapy_simdedup.crawl.waiting import Tasks, sleep
 from scrapy_simdedup.detect.url_notes import SkippedUrl
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.report.lesson import MOST_RULES, Lesson
+from scrapy_simdedup.report.lesson import Lesson
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from collections.abc import Callable
 
-    from scrapy_simdedup.crawl.runtime import Runtime
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.urls import Decision, Rule
 
 logger = logging.getLogger(__name__)
@@ -42,37 +46,57 @@ class UrlGuide:
     """Asks the learner about each request.
 
     Whatever goes wrong here, the request is made.
+
+    Args:
+        crawler: the crawl.
+        settings: ``mode``, ``urls``, ``url_rules`` and ``run`` matter.
+        detector: its store is where the notes are, once it is open.
+        deliveries: the work of settling pages.
+        on_store_error: called with each failure of the store.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime, self._crawler = runtime, runtime.crawler
-        settings = runtime.settings
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: DedupSettings,
+        detector: NearDuplicateDetector,
+        *,
+        deliveries: Tasks,
+        on_store_error: Callable[[StoreError], None],
+    ) -> None:
+        self._crawler, self._settings, self._detector, self._store_failed = crawler, settings, detector, on_store_error
         # Where nothing is to be dropped, nothing is to be skipped.
         self.mode = "observe" if settings.mode == "observe" and settings.urls != "off" else settings.urls
-        self.tally = UrlTally(self._crawler.stats)
+        self.tally = UrlTally(crawler.stats)
         self._given = given_rules(settings.url_rules)
         self._learner: UrlLearner | None = None
         self._journal: UrlJournal | None = None
         self._tasks = Tasks()
-        self.examples = UrlExamples(runtime, self.tally, self._tasks)
-        self._back = Readmission(runtime, self.tally, self._tasks)
+        self.examples = UrlExamples(self.tally, self._tasks, on_store_error)
+        self._back = Readmission(
+            crawler,
+            self.tally,
+            tasks=self._tasks,
+            deliveries=deliveries,
+            run=detector.run,
+            on_store_error=on_store_error,
+        )
         self._complained = -COMPLAIN_SECONDS
         if self.mode != "off":
-            self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
+            crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
     async def open(self) -> None:
         """Begin, or go on where the run is."""
         if self.mode == "off":
             return
-        detector = self._runtime.detector
-        key = blake2b(detector.secret, digest_size=32, person=b"simdedup urls").digest()
+        key = blake2b(self._detector.secret, digest_size=32, person=b"simdedup urls").digest()
         self._learner = UrlLearner(key=key, rules=self._given)
         self._journal = UrlJournal(
-            detector.store,
+            self._detector.store,
             self._learner,
-            run=detector.run,
-            worker=detector.worker,
-            shared=self._runtime.settings.run is not None,
+            run=self._detector.run,
+            worker=self._detector.worker,
+            shared=self._settings.run is not None,
             skips=self.mode == "skip",
             sleep=sleep,
             give_back=self._back.add,
@@ -84,7 +108,7 @@ class UrlGuide:
             if known:
                 logger.info("Learned from %d notes about URLs that the run had made", known)
         except StoreError as exc:
-            self._runtime.store_failed(exc)
+            self._store_failed(exc)
 
     # ------------------------------------------------------------------ before a request is made
 
@@ -131,7 +155,7 @@ class UrlGuide:
         if self._learner is None or self._journal is None or self._back.is_noting(url):
             return None
         known_url = self._learner.known_url(decision)
-        note = SkippedUrl(url, known_url, rule, self._runtime.detector.worker, values)
+        note = SkippedUrl(url, known_url, rule, self._detector.worker, values)
         # The request has left the scheduler's queue, so its note must be in the store before it is let go. A process
         # that is killed before loses it as it loses every request that is being downloaded; after that, whoever takes
         # up the run finds it. And where the rule falls while the note is being written, nobody could find it yet.
@@ -156,8 +180,6 @@ class UrlGuide:
             meta={**request.meta, META_AGAIN: "put off"},
         )
 
-    # ------------------------------------------------------------------ the rest
-
     async def close(self, page_size: float) -> None:
         """The crawl is over; ``page_size`` is that of a repeat on average."""
         await self._back.close()
@@ -166,9 +188,9 @@ class UrlGuide:
         self.tally.close(self.rules(), page_size)
         try:
             await self._journal.close()
-            await take_out_spent_notes(self._runtime.detector.store, self._runtime.detector.run)
+            await take_out_spent_notes(self._detector.store, self._detector.run)
         except StoreError as exc:
-            self._runtime.store_failed(exc)
+            self._store_failed(exc)
 
     def rules(self) -> list[Rule]:
         """The rules that are in force, those that saved most first."""
@@ -181,9 +203,7 @@ class UrlGuide:
         """What the report says about it; None where nothing was to be skipped."""
         if self._learner is None or self.mode != "skip":
             return None
-        rules = sorted(self._learner.rules(), key=lambda rule: -rule.skipped)[:MOST_RULES]
-        saved, sites = self.tally.saved, len(self._learner.sites)
-        return Lesson(self.tally.counts["seen"] + saved, sites, saved, 0, tuple(rules), by_crawl=True)
+        return Lesson.of_crawl(self._learner, seen=self.tally.counts["seen"], skipped=self.tally.saved)
 
     def _scheduled(self, request: Request) -> None:
         request.meta[META_SCHEDULED] = True
@@ -191,7 +211,7 @@ class UrlGuide:
 
     def _failed(self, exc: Exception) -> None:
         if isinstance(exc, StoreError):
-            self._runtime.store_failed(exc)
+            self._store_failed(exc)
             self.tally.kept("store_error")
             return
         self.tally.kept("error")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.urls import Rule
+    from scrapy_simdedup.urls import Rule, UrlLearner
 
 MOST_RULES = 200
 """Rules that are kept: those that saved the most."""
@@ -27,3 +27,9 @@ class Lesson:
     """Those that saved the most first."""
     by_crawl: bool = False
     """Whether a crawl has learned this and saved these fetches, rather than one that would have."""
+
+    @classmethod
+    def of_crawl(cls, learner: UrlLearner, *, seen: int, skipped: int) -> Lesson:
+        """What a crawl learned, and the requests that it did not make for it."""
+        rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MOST_RULES]
+        return cls(seen + skipped, len(learner.sites), skipped, 0, tuple(rules), by_crawl=True)

@@ -87,12 +87,10 @@ async def lesson_of_notes(
         given: rules that held from the first request on.
     """
     learner, seen, skipped = UrlLearner(rules=given), 0, 0
-    sites: set[str] = set()
     async for name in store.journals():
         of_run, of_site = run_and_site(name)
         if of_site == HISTORY or run not in {None, of_run} or site not in {None, of_site}:
             continue
-        sites.add(of_site)
         async for raw in whole_journal(store, name):
             note = read_note(raw)
             if isinstance(note, SeenUrl):
@@ -101,5 +99,4 @@ async def lesson_of_notes(
             else:
                 skipped += 1
                 learner.decide(note.url)  # so that the rules know what they saved
-    rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MOST_RULES]
-    return Lesson(seen + skipped, len(sites), skipped, 0, tuple(rules), by_crawl=True) if skipped else None
+    return Lesson.of_crawl(learner, seen=seen, skipped=skipped) if skipped else None
