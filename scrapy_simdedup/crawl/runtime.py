@@ -148,6 +148,7 @@ class Runtime:
             await self.detector.history.began()
         except SimdedupError as error:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
+            await self.detector.close()
             if scrapy.version_info < (2, 18):  # there the exception would only be logged
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
