@@ -14,6 +14,7 @@ from scrapy_simdedup.urls import UrlLearner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from scrapy_simdedup.detect.url_notes import UrlNote
     from scrapy_simdedup.store.base import FingerprintStore, Record
     from scrapy_simdedup.urls import GivenRule, Rule
 
@@ -95,10 +96,17 @@ class Replay:
             push(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MOST_RULES)
 
 
+def _note(raw: bytes) -> UrlNote | None:
+    try:
+        return read_note(raw)
+    except ValueError:
+        return None
+
+
 async def lesson_of_notes(
     store: FingerprintStore, *, run: str | None = None, site: str | None = None, given: Iterable[GivenRule] = ()
 ) -> Lesson | None:
-    """What crawls have noted about URLs; None if none of them skipped any.
+    """What crawls have noted about URLs; None if none of them skipped any. What is no such note is passed over.
 
     Args:
         store: an open store.
@@ -114,11 +122,11 @@ async def lesson_of_notes(
             continue
         sites.add(of_site)
         async for raw in whole_journal(store, name):
-            note = read_note(raw)
+            note = _note(raw)
             if isinstance(note, SeenUrl):
                 seen += 1
                 learner.observe(note.url, note.content)
-            else:
+            elif note is not None:
                 skipped += 1
                 learner.decide(note.url)  # so that the rules know what they saved
     rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MOST_RULES]
