@@ -72,7 +72,7 @@ class DedupSettings:
     role_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Words of class and id names, besides those that the package knows, by the name of the role they give; sorted."""
     markdown_field: str | None = None
-    """The item field into which the pipeline puts the page's cleaned Markdown; None adds none."""
+    """The field of items into which the page's cleaned Markdown is put; None adds none."""
     method: MethodName = "simhash"
     """How pages are compared: by weighted features, exact digests, MinHash, sampled shingles, or bits alone."""
     exact: ExactScope = "content"

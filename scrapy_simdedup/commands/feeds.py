@@ -116,9 +116,7 @@ class Warc:
         for record, body in _records(file):
             record.raw_stream = io.BytesIO(body)
             if record.rec_type == "response" and record.http_headers is not None:
-                decoded = copy.copy(record)
-                decoded.raw_stream = io.BytesIO(body)
-                yield _page(record, decoded.content_stream().read())
+                yield _page(record, body)
             else:
                 yield Entry(record, unjudged="no_page")
 
@@ -159,18 +157,28 @@ def _records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
         yield record, body
 
 
-def _page(record: Any, body: bytes) -> Entry:
+def _page(record: Any, raw: bytes) -> Entry:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    headers = Headers()
-    for name, value in record.http_headers.headers:
-        headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
     status = record.http_headers.get_statuscode()
     if not status.startswith("2"):
         return Entry(record, url, unjudged="status")
+    try:
+        html = _html(record, url, raw)
+    except Exception:  # noqa: BLE001 - warcio and the codecs of Python have errors of all kinds for what is broken
+        return Entry(record, url, unjudged="undecodable")
+    return Entry(record, url, unjudged="not_html") if html is None else Entry(record, url, html=html)
+
+
+def _html(record: Any, url: str, raw: bytes) -> str | None:
+    """The page, unpacked and decoded; None if it is none of HTML."""
+    packed = copy.copy(record)
+    packed.raw_stream = io.BytesIO(raw)
+    body = packed.content_stream().read()
+    headers = Headers()
+    for name, value in record.http_headers.headers:
+        headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
     kind = responsetypes.from_args(headers=headers, url=url, body=body)
-    if not issubclass(kind, HtmlResponse):
-        return Entry(record, url, unjudged="not_html")
-    return Entry(record, url, html=kind(url, headers=headers, body=body).text)
+    return kind(url, headers=headers, body=body).text if issubclass(kind, HtmlResponse) else None
 
 
 def _warcio(name: str) -> Any:

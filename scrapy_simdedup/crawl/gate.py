@@ -36,7 +36,8 @@ class Gate:
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Those of the dropped whose callbacks are called, for their links."""
-        self._links = Links(runtime.settings.site) if runtime.settings.links == "follow_new" else None
+        settings = runtime.settings
+        self._links = Links(settings.site, settings.max_page_bytes) if settings.links == "follow_new" else None
 
     async def process(self, request: Request, response: Response) -> Response:
         """Judge a response, tag it, and drop it where no spider middleware will.

@@ -115,9 +115,9 @@ class Readmission:
     async def _pay(self) -> None:
         """What the store cannot tell now is asked again when the crawl is idle."""
         try:
-            while self._owed and self._journal is not None:
+            while self._owed:
                 url = next(iter(self._owed))
-                note = await self._journal.take_back(url)
+                note = await self._taken_back(url)
                 self._owed.pop(url, None)
                 self._idle_rounds = 0
                 if note is not None:
@@ -127,6 +127,15 @@ class Readmission:
             self._on_store_error(exc)
         finally:
             self._is_paying = False
+
+    async def _taken_back(self, url: str) -> SkippedUrl | None:
+        try:
+            return await self._journal.take_back(url) if self._journal is not None else None
+        except StoreError:
+            raise
+        except Exception:  # others are waiting behind it
+            logger.exception("%s has to be fetched after all, and nobody can tell how", url)
+            return None
 
     def _send(self, note: SkippedUrl) -> None:
         try:

@@ -15,8 +15,7 @@ from scrapy_simdedup.detect.reader import Reader
 from scrapy_simdedup.detect.site import host_of, key_of, site_of
 from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.transactions import Transactions
-from scrapy_simdedup.detect.verdict import PageRef, Verdict
-from scrapy_simdedup.errors import FingerprintMismatch, StoreError
+from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.making import fingerprint_texts
 from scrapy_simdedup.page.claims import claimed_url
 from scrapy_simdedup.settings import DedupSettings
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.reader import Extract
     from scrapy_simdedup.detect.stubs import Wall
+    from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.store.base import FingerprintStore, Sleep
 
@@ -111,10 +111,7 @@ class NearDuplicateDetector:
 
     async def close(self) -> None:
         """Close the store."""
-        try:
-            await self._logs.settle_owed()
-        except StoreError as exc:
-            self._failed(exc)
+        await self._transactions.settle_owed()
         await self.store.close()
 
     async def judge(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
@@ -180,13 +177,7 @@ class NearDuplicateDetector:
             known_since=known_since,
             claimed=claimed,
         )
-        try:
-            return await self._transactions.judge(visit, settings)
-        except StoreError as exc:
-            self._failed(exc)
-        except FingerprintMismatch as exc:
-            self._failed(StoreError(self.store_name, f"holds what is no fingerprint of ours: {exc}"))
-        return Verdict("unjudged", reason="store_error")
+        return await self._transactions.judge(visit, settings)
 
     async def confirm(self, page: PageRef | None) -> bool:
         """The page was delivered: from now on it can displace others. False if the store could not be told."""
@@ -215,12 +206,7 @@ class NearDuplicateDetector:
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """The page was seen again without being sent, as by status 304."""
-        try:
-            await self._transactions.refresh(
-                site_of(url, self.settings.site), key or key_of(url), self.run, self._now()
-            )
-        except StoreError as exc:
-            self._failed(exc)
+        await self._transactions.refresh(site_of(url, self.settings.site), key or key_of(url), self.run, self._now())
 
     def _opened(self) -> Reader:
         if self._reader is None:

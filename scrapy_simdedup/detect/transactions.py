@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.policy import content_of, decide
 from scrapy_simdedup.detect.stubs import StubWatches
-from scrapy_simdedup.detect.verdict import PageRef
-from scrapy_simdedup.errors import StoreBusy, StoreError
+from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.policy import Decision, Visit
     from scrapy_simdedup.detect.site_logs import SiteLogs
     from scrapy_simdedup.detect.stubs import Wall
-    from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Outcome
 
 ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
+FAILURES = StoreError, FingerprintMismatch
+"""What comes of a store that fails, or that holds what is not ours."""
 
 
 class Transactions:
-    """Those of one worker.
+    """Those of one worker. None raises because the store fails.
 
     Args:
         logs: the sites' logs.
         history: is told of contents that left their URLs.
         store_name: how errors call the store.
-        on_store_error: called where the store fails, and the verdict is not touched by that.
+        on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
     """
 
@@ -51,9 +52,15 @@ class Transactions:
     async def judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
         """Decide about a page, and remember that; the verdict names the page's record, where it is kept.
 
-        Raises:
-            StoreError: the store fails, or other pages of the site came faster :data:`ATTEMPTS` times.
+        Where the store fails, or other pages of the site came faster :data:`ATTEMPTS` times, the page is unjudged.
         """
+        try:
+            return await self._judge(visit, settings)
+        except FAILURES as exc:
+            self._tell(exc)
+            return Verdict("unjudged", reason="store_error")
+
+    async def _judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
         decision, verdict = await self._decide(visit, settings)
         if decision.replaced is not None:
             await self.settle(visit.site, decision.replaced.id, "released")
@@ -67,25 +74,36 @@ class Transactions:
         """Write down a page's fate; False if the store could not be told yet."""
         try:
             await self._logs.settle(site, id_, outcome)
-        except StoreError as exc:
-            self._on_store_error(exc)
+        except FAILURES as exc:
+            self._tell(exc)
             return False
         return True
 
-    async def refresh(self, site: str, key: bytes, run: str, now: float) -> None:
-        """Note that a page that is settled was seen again, if the store is not too busy for that.
+    async def settle_owed(self) -> None:
+        """Write down what the store could not be told before."""
+        try:
+            await self._logs.settle_owed()
+        except FAILURES as exc:
+            self._tell(exc)
 
-        Raises:
-            StoreError: the store fails.
-        """
-        for _ in range(ATTEMPTS):
-            index = await self._logs.index(site)
-            past = index.past(key, run)
-            if past is None or not past.settled:
-                return
-            seen = replace(past, last_seen=now, visits=past.visits + 1)
-            if await self._logs.append(site, seen, index, index.cursor) is not None:
-                return
+    async def refresh(self, site: str, key: bytes, run: str, now: float) -> None:
+        """Note that a page that is settled was seen again, if the store is not too busy for that."""
+        try:
+            for _ in range(ATTEMPTS):
+                index = await self._logs.index(site)
+                past = index.past(key, run)
+                if past is None or not past.settled:
+                    return
+                seen = replace(past, last_seen=now, visits=past.visits + 1)
+                if await self._logs.append(site, seen, index, index.cursor) is not None:
+                    return
+        except FAILURES as exc:
+            self._tell(exc)
+
+    def _tell(self, exc: StoreError | FingerprintMismatch) -> None:
+        if isinstance(exc, FingerprintMismatch):
+            exc = StoreError(self._store_name, f"holds what is no fingerprint of ours: {exc}")
+        self._on_store_error(exc)
 
     async def _decide(self, visit: Visit, settings: DedupSettings) -> tuple[Decision, Verdict]:
         for _ in range(ATTEMPTS):

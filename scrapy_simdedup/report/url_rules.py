@@ -14,6 +14,7 @@ from scrapy_simdedup.urls import UrlLearner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from scrapy_simdedup.detect.url_notes import UrlNote
     from scrapy_simdedup.store.base import FingerprintStore, Record
     from scrapy_simdedup.urls import GivenRule, Rule
 
@@ -75,10 +76,17 @@ class Replay:
             push(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MOST_RULES)
 
 
+def _note(raw: bytes) -> UrlNote | None:
+    try:
+        return read_note(raw)
+    except ValueError:
+        return None
+
+
 async def lesson_of_notes(
     store: FingerprintStore, *, run: str | None = None, site: str | None = None, given: Iterable[GivenRule] = ()
 ) -> Lesson | None:
-    """What crawls have noted about URLs; None if none of them skipped any.
+    """What crawls have noted about URLs; None if none of them skipped any. What is no such note is passed over.
 
     Args:
         store: an open store.
@@ -92,11 +100,11 @@ async def lesson_of_notes(
         if of_site == HISTORY or run not in {None, of_run} or site not in {None, of_site}:
             continue
         async for raw in whole_journal(store, name):
-            note = read_note(raw)
+            note = _note(raw)
             if isinstance(note, SeenUrl):
                 seen += 1
                 learner.observe(note.url, note.content)
-            else:
+            elif note is not None:
                 skipped += 1
                 learner.decide(note.url)  # so that the rules know what they saved
     return Lesson.of_crawl(learner, seen=seen, skipped=skipped) if skipped else None

@@ -149,6 +149,26 @@ class TestWarc:
         assert [url for _, url, _ in left[1:]] == [*KEPT, "http://a.example/data", "http://a.example/gone"]
         assert left[1][2].decode("latin-1") == PAGES[KEPT[0]]
 
+    @pytest.mark.parametrize(
+        ("kind", "more"), [("text/html; charset=base64", {}), ("text/html", {"Content-Encoding": "br"})]
+    )
+    def test_a_page_that_cannot_be_decoded_is_kept(self, kind: str, more: dict[str, str], tmp_path: Path) -> None:
+        """As in a crawl. The bytes are no Brotli; where that is not installed, they are taken as they are."""
+        warcio = pytest.importorskip("warcio")
+        feed, output = tmp_path / "feed.warc", tmp_path / "kept.warc.gz"
+        with feed.open("wb") as file:
+            writer = warcio.WARCWriter(file, gzip=False)
+            for number, html in enumerate(PAGES.values()):
+                of_one = (kind, more) if number == 1 else ("text/html; charset=latin-1", {})
+                url = f"http://a.example/{number}"
+                writer.write_record(response(writer, url, html.encode("latin-1"), of_one[0], **of_one[1]))
+        answer = perform_here("dedupe", feed, "-o", output, "--json")
+        with output.open("rb") as file:
+            left = [record.rec_headers.get_header("WARC-Target-URI") for record in warcio.ArchiveIterator(file)]
+        assert answer.code == 0
+        assert len(left) == answer.json["kept"]
+        assert "http://a.example/1" in left
+
     def test_what_is_missing_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "warcio.archiveiterator", None)
         (tmp_path / "feed.warc").write_bytes(b"WARC/1.0\r\n")
@@ -157,10 +177,10 @@ class TestWarc:
         assert "pip install scrapy-simdedup[warc]" in answer.err
 
 
-def response(writer: Any, url: str, body: bytes, kind: str, status: str = "200") -> Any:
+def response(writer: Any, url: str, body: bytes, kind: str, status: str = "200", **more: str) -> Any:
     from warcio.statusandheaders import StatusAndHeaders
 
-    headers = StatusAndHeaders(f"{status} OK", [("Content-Type", kind)], protocol="HTTP/1.1")
+    headers = StatusAndHeaders(f"{status} OK", [("Content-Type", kind), *more.items()], protocol="HTTP/1.1")
     return writer.create_warc_record(url, "response", payload=io.BytesIO(body), http_headers=headers)
 
 

@@ -13,6 +13,9 @@ from crawl.url_site import Magazine, Reader
 from crawling import ADDON, crawl
 from on_asyncio import on_asyncio, wait_for
 from pages import page
+from scrapy_simdedup.detect.history_notes import HISTORY
+from scrapy_simdedup.detect.url_notes import run_and_site
+from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.urls import load_rules
 from site_server import Site
 
@@ -92,6 +95,17 @@ class TestAfterACrawlThatSkipped:
         reports = [json.loads((tmp_path / name).read_text()) for name in ("own.json", "report.json")]
         assert [report["lesson"]["saved"] for report in reports] == [answer.json["saved"]] * 2
         assert reports[0]["savings"]["fetches"] == answer.json["saved"]
+
+    @on_asyncio
+    async def test_a_note_that_cannot_be_read_takes_nothing_from_the_others(self, shop: Crawled) -> None:
+        """As one that a later version of this package wrote."""
+        saved = shop.call("rules", "--json").json["saved"]
+        store = store_by_url(shop.store)
+        await store.open()
+        (journal,) = [name async for name in store.journals() if run_and_site(name)[1] != HISTORY]
+        await store.note(journal, b"of the future", b'["moon", 1]')
+        await store.close()
+        assert shop.call("rules", "--json").json["saved"] == saved
 
     @on_asyncio
     async def test_rolling_the_run_back_takes_that_out(self, shop: Crawled) -> None:

@@ -12,6 +12,7 @@ from scrapy.exceptions import DropItem
 from crawling import ADDON, PathsSpider, crawl
 from on_asyncio import on_asyncio
 from pages import page
+from scrapy_simdedup import NearDuplicateDownloaderMiddleware
 from site_server import Site
 
 
@@ -203,3 +204,29 @@ async def test_a_page_that_links_to_itself_is_delivered(site: Site) -> None:
     assert done.urls == urls[:1]
     assert done.stat("confirmed") == 1
     assert done.stat("pages/dropped") == 1
+
+
+@on_asyncio
+async def test_a_callback_that_ended_can_be_all_that_counts(site: Site) -> None:
+    """Whatever the pipelines do with the page's items."""
+    settings = ADDON | {"SIMDEDUP_CONFIRM": "callback", "ITEM_PIPELINES": {DroppingPipeline: 300}}
+    done = await crawl(PathsSpider, settings, urls=serve_twins(site))
+    assert done.items == []
+    assert (done.stat("confirmed"), done.stat("pages/dropped")) == (1, 2)
+
+
+@on_asyncio
+async def test_a_spider_can_say_itself_which_pages_were_delivered(site: Site) -> None:
+    """What it never says of a page, that page was not delivered, and its twins are kept."""
+
+    class Telling(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield from super().parse(response)
+            if len(self.called) == 2:
+                self.crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware).runtime.confirm(response)
+
+    urls = serve_twins(site, 4)
+    settings = ADDON | {"SIMDEDUP_CONFIRM": "manual", "SIMDEDUP_PENDING_TIMEOUT": 0.1}
+    done = await crawl(Telling, settings, urls=urls)
+    assert done.urls == urls[:2]
+    assert (done.stat("confirmed"), done.stat("pages/dropped")) == (1, 2)

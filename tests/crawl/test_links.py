@@ -8,6 +8,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawling import ADDON, PathsSpider, crawl
+from hostile import HOSTILE
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup.crawl import links
@@ -84,7 +85,37 @@ async def test_with_more_links_than_can_be_remembered_pages_are_followed(
 def test_links_that_cannot_be_read_are_followed(caplog: Any) -> None:
     """On a page whose base address is none."""
     broken = b'<base href="http://[broken"><a href="/one">One</a>'
-    seen = links.Links("domain")
+    seen = links.Links("domain", 5_000_000)
     for _ in range(2):
         assert seen.see(HtmlResponse("https://shop.example/", body=broken))
     assert "so it is followed" in caplog.text
+
+
+@pytest.mark.parametrize("name", [name for name, hostile in HOSTILE.items() if hostile.unjudged and not hostile.void])
+def test_links_of_a_page_that_is_too_much_to_read_are_followed(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """None of them is looked at, as that is done in the thread of the event loop."""
+    monkeypatch.setattr(links, "canonicalize_url", None)
+    html = HOSTILE[name].page("one")
+    response = HtmlResponse("https://shop.example/", body=html.encode("utf-8", "replace"), encoding="utf-8")
+    assert links.Links("domain", 5_000_000).see(response)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("html", "new"),
+    [
+        ('<a href=" /two ">Two</a>', True),
+        ('<map><area href="/two"></map>', True),
+        ('<base href="/shop/"><a href="two">Two</a>', True),
+        ('<a href="#two">Two</a><a href="">Two</a><a>Two</a>', False),
+        ('<a href="https://elsewhere.example/">Elsewhere</a>', False),
+        ('<a href="mailto:shop@shop.example">Write</a><a href="javascript:buy()">Buy</a>', False),
+        ('<a href="http://[shop.example/">Broken</a>', False),
+        ('<a href="http://[shop.example/">Broken</a><a href="/two">Two</a>', True),
+    ],
+)
+def test_what_a_link_to_the_site_is(html: str, new: bool) -> None:
+    body = f"<html><body><p>Of a shop.</p>{html}</body></html>".encode()
+    assert links.Links("domain", 5_000_000).see(HtmlResponse("https://shop.example/one", body=body)) is new

@@ -15,7 +15,10 @@ import pytest
 from crawling import ADDON, Crawl, PathsSpider, crawl
 from on_asyncio import on_asyncio
 from pages import page
+from scrapy_simdedup.crawl.imported import Imported
+from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import sqlite_file
+from scrapy_simdedup.store.sqlite import SqliteStore
 from site_server import Site
 
 
@@ -95,6 +98,22 @@ async def test_a_full_disk_stops_the_crawl_at_its_start(
 ) -> None:
     fill(disk)
     assert "free some disk space" in await refused(disk / "pages.sqlite", site, caplog)
+
+
+@on_asyncio
+async def test_a_store_that_fails_right_after_it_was_opened_is_closed(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stores: list[SqliteStore] = []
+
+    async def fails(_: Imported, store: SqliteStore) -> None:
+        stores.append(store)
+        raise StoreError("sqlite:///pages.sqlite", "is on strike")
+
+    monkeypatch.setattr(Imported, "read", fails)
+    assert "is on strike" in await refused(tmp_path / "pages.sqlite", site, caplog)
+    with pytest.raises(StoreError, match="is not open"):
+        await stores[0].count()
 
 
 @on_asyncio

@@ -330,6 +330,27 @@ async def test_a_given_back_request_is_made_though_the_store_fails_for_a_while(
 
 
 @on_asyncio
+async def test_a_note_that_cannot_be_read_keeps_no_other_request_from_being_made(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = UrlJournal.take_back
+    unreadable: list[str] = []
+
+    async def fails(self: UrlJournal, url: str) -> SkippedUrl | None:
+        if url in unreadable or not unreadable:
+            unreadable.append(url)
+            raise ValueError("no note")
+        return await real(self, url)
+
+    monkeypatch.setattr(UrlJournal, "take_back", fails)
+    magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
+    found = await read(site, **SKIP)
+    assert len(unreadable) == 1
+    assert found.stat("urls/readmitted") > 0
+    assert len(magazine.contents - times(found.items).keys()) <= 1
+
+
+@on_asyncio
 @pytest.mark.parametrize("verb", ["decide", "observe"])
 async def test_a_learner_that_fails_costs_requests_and_no_page(
     site: Site, monkeypatch: pytest.MonkeyPatch, verb: str

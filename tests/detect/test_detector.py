@@ -404,13 +404,16 @@ async def test_while_the_store_fails_every_page_is_kept() -> None:
 
 @on_asyncio
 async def test_a_record_that_is_no_fingerprint_costs_no_page() -> None:
-    store = MemoryStore()
+    """Nor is anything raised where a 304 comes in a page's place."""
+    store, told = MemoryStore(), []
     async with run(store) as detector:
         await detector.add(page("kettle"), url=A)
         ((site, kept),) = [found async for found in store.records()]
         await store.append(site, replace(kept, key=b"another", fingerprint=b"garbage"), kept.position)
-    async with run(store) as detector:
+    async with run(store, on_store_error=told.append) as detector:
         assert (await detector.judge(page("kettle"), url=B)).reason == "store_error"
+        await detector.refresh(url=A)
+    assert ["is no fingerprint of ours" in str(error) for error in told] == [True, True]
 
 
 @on_asyncio
