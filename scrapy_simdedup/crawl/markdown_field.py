@@ -41,7 +41,9 @@ class MarkdownField:
         except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
             if type(item) not in self._complained:
                 self._complained.add(type(item))
-                logger.warning("%s has no field %r for the page's Markdown: %r", type(item).__name__, self.name, error)
+                logger.warning(
+                    "The Markdown of pages cannot be put into %s[%r]: %r", type(item).__name__, self.name, error
+                )
 
     def _of(self, response: HtmlResponse) -> str:
         text = self._made.get(response)

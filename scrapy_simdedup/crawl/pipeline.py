@@ -80,7 +80,8 @@ class NearDuplicatePipeline:
         if verdict.page is not None:
             self._on_the_way[id(item)] = (item, verdict.page)
             if len(self._on_the_way) > MOST_ON_THE_WAY:
-                del self._on_the_way[next(iter(self._on_the_way))]
+                lost, _ = self._on_the_way[next(iter(self._on_the_way))]
+                self._failed(lost)
         return item
 
     def _scraped(self, item: Any) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.urls import UrlGuide
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.report.data import Report
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
@@ -74,7 +75,6 @@ class Reporter:
         # Brings charts and templates, which few crawls want.
         from scrapy_simdedup.report.data import Savings  # noqa: PLC0415
         from scrapy_simdedup.report.gather import CrawlFacts, gather  # noqa: PLC0415
-        from scrapy_simdedup.report.write import write_report  # noqa: PLC0415
 
         try:
             dropped = tally.pages["dropped"]
@@ -98,11 +98,21 @@ class Reporter:
                 detector.store, self._settings, name=detector.store_name, run=detector.run, crawl=crawl
             )
             for path in self._settings.report:
-                write_report(report, path)
-                logger.info("The report is in %s", path)
+                _write(report, path)
         except Exception:  # the crawl is over, and must come to its end
             logger.exception("The report could not be written")
 
     def _text(self, response: Response) -> bytes:
         page = read_page(response.text, max_bytes=self._settings.max_page_bytes)
         return pack(page.blocks)
+
+
+def _write(report: Report, path: str) -> None:
+    from scrapy_simdedup.report.write import write_report  # noqa: PLC0415 - as above
+
+    try:
+        write_report(report, path)
+    except OSError as exc:
+        logger.error("The report could not be written to %s: %s", path, exc)  # noqa: TRY400 - the sentence says it all
+    else:
+        logger.info("The report is in %s", path)

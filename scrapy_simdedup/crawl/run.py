@@ -14,10 +14,10 @@ def run_name(spider: str, jobdir: str | None) -> str:
         return name
     note = Path(jobdir) / "simdedup.run"
     note.parent.mkdir(parents=True, exist_ok=True)
-    if note.exists():
-        return note.read_text(encoding="utf-8").strip() or name
-    note.write_text(name + "\n", encoding="utf-8")
-    return name
+    known = note.read_text(encoding="utf-8").strip() if note.exists() else ""
+    if not known:  # it is empty where the disk was full, or the process was killed, when it was written
+        note.write_text(name + "\n", encoding="utf-8")
+    return known or name
 
 
 def spider_of(run: str) -> str:

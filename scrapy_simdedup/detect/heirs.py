@@ -27,19 +27,29 @@ class Heirs:
     def __init__(self, shelf: Shelf, originals: Originals) -> None:
         self._shelf, self._originals = shelf, originals
         self._heirs: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        """Their keys, until others took their places."""
 
     def see(self, record: Record, fp: PageFingerprint) -> None:
         """A page that is searched. Once it is delivered, later pages of its cluster are compared with it alone."""
         if record.original is None:
             return
-        older = {record.original} | self._heirs[record.original]
-        self._heirs[record.original].add(record.key)
-        if record.state != "confirmed":
-            return
-        for slot in [slot for key in older - {record.key} for slot in self._shelf.slots(key)]:
+        heirs = self._heirs[record.original]
+        if record.state == "confirmed":
+            older = {record.original, *heirs} - {record.key}
+            heirs.difference_update([key for key in older if not self._stands(key, record, fp)])
+        heirs.add(record.key)
+
+    def _stands(self, key: bytes, record: Record, fp: PageFingerprint) -> bool:
+        """Whether a page is searched any more, now that another of its cluster was delivered."""
+        stands = False
+        for slot in self._shelf.slots(key):
             other = self._shelf[slot]
-            if other.id < record.id and other.state == "confirmed" and _is_like(fp, other):
-                self._originals.remove(slot)
+            if self._originals.has(slot, other.id):
+                if other.id < record.id and other.state == "confirmed" and _is_like(fp, other):
+                    self._originals.remove(slot)
+                else:
+                    stands = True
+        return stands
 
     def in_work(self, cluster: bytes, key: bytes) -> Record | None:
         """The newest of another key that is not delivered yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
@@ -20,8 +21,10 @@ from scrapy_simdedup.crawl.redesigns import Redesigns
 from scrapy_simdedup.crawl.url_examples import UrlExamples
 from scrapy_simdedup.crawl.urls import UrlGuide
 from scrapy_simdedup.crawl.walls import Walls
+from scrapy_simdedup.detect import detector
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.history import History
+from scrapy_simdedup.store.memory import MemoryStore
 from site_server import Site
 
 PLACES = [
@@ -120,7 +123,10 @@ async def test_items_in_whose_place_a_pipeline_puts_others_take_up_no_memory_for
 
     monkeypatch.setattr(pipeline, "MOST_ON_THE_WAY", 5)
     site["/one"] = page("one")
+    store = MemoryStore()
+    monkeypatch.setattr(detector, "store_by_url", lambda *_: store)
     settings = {"SIMDEDUP_ITEM_FIELDS": ["url"], "ITEM_PIPELINES": {Rewriting: 950}, "CONCURRENT_ITEMS": 1}
     done = await crawl(Items, ADDON | settings, urls=site.urls("/one"))
     assert len(done.items) == 50
     assert max(most) < 10
+    assert Counter([record.state async for _, record in store.records()])["reserved"] <= 1 + 5, "nobody waits for those"

@@ -11,6 +11,7 @@ from methods import METHODS
 from on_asyncio import on_asyncio
 from pages import page, prose, words
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, Verdict
+from scrapy_simdedup.detect import heirs
 from scrapy_simdedup.detect.better import CRITERIA, CopyFacts
 from scrapy_simdedup.setting_checks import BETTER
 from scrapy_simdedup.store.base import FingerprintStore, Record
@@ -222,6 +223,21 @@ class TestItsPlace:
         verdicts = await added(detector, *urls)
         assert [verdict.reason for verdict in verdicts] == [None, "within_budget", "better", None, None]
         assert [verdict.is_duplicate for verdict in verdicts] == [False, False, False, True, True]
+
+    @on_asyncio
+    async def test_each_is_compared_with_those_that_stand_however_many_there_were(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In the thread of the event loop."""
+        compared: list[Record] = []
+        is_like = heirs._is_like
+        monkeypatch.setattr(heirs, "_is_like", lambda fp, other: (compared.append(other), is_like(fp, other))[1])
+        detector = await opened(better=["shorter_url"], stubs="keep")
+        verdicts = await added(detector, *(f"{SHORT}?{'x' * length}" for length in range(60, 0, -1)))
+        assert [verdict.reason for verdict in verdicts] == [None] + ["better"] * 59
+        (last,) = await added(detector, LONG)
+        assert last.original == f"{SHORT}?x"
+        assert len(compared) == 59
 
     @on_asyncio
     async def test_the_record_names_the_first_page_of_its_cluster(self) -> None:

@@ -72,11 +72,13 @@ async def test_a_report_that_cannot_be_written_is_said_and_costs_nothing(
 ) -> None:
     site["/one"] = page("one")
     (tmp_path / "file").touch()
-    settings = {**ADDON, "SIMDEDUP_REPORT": str(tmp_path / "file" / "report.html")}
+    paths = [str(tmp_path / "file" / "report.html"), str(tmp_path / "report.json")]
+    settings = {**ADDON, "SIMDEDUP_REPORT": paths}
     done = await crawl(PathsSpider, settings, urls=site.urls("/one"))
     assert len(done.items) == 1
     assert done.crawler.stats.get_value("finish_reason") == "finished"
     assert "The report could not be written" in caplog.text
+    assert (tmp_path / "report.json").exists(), "the others are"
 
 
 @on_asyncio
