@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.wording import size
+from scrapy_simdedup.wording import plural, size
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -122,15 +122,15 @@ class Tally:
         would = "would have been dropped" if mode == "observe" else "dropped"
         lines = [
             "Near-duplicates:",
-            f"  {judged} pages judged: {', '.join(kinds)}",
-            f"  {dropped} pages {would} ({share:.0f} % of the judged repeat another page)",
+            f"  {plural(judged, 'page')} judged: {', '.join(kinds)}",
+            f"  {plural(dropped, 'page')} {would} ({share:.0f} % of the judged repeat another page)",
         ]
         if dropped or self.items_dropped:
             saved = f"  {'would have saved' if mode == 'observe' else 'saved'}: {size(self.bytes_dropped)} of pages"
             if seconds_per_page > 0:
                 saved += f", about {dropped * seconds_per_page:.1f} s of callbacks and pipelines"
             if self.items_dropped:
-                saved += f", {self.items_dropped} items"
+                saved += f", {plural(self.items_dropped, 'item')}"
             lines.append(saved)
         lines += urls
         lines.append(
@@ -139,9 +139,8 @@ class Tally:
         )
         if self.unjudged:
             reasons = ", ".join(f"{count} {reason}" for reason, count in self.unjudged.most_common())
-            count = sum(self.unjudged.values())
-            lines.append(f"  {count} {'page' if count == 1 else 'pages'} kept unjudged: {reasons}")
-        lines.append(f"  {self.confirmed} pages delivered, {self.released} released")
+            lines.append(f"  {plural(sum(self.unjudged.values()), 'page')} kept unjudged: {reasons}")
+        lines.append(f"  {plural(self.confirmed, 'page')} delivered, {self.released} released")
         if self.repeated:
             lines.append("  most repeated:")
             lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]
