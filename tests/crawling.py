@@ -8,10 +8,11 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_simdedup.crawl.runtime import Runtime
-
 QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "RETRY_ENABLED": False}
 ADDON = {"ADDONS": {"scrapy_simdedup.Addon": 500}}
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}
+"""A request is made once callback and pipelines are through with the page before. With the first setting alone it is
+made once that was downloaded, and an old Scrapy sleeps for 100 ms before it calls a callback."""
 
 
 class PathsSpider(Spider):
@@ -35,29 +36,10 @@ class PathsSpider(Spider):
         yield {"url": response.url}
 
 
-class OneByOne:
-    """A downloader middleware: each request waits until the page before it was delivered, or was not.
-
-    Scrapy may have the next answer long before it calls the callback of the one before: until 2.14 it sleeps first.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.runtime = Runtime.of(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> OneByOne:
-        return cls(crawler)
-
-    async def process_request(self, request: Request) -> None:
-        while pages := self.runtime.ledger._pages:
-            assert await self.runtime.waiters.wait(next(iter(pages)), 60)
-        await self.runtime.deliveries.drain()
-
-
 class PatientSpider(PathsSpider):
     """Fetches the given URLs, each after the page before was delivered, or was not."""
 
-    custom_settings = {**PathsSpider.custom_settings, "DOWNLOADER_MIDDLEWARES": {OneByOne: 0}}
+    custom_settings = ONE_BY_ONE
 
 
 class Crawl:

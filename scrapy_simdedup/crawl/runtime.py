@@ -76,10 +76,9 @@ class Runtime:
         self.redesigns = Redesigns(crawler, self.detector.history)
         self._complained = -COMPLAIN_SECONDS
         self.waiters = Waiters()
-        self.deliveries = Tasks()
-        """The work of settling pages."""
+        deliveries = Tasks()
         self.guide = UrlGuide(
-            crawler, self.settings, self.detector, deliveries=self.deliveries, on_store_error=self.store_failed
+            crawler, self.settings, self.detector, deliveries=deliveries, on_store_error=self.store_failed
         )
         self.settlement = Settlement(
             crawler,
@@ -87,7 +86,7 @@ class Runtime:
             self.tally,
             self.waiters,
             confirm=self.settings.confirm,
-            tasks=self.deliveries,
+            tasks=deliveries,
             on_settled=self.guide.examples.settled,
         )
         self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")

@@ -11,7 +11,7 @@ import pytest
 from scrapy import Request, Spider
 
 from crawl.url_site import Magazine, Reader, times, url_notes
-from crawling import ADDON, Crawl, crawl
+from crawling import ADDON, ONE_BY_ONE, Crawl, crawl
 from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
@@ -25,9 +25,15 @@ from site_server import Site
 SKIP = {"SIMDEDUP_URLS": "skip", "SIMDEDUP_SECRET": "so that chance is the same each time"}
 
 
+@pytest.fixture(autouse=True)
+def awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old Scrapy sleeps before each of hundreds of callbacks; a tenth of that is long enough."""
+    monkeypatch.setattr("scrapy.utils.defer._DEFER_DELAY", 0.01, raising=False)
+
+
 async def read(site: Site, **settings: Any) -> Crawl:
-    """One request at a time, so that with the same secret the same is learned each time."""
-    return await crawl(Reader, {**ADDON, "CONCURRENT_REQUESTS": 1, **settings}, root=site.root)
+    """One page after the other, so that with the same secret the same is learned each time."""
+    return await crawl(Reader, {**ADDON, **ONE_BY_ONE, **settings}, root=site.root)
 
 
 # ------------------------------------------------------------------ the modes
@@ -51,7 +57,8 @@ async def test_skipping_saves_two_fifths_of_the_requests_and_no_item(site: Site,
 @on_asyncio
 async def test_many_requests_at_a_time_lose_no_page(site: Site) -> None:
     magazine = Magazine(site, 60, relevant=30)
-    found = await read(site, SIMDEDUP_URLS="skip", CONCURRENT_REQUESTS=16, CONCURRENT_REQUESTS_PER_DOMAIN=16)
+    settings = {"SIMDEDUP_URLS": "skip", "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+    found = await crawl(Reader, ADDON | settings, root=site.root)
     assert times(found.items).keys() == magazine.contents
 
 
@@ -92,7 +99,7 @@ class Kinds(Spider):
     """Reads the plain pages, and then asks for other URLs of them in every way there is."""
 
     name = "kinds"
-    custom_settings = {"CONCURRENT_REQUESTS": 1}
+    custom_settings = ONE_BY_ONE
     root = ""
 
     def __init__(self, **arguments: Any) -> None:
@@ -171,7 +178,7 @@ async def test_an_errback_is_told_which_page_the_url_leads_to(site: Site) -> Non
                 self.told.append(failure.value)
 
     magazine = Magazine(site, 30)
-    await crawl(Told, {**ADDON, **SKIP}, root=site.root)
+    await crawl(Told, {**ADDON, **ONE_BY_ONE, **SKIP}, root=site.root)
     assert Told.told
     for skipped in Told.told:
         assert isinstance(skipped, SkippedRequest)
