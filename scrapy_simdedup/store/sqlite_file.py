@@ -80,10 +80,11 @@ class SqliteFile:
             if network is not None:
                 raise StoreError(self._url, f"is on a network file system ({network}), where SQLite is not safe", SHARE)
             self._db = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
+            self._inode = self._path.stat().st_ino
         except (OSError, sqlite3.Error) as exc:
+            self.close()
             raise self._error(exc) from exc
         try:
-            self._inode = self._path.stat().st_ino
             await self.run(lambda db: self._prepare(db, tables, version))
         except StoreError as exc:
             self.close()
