@@ -34,8 +34,8 @@ ALIKE = 0.5
 of its site, what an edit changed is a larger part."""
 SAFETY = 0.025
 """How far above the line pages with passages of their own must be while the site is not known."""
-SITE_UNITS = 200
-"""Units of text, 1,200 to 2,000 words, up to which a page may be its site's text but for a few; longer ones are not."""
+SITE_UNITS = 256
+"""Units of text, 1,500 to 2,500 words, up to which a page may be its site's text but for a few; longer ones are not."""
 ADDED_UNITS = 15
 """Units that one page merely adds to such a page, from which it may be another page of an unknown site."""
 
