@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from contenders import contenders
-from labelled import Labelled, read
+from labelled import Labelled, read, with_prose
 from measure import arguments, finish, table
 from risks import generated
 from scrapy_simdedup import NearDuplicateDetector
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from contenders import Contender
 
+TERMS = 600
+"""Words that every page of a site carries in the second table of orders."""
 CRAWLED = ("pages", "dropped for a different page", "kept twice")
 
 
@@ -132,10 +134,31 @@ def without_site_text() -> Iterator[None]:
         SiteText.explains = explains  # type: ignore[method-assign]
 
 
-def order_rows(first: Crawl, others: Mapping[str, Crawl], pages: int) -> list[list[str]]:
+async def in_three_orders(labelled: Labelled, seed: int) -> dict[str, Crawl]:
+    """The same crawl in the order of the pages, backwards and shuffled."""
+    order = list(labelled.pages)
+    orders = {"as above": order, "backwards": order[::-1], "shuffled": random.Random(seed).sample(order, len(order))}
+    return {name: await crawl(labelled, ids) for name, ids in orders.items()}
+
+
+def decided_otherwise(one: Crawl, other: Crawl) -> int:
+    """How many pages more or fewer one crawl keeps, each content by itself: all pages that either drops for each other.
+
+    Which of a content's pages are kept is no difference, as that is for those that come first.
+    """
+    contents: dict[str, set[str]] = {}
+    for page, original in (*one.dropped.items(), *other.dropped.items()):
+        merged = contents.get(page, {page}) | contents.get(original, {original})
+        contents.update(dict.fromkeys(merged, merged))
+    distinct = {id(content): content for content in contents.values()}.values()
+    return sum(abs(len(one.dropped.keys() & content) - len(other.dropped.keys() & content)) for content in distinct)
+
+
+def order_rows(crawls: Mapping[str, Crawl], pages: int) -> list[list[str]]:
     """What other orders of the same crawl change: of two copies another may come first, but no verdict on a content."""
-    rows = [["the same crawl", "pages kept", CRAWLED[1], "kept beside a page that it repeats in another order"]]
-    crawls = {"as above": first, **others}
+    beside_other = "kept beside a page that it repeats in another order"
+    rows = [["the same crawl", "pages kept", CRAWLED[1], beside_other, "decided otherwise than in the first, %"]]
+    first = next(iter(crawls.values()))
     for name, one in crawls.items():
         beside = {
             page
@@ -144,7 +167,8 @@ def order_rows(first: Crawl, others: Mapping[str, Crawl], pages: int) -> list[li
             if page not in one.dropped and original not in one.dropped
         }
         kept, wrong = pages - len(one.dropped), _sum(one.counted, None, CRAWLED[1])
-        rows.append([name, str(kept), str(wrong), str(len(beside))])
+        otherwise = f"{100 * decided_otherwise(first, one) / pages:.2f}"
+        rows.append([name, str(kept), str(wrong), str(len(beside)), otherwise])
     return rows
 
 
@@ -170,15 +194,18 @@ def main() -> int:
     found, missing = contenders()
     pairs = pair_rows({name: shares(labelled, contender) for name, contender in found.items()})
     order = list(labelled.pages)
-    on = asyncio.run(crawl(labelled, order))
+    crawls = asyncio.run(in_three_orders(labelled, options.seed))
+    on = crawls["as above"]
     with without_site_text():
         off = asyncio.run(crawl(labelled, order))
-    shuffled = random.Random(options.seed).sample(order, len(order))
-    others = {"backwards": order[::-1], "shuffled": shuffled}
-    orders = order_rows(on, {name: asyncio.run(crawl(labelled, ids)) for name, ids in others.items()}, len(order))
+    orders = order_rows(crawls, len(order))
+    with_terms = order_rows(asyncio.run(in_three_orders(with_prose(labelled, TERMS), options.seed)), len(order))
     crawled = crawl_rows(on.counted, off.counted)
-    finish({"pairs": pairs, "crawl": crawled, "orders": orders, "not installed": missing}, pairs, options.json)
-    print(f"\n{table(crawled)}\n\n{table(orders)}")
+    measured = {"pairs": pairs, "crawl": crawled, "orders": orders, "orders, shared prose": with_terms}
+    finish({**measured, "not installed": missing}, pairs, options.json)
+    print(
+        f"\n{table(crawled)}\n\n{table(orders)}\n\nWith {TERMS} words on every page of a site:\n\n{table(with_terms)}"
+    )
     added = 1000 * (on.seconds - off.seconds) / len(order)
     print(f"\nTo know the sites' text takes {added:.2f} ms of CPU per page.")
     if missing:

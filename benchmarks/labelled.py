@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from scrapy.http import HtmlResponse
 
-from pages import Page
+from pages import Language, Page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,4 +51,16 @@ def read(path: Path) -> Labelled:
     for line in raw("pairs.jsonl").decode().splitlines():
         row = json.loads(line)
         made.pairs.append(Pair(row["a"], row["b"], row["label"], row.get("group") or row.get("sub") or row["label"]))
+    return made
+
+
+def with_prose(labelled: Labelled, words: int) -> Labelled:
+    """The same pages above a text that all of their site carry, such as terms, without a name that says so."""
+    made = Labelled(pairs=labelled.pairs)
+    for name, page in labelled.pages.items():
+        host = urlsplit(page.url).hostname
+        language, rng = Language(f"prose {host}"), random.Random(f"prose {host}")
+        prose = "".join(f"<p>{language.sentence(rng, 60)}</p>" for _ in range(words // 60))
+        body = page.html.removesuffix("</html>").removesuffix("</body>")
+        made.pages[name] = replace(page, html=f"{body}<div>{prose}</div>")
     return made

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Risk = Callable[[Site, random.Random, int], Versions]
 
 DOCUMENTS = 8
-"""Of a site; six pages must be known before the site's own text is."""
+"""Of a site; five pages must be known before the site's own text is."""
 TERMS = 1_500
 """Words that every product page of a shop carries; 80 are its own."""
 _ARTICLE = re.compile(r"<article>(.*?)</article>", re.DOTALL)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.detect.heirs import Heirs
+from scrapy_simdedup.detect.likeness import Likeness
 from scrapy_simdedup.detect.match import Match
-from scrapy_simdedup.detect.originals import Originals, method_of
+from scrapy_simdedup.detect.originals import Originals
 from scrapy_simdedup.detect.seniority import Seniority
-from scrapy_simdedup.detect.voters import NOBODY, Voters
 from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -22,18 +22,12 @@ from scrapy_simdedup.store.shelf import Shelf
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.detect.scan import Rows
-    from scrapy_simdedup.detect.voters import Place
     from scrapy_simdedup.store.base import Record, Tail
 
 SEARCHED = frozenset({"reserved", "confirmed", "stub"})
 """States of the records that a page is compared with."""
 EMPTY = 4_000
 """Bytes that an index takes before it has any pages."""
-JUST_BELOW = 0.995
-"""What is left of the line of what is dropped, where the site's own text explains why two pages are alike."""
 
 
 class SiteIndex:
@@ -65,11 +59,8 @@ class SiteIndex:
         self._shelf = Shelf(Names()) if shelf is None else shelf
         self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
         self._heirs = Heirs(self._shelf, self._originals)
-        self._learns = METHODS[method].learns
+        self._likeness = Likeness(self._shelf, self._originals, learns=METHODS[method].learns)
         self._seniority = Seniority() if of_all else None
-        self._voters = Voters(self._shelf, self._originals)
-        self._asked: tuple[bytes, Place] = b"", NOBODY
-        """The page asked about last, by its bytes as they came, and an original that it is a version of."""
 
     def __len__(self) -> int:
         """How many records there are, released ones not counted."""
@@ -78,7 +69,7 @@ class SiteIndex:
     @property
     def size(self) -> int:
         """Bytes that it takes besides what is lent, about."""
-        return EMPTY + self._originals.size + self._voters.size + (0 if self._is_lent else self._shelf.size)
+        return EMPTY + self._originals.size + self._likeness.size + (0 if self._is_lent else self._shelf.size)
 
     # ------------------------------------------------------------------ taking in the log
 
@@ -95,15 +86,16 @@ class SiteIndex:
         slot = self._slot(record)
         if slot is None:
             return
-        known = self._originals.has(slot, record.id)
-        if record.state not in SEARCHED or self._run not in {None, record.run} or record.run == IMPORTED:
+        is_known = self._originals.has(slot, record.id)
+        of_run = self._run in {None, record.run} and record.run != IMPORTED
+        if record.state not in SEARCHED or not of_run:
             self._originals.remove(slot)
+            if record.state == "alias" and of_run:
+                self._likeness.add_repeat(record, slot)
             return
         fp = PageFingerprint.from_bytes(record.fingerprint)
-        if self._originals.add(slot, record, fp) and self._learns and not known and fp.unjudged is None:
-            body, older = self._asked
-            self._voters.add(record, slot, older if body == fp.body else None)
-            self._asked = b"", NOBODY
+        if self._originals.add(slot, record, fp) and not is_known:
+            self._likeness.add_original(record, slot, fp)
         self._heirs.see(record, fp)
 
     def _slot(self, record: Record) -> int | None:
@@ -172,7 +164,7 @@ class SiteIndex:
         """
         originals = self._originals
         rows = originals.candidates(fp, key, whole=count)
-        alike = self._similarity(fp, key, rows, drop)
+        alike = self._likeness.similarity(fp, key, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + originals.confirmed(rows))
         best: Match | None = None
@@ -193,24 +185,4 @@ class SiteIndex:
 
     def explains(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
         """Whether what two judged pages have in common, alike from ``drop`` on, may be what the site repeats."""
-        if not self._learns:
-            return False
-        row, many = one.evidence[0], other.evidence
-        return bool(self._voters.text(method_of(one)).explains(row, many, one.weigh(many), drop)[0])
-
-    def _similarity(self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float) -> NDArray[np.float64]:
-        """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
-        self._asked = fp.body, NOBODY
-        if fp.unjudged or not len(rows):
-            return np.ones(len(rows))
-        one, many = fp.evidence[0], self._originals.evidence(rows)
-        found = fp.weigh(many)
-        alike = found.similarity
-        if not self._learns:
-            return alike
-        self._asked = fp.body, self._voters.older_version(found, rows, key)
-        asked = np.flatnonzero((alike >= drop) & ~found.equal)
-        if len(asked):
-            explained = self._voters.text(method_of(fp)).explains(one, many[asked], found.of(asked), drop)
-            alike[asked[explained]] = JUST_BELOW * drop
-        return alike
+        return self._likeness.explains(one, other, drop)

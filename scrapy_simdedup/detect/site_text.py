@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.evidence import OWN_UNIT, resemblance_at
+from scrapy_simdedup.fingerprint.evidence import FREE_UNITS, NO_COPY, OWN_UNIT, resemblance_at
 from scrapy_simdedup.fingerprint.sketch import BINS, estimate
+from scrapy_simdedup.fingerprint.units import NAMES
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.fingerprint.evidence import Evidence
 
-KNOWN = 6
+KNOWN = 5
 """Pages that must have voted before the site is known."""
 WINDOW = 64
 """Pages that vote, the newest, so that a site may change."""
@@ -33,6 +34,10 @@ ALIKE = 0.5
 of its site, what an edit changed is a larger part."""
 SAFETY = 0.025
 """How far above the line pages with passages of their own must be while the site is not known."""
+SITE_UNITS = 256
+"""Units of text, 1,500 to 2,500 words, up to which a page may be its site's text but for a few; longer ones are not."""
+ADDED_UNITS = 15
+"""Units that one page merely adds to such a page, from which it may be another page of an unknown site."""
 
 _CONTENT = Kind.LOOSE << 2
 """Cells from here on are of content."""
@@ -62,8 +67,10 @@ class SiteText:
     def explains(self, one: np.void, many: NDArray[np.void], evidence: Evidence, drop: float) -> NDArray[np.bool_]:
         """Whether what pages have in common may be their site's text alone; never of pages whose texts are equal.
 
-        While the site is not known, pages with different headlines are taken for different, and so are pages that have
-        passages of their own and are not far above the line.
+        While the site is not known, all that pages have in common may be its text. Those with different headlines are
+        taken for different then, and so are those that have passages of their own and are not far above the line. Pages
+        no longer than what a site repeats are no copies, either, if each has more units of its own than are free, or
+        if one adds many to the other.
 
         Args:
             one: A row of :data:`~scrapy_simdedup.fingerprint.evidence.EVIDENCE`.
@@ -73,8 +80,14 @@ class SiteText:
         """
         other_name = evidence.renamed & ~evidence.long
         if self._common is None:
-            unsafe = evidence.resemblance - OWN_UNIT * evidence.own < resemblance_at(drop) + SAFETY
-            return (other_name | (unsafe & (evidence.own >= 1) & ~evidence.long)) & ~evidence.equal
+            line = resemblance_at(drop)
+            low = evidence.resemblance - OWN_UNIT * evidence.own < line + SAFETY
+            unsafe = low & (evidence.own >= 1) & ~evidence.long
+            if line > NO_COPY:
+                sizes, size = many["units"] / NAMES, int(one["units"]) / NAMES
+                unlike = (evidence.own > FREE_UNITS) | (np.abs(sizes - size) >= ADDED_UNITS)
+                unsafe |= unlike & (np.minimum(sizes, size) < SITE_UNITS)
+            return (other_name | unsafe) & ~evidence.equal
         mine, theirs = _cells(one["cells"]), _cells(many["cells"])
         same = (mine > 3) & (theirs > 3) & ((mine ^ theirs) & 3 == 0)
         own = ~(same & (self._common[mine, _AT] | self._common[theirs, _AT]))

@@ -50,7 +50,7 @@ LONG, LONG_MOST = 512, 0.015
 OTHER_HEADLINE = 7
 """Own units, an own heading for three, from which a page of another name is no copy."""
 HEADING = 3
-OWN_HEADING, OWN_HEADINGS = 0.75, 1.0
+OWN_HEADING, OWN_HEADINGS = 0.4, 1.0
 """Headings of its own, as the cautious estimate counts them: from the first there may be another name, where only the
 site can tell; from the second there is."""
 SHORT = 128

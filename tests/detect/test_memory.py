@@ -53,6 +53,6 @@ def test_what_a_site_repeats_takes_a_bounded_number_of_bytes() -> None:
         part = log(*records).records[start : start + 100]
         index.apply(Tail(part, part[-1].position))
         index.explains(print_of(1), print_of(2), 0.95)
-        sizes.append(index._voters.size)
+        sizes.append(index._likeness.size)
     assert max(sizes) <= 16 * BINS + 256 * 40
     assert sizes[-1] <= 200 * len(records), "and few for each page"

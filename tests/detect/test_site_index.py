@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from prints import log, print_of, record, unjudged_print
 
 from scrapy_simdedup.detect import originals, scan
+from scrapy_simdedup.detect.likeness import JUST_BELOW
 from scrapy_simdedup.detect.originals import RADIUS
-from scrapy_simdedup.detect.site_index import JUST_BELOW, SiteIndex
+from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore

@@ -41,7 +41,7 @@ def kind(match: Match | None) -> str:
 
 
 def test_pages_that_share_their_sites_text_alone_are_no_copies_once_the_site_is_known() -> None:
-    """Two pages cannot tell, six can."""
+    """Two pages cannot tell, five can."""
     assert product("a").compare(product("b")).kind == "identical"
     assert kind(closest(index_of(*products(1)), product("new"))) == "identical"
     assert kind(closest(index_of(*products(KNOWN)), product("new"))) == "near"
@@ -64,7 +64,7 @@ def test_where_near_pages_are_dropped_the_text_of_a_site_is_no_reason_either() -
 
 
 def test_on_an_unknown_site_another_title_is_another_page() -> None:
-    """On the safe side, until six pages have told what belongs to the site."""
+    """On the safe side, until five pages have told what belongs to the site."""
     terms = prose("short terms", 1_200)
     original = product("a", title="Blue paint", terms=terms)
     repeat = product("a", title="Blue paint - sale", extra="<p>Now.</p>", terms=terms)
@@ -151,3 +151,23 @@ def test_on_an_unknown_site_pages_with_own_passages_must_be_far_above_the_line()
     assert one.compare(other).kind == "identical"
     assert kind(closest(index_of(record(one, b"a")), other)) == "near"
     assert kind(closest(index_of(record(one, b"a"), *site), other)) == "identical"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [(prose("one", 40), prose("other", 40)), (prose("long", 200), ""), ("", prose("long", 200))],
+    ids=["each has a passage", "it has more", "the other has more"],
+)
+def test_on_an_unknown_site_short_pages_with_text_of_their_own_are_no_copies(mine: str, theirs: str) -> None:
+    """What they have in common, far more than that, may be on every page; nothing longer than a site's text is."""
+    site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(KNOWN)]
+    for words, unknown in ((1_500, "near"), (4_800, "identical")):
+        one, other = (fingerprint_page(f"<main>{own}{prose('rooms', words)}</main>") for own in (mine, theirs))
+        assert one.compare(other).kind == "identical"
+        assert kind(closest(index_of(record(one, b"a")), other)) == unknown
+        assert kind(closest(index_of(record(one, b"a"), *site), other)) == "identical"
+
+
+def test_where_near_pages_are_dropped_passages_of_their_own_save_none() -> None:
+    one, other = (fingerprint_page(f"<main>{prose(name, 40)}{prose('rooms', 1_500)}</main>") for name in "ab")
+    assert kind(closest(index_of(record(one, b"a")), other, drop=0.85)) == "identical"
