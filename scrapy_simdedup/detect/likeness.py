@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.originals import Originals
     from scrapy_simdedup.detect.scan import Rows
+    from scrapy_simdedup.detect.site_text import SiteText
     from scrapy_simdedup.detect.voters import Place
     from scrapy_simdedup.fingerprint.evidence import Evidence
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -76,13 +77,18 @@ class Likeness:
         found = fp.weigh(many)
         if self._learns:
             self._asked = fp.body, self._voters.older_version(found, rows, key)
-        alike = self._unexplained(fp, many, found, drop)
-        copied = np.flatnonzero((alike >= drop) & ~found.equal).tolist()
+        alike = found.similarity
+        asked = np.flatnonzero((alike >= drop) & ~found.equal)
+        if not len(asked):
+            return alike
+        text = self._voters.text(method_of(fp)) if self._learns else None
+        alike[asked] = _unexplained(fp, many[asked], found.of(asked), drop, text)
+        copied = asked[alike[asked] >= drop].tolist()
         repeats = [(at, slot) for at in copied for slot in self._repeats.of(rows[at], key, drop)]
         if repeats:
             at, slots = np.array(repeats, np.intp).T
             many = self._originals.evidence(slots)
-            unlike = self._unexplained(fp, many, fp.weigh(many), drop) < drop
+            unlike = _unexplained(fp, many, fp.weigh(many), drop, text) < drop
             alike[at[unlike]] = JUST_BELOW * drop
         return alike
 
@@ -93,14 +99,13 @@ class Likeness:
         row, many = one.evidence[0], other.evidence
         return bool(self._voters.text(method_of(one)).explains(row, many, one.weigh(many), drop)[0])
 
-    def _unexplained(
-        self, fp: PageFingerprint, many: NDArray[np.void], found: Evidence, drop: float
-    ) -> NDArray[np.float64]:
-        """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
-        alike = found.similarity
-        asked = np.flatnonzero((alike >= drop) & ~found.equal)
-        if self._learns and len(asked):
-            text = self._voters.text(method_of(fp))
-            explained = text.explains(fp.evidence[0], many[asked], found.of(asked), drop)
-            alike[asked[explained]] = JUST_BELOW * drop
-        return alike
+
+def _unexplained(
+    fp: PageFingerprint, many: NDArray[np.void], found: Evidence, drop: float, text: SiteText | None
+) -> NDArray[np.float64]:
+    """What :meth:`PageFingerprint.compare` says, for many at once, and what the site has to say to it."""
+    alike = found.similarity
+    if text is not None:
+        explained = text.explains(fp.evidence[0], many, found, drop)
+        alike[explained & (alike >= drop)] = JUST_BELOW * drop
+    return alike
