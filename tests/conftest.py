@@ -23,6 +23,12 @@ def site() -> Iterator[Site]:
         yield running
 
 
+@pytest.fixture
+def awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old Scrapy sleeps before each of hundreds of callbacks; a tenth of that is long enough."""
+    monkeypatch.setattr("scrapy.utils.defer._DEFER_DELAY", 0.01, raising=False)
+
+
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     with RedisServer() as server:

@@ -74,7 +74,7 @@ class TestAfterACrawlThatSkipped:
     """The store knows what the crawl learned, and what it did not fetch."""
 
     @pytest.fixture
-    def shop(self, tmp_path: Path) -> Iterator[Crawled]:
+    def shop(self, tmp_path: Path, awake: None) -> Iterator[Crawled]:
         with Site() as site:
             Magazine(site, 40)
             made = Crawled(tmp_path, site)

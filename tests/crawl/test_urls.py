@@ -25,10 +25,7 @@ from site_server import Site
 SKIP = {"SIMDEDUP_URLS": "skip", "SIMDEDUP_SECRET": "so that chance is the same each time"}
 
 
-@pytest.fixture(autouse=True)
-def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old Scrapy sleeps before each of hundreds of callbacks; a tenth of that is long enough."""
-    monkeypatch.setattr("scrapy.utils.defer._DEFER_DELAY", 0.01, raising=False)
+pytestmark = pytest.mark.usefixtures("awake")
 
 
 async def read(site: Site, **settings: Any) -> Crawl:
