@@ -10,7 +10,7 @@ import pytest
 
 from commands.conftest import Crawled
 from crawl.url_site import Magazine, Reader
-from crawling import ADDON, ONE_BY_ONE, crawl
+from crawling import ADDON, crawl
 from on_asyncio import on_asyncio, wait_for
 from pages import page
 from scrapy_simdedup.detect.history_notes import HISTORY
@@ -76,11 +76,11 @@ class TestAfterACrawlThatSkipped:
     @pytest.fixture
     def shop(self, tmp_path: Path, awake: None) -> Iterator[Crawled]:
         with Site() as site:
-            Magazine(site, 40)
+            Magazine(site, 80)
             made = Crawled(tmp_path, site)
             report = str(tmp_path / "own.json")
             settings = {"SIMDEDUP_STORE": made.store, "SIMDEDUP_RUN": "monday", "SIMDEDUP_REPORT": report}
-            wait_for(crawl(Reader, {**ADDON, **ONE_BY_ONE, **settings, "SIMDEDUP_URLS": "skip"}, root=site.root))
+            wait_for(crawl(Reader, {**ADDON, **settings, "SIMDEDUP_URLS": "skip"}, root=site.root))
             yield made
 
     @on_asyncio
