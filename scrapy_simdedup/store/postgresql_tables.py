@@ -18,9 +18,10 @@ OLDEST = 14
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
 """Those who open a new database wait for the first."""
 EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
+# Not DO NOTHING: what somebody else wrote meanwhile is not to be seen by the statement that waited for it.
 REMEMBER = """
-WITH made AS (INSERT INTO simdedup_memo VALUES (%(name)s, %(value)s) ON CONFLICT DO NOTHING RETURNING value)
-SELECT value FROM made UNION ALL SELECT value FROM simdedup_memo WHERE name = %(name)s LIMIT 1
+INSERT INTO simdedup_memo AS memo VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO UPDATE SET value = memo.value
+RETURNING value
 """
 
 

@@ -383,6 +383,14 @@ async def test_a_note_that_says_nothing_new_stays_where_it_is(store: Fingerprint
 
 
 @on_asyncio
+async def test_two_that_come_at_once_remember_the_same(store: FingerprintStore, other: FingerprintStore) -> None:
+    """As workers that begin on a new store: with another secret each, they would know nothing of each other."""
+    for number in range(300):
+        one, two = await asyncio.gather(store.remember(f"{number}", "one"), other.remember(f"{number}", "two"))
+        assert one == two == await store.remember(f"{number}", "three")
+
+
+@on_asyncio
 async def test_a_note_can_yield_to_what_is_there(store: FingerprintStore, other: FingerprintStore) -> None:
     assert await store.note("j", b"a", b"one", once=True) == b"one"
     assert await other.note("j", b"a", b"two", once=True) == b"one"
