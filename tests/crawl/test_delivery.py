@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from scrapy import Request
 from scrapy.exceptions import DropItem
+from scrapy.extensions.feedexport import BlockingFeedStorage
 
 from crawling import ADDON, PathsSpider, crawl
 from on_asyncio import on_asyncio
@@ -178,12 +179,21 @@ async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Any) -> 
     assert len(feed.read_text().splitlines()) == 1
 
 
+class Unreachable(BlockingFeedStorage):
+    """Fails as a server that is not there, and closes its file, which Scrapy's own leave open then."""
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        pass
+
+    def _store_in_thread(self, file: IO[bytes]) -> None:
+        file.close()
+        raise OSError("nobody is there")
+
+
 @on_asyncio
-async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site, tmp_path: Any) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("in the way")
-    settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {"ftp://127.0.0.1:1/items.jsonl": {"format": "jsonlines"}}}
-    done = await crawl(PathsSpider, settings, urls=serve_twins(site, 1))
+async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site) -> None:
+    feed = {"FEED_STORAGES": {"gone": Unreachable}, "FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
+    done = await crawl(PathsSpider, {**ADDON, **feed, "SIMDEDUP_CONFIRM": "feed"}, urls=serve_twins(site, 1))
     assert done.stat("confirmed") == 0
     assert done.stat("released_reason_count/feed_failed") == 1
 
