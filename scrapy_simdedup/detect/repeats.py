@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
     from scrapy_simdedup.store.shelf import Shelf
 
-FEW = 8
+FEW = 16
 """Repeats from which on the original alone decides: what so many pages of one content differ in is noise. Were they all
 compared, ever more would be kept of a content with as much noise as the line allows."""
 _BYTES = 250
