@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64decode, b64encode
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import Record
@@ -17,6 +18,10 @@ MEMOS = ("fingerprint", "secret")
 IN_BASE64 = ("key", "fingerprint", "original")
 OF_THE_LOG = ("id", "position")
 """What the log that a record is appended to gives it anew."""
+MOST = 2**31 - 1
+"""What every store can count up to."""
+
+_HINTS = {"site": str, **get_type_hints(Record)}
 
 
 def to_line(site: str, record: Record) -> bytes:
@@ -52,12 +57,23 @@ def from_line(line: bytes) -> tuple[str, Record]:
     """
     try:
         values: dict[str, Any] = json.loads(line)
-        site = values.pop("site")
         for name in IN_BASE64:
             values[name] = None if values[name] is None else b64decode(values[name], validate=True)
-        return site, Record(**values)
-    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        unfit = next((name for name, value in values.items() if not _fits(value, _HINTS[name])), None)
+        if unfit:
+            raise SimdedupError(f"{unfit} cannot be {values[unfit]!r} in a record")
+        return values.pop("site"), Record(**values)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
         raise SimdedupError(f"this line is no record: {_shown(line)}") from exc
+
+
+def _fits(value: object, hint: Any) -> bool:
+    kinds = get_args(hint) or (hint,)
+    if get_origin(hint) is Literal:
+        return value in kinds
+    if float in kinds and isinstance(value, int | float):
+        return math.isfinite(value)
+    return isinstance(value, kinds) and (not isinstance(value, int) or 0 <= value <= MOST)
 
 
 def _shown(line: bytes) -> str:

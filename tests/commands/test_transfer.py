@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commands.conftest import Crawled, in_a_thread, perform_here, stored
 from on_asyncio import on_asyncio
-from scrapy_simdedup.commands.transfer import MEMOS, from_line, to_line
+from scrapy_simdedup.commands.transfer import MEMOS, MOST, from_line, to_line
+from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.url import store_by_url
 
@@ -31,8 +34,8 @@ RECORDS = st.builds(
     first_seen=st.floats(0, 1e10),
     last_seen=st.floats(0, 1e10),
     last_changed=st.floats(0, 1e10),
-    visits=st.integers(1),
-    changes=st.integers(0),
+    visits=st.integers(1, MOST),
+    changes=st.integers(0, MOST),
 )
 
 
@@ -168,6 +171,28 @@ def test_what_is_no_export_is_said_with_its_line(crawled: Crawled) -> None:
     head = crawled.call("export").out.splitlines()[0]
     assert "line 2: this line is no record" in crawled.call("import", "-", piped=f"{head}\n{{}}\n".encode()).err
     assert "not that of an export" in crawled.call("import", "-", piped=b"<html>").err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("site", 7),
+        ("url", None),
+        ("key", None),
+        ("state", "lost"),
+        ("similarity", "high"),
+        ("first_seen", "NaN"),
+        ("last_seen", "1e999"),
+        ("visits", 1.5),
+        ("visits", -1),
+        ("changes", 2**31),
+    ],
+)
+def test_a_value_that_no_store_can_hold_is_refused_by_its_name(name: str, value: object) -> None:
+    record = Record("http://a.example/", b"key", b"print", "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
+    values = {**json.loads(to_line("a.example", record)), name: float(value) if value in {"NaN", "1e999"} else value}
+    with pytest.raises(SimdedupError, match=f"^{name} cannot be "):
+        from_line(json.dumps(values).encode())
 
 
 def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
