@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import distinct, find_shingles
+from scrapy_simdedup.fingerprint.features import distinct, find_shingles, is_content
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Kept, Text
@@ -79,7 +79,7 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         bits=settings.bits,
         exact=kept.exact,
         body=body,
-        content=min(_UINT16, int(np.count_nonzero(features.kinds > Kind.FRAME))),
+        content=min(_UINT16, int(np.count_nonzero(is_content(features.kinds)))),
         total=min(_UINT16, len(features.hashes)),
         title=_headline(page.title, words),
         h1=_headline(page.h1, words),
