@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
@@ -69,7 +68,7 @@ _NODE_ROLES = FRAME_ROLES | MAIN | MAIN_TAG
 
 _title_of_head, _title_of_body = text_finder("head/title"), text_finder("body/title")
 
-_END = (etree.Element("br"),)
+_END = etree.Element("br")
 """Behind the page: a line break outside of all elements ends all that is open."""
 
 
@@ -131,14 +130,14 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, P
         if text:
             texts.append(text)
             block_roles.append(text_roles)
-            links.append(min(linked, len(text)))
+            links.append(min(linked, len(text)) if linked else 0)
             nodes.append(node)
             boxes.append(box)
 
     inside: Any = None  # the innermost element that is not over yet
     is_block = 0
     around: list[tuple[Any, int, int, int, int, bool]] = []
-    walk = chain(root.iter("*"), _END)
+    walk = iter([*root.iter("*"), _END])  # all at once takes less time than one by one
     for element in walk:
         above = element.getparent()
         while inside is not above:
