@@ -54,6 +54,7 @@ def fingerprint(
         secret: Key under the hashes; without it anyone can build a page that resembles another.
         body: Its :func:`body_digest`, where that is known already.
     """
+    body = body or body_digest(html, secret)  # first: then the page is read in the cache
     page = read_page(
         html,
         max_bytes=settings.max_page_bytes,
@@ -61,7 +62,7 @@ def fingerprint(
         extractor=settings.extractor,
         layout=settings.structure,
     )
-    return fingerprint_read(page, body or body_digest(html, secret), settings, secret)
+    return fingerprint_read(page, body, settings, secret)
 
 
 def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
