@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import distinct, find_shingles
+from scrapy_simdedup.fingerprint.features import distinct, find_shingles, is_content
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Kept, Text
@@ -54,6 +54,7 @@ def fingerprint(
         secret: Key under the hashes; without it anyone can build a page that resembles another.
         body: Its :func:`body_digest`, where that is known already.
     """
+    body = body or body_digest(html, secret)  # first: then the page is read in the cache
     page = read_page(
         html,
         max_bytes=settings.max_page_bytes,
@@ -61,7 +62,7 @@ def fingerprint(
         extractor=settings.extractor,
         layout=settings.structure,
     )
-    return fingerprint_read(page, body or body_digest(html, secret), settings, secret)
+    return fingerprint_read(page, body, settings, secret)
 
 
 def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
@@ -79,7 +80,7 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         bits=settings.bits,
         exact=kept.exact,
         body=body,
-        content=min(_UINT16, int(np.count_nonzero(features.kinds > Kind.FRAME))),
+        content=min(_UINT16, int(np.count_nonzero(is_content(features.kinds)))),
         total=min(_UINT16, len(features.hashes)),
         title=_headline(page.title, words),
         h1=_headline(page.h1, words),

@@ -25,7 +25,11 @@ edited, and keeps one of them, half is there."""
 MOST = 10
 """Units of a block at most; it counts the logarithm of its shingles, to the base 2."""
 
-_SALT = (np.arange(1, NAMES * MOST + 1, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+_SALT = np.arange(1, NAMES * MOST + 1, dtype=np.uint64).reshape(NAMES, MOST) * np.uint64(0x9E3779B97F4A7C15)
+"""Of each of the names, by the number of a unit in its block."""
+
+_NUMBERS = np.arange(MOST) < np.arange(-1, 63)[:, None]
+"""The units of a block, by the binary digits of the number of its shingles."""
 
 
 class Units(NamedTuple):
@@ -46,14 +50,13 @@ def find_units(found: Shingles, blocks: Sequence[Block]) -> Units:
     """
     if not len(found.hashes):
         return Units(found.hashes, found.hashes)
-    low, high = np.minimum.reduceat(found.hashes, found.starts), np.maximum.reduceat(found.hashes, found.starts)
-    content = is_content(of_blocks(block.kind for block in blocks))[found.blocks]
-    heading = content & (of_blocks(block.heading for block in blocks) > 0)[found.blocks]
-    level = np.where(content, np.minimum(np.frexp(found.lengths)[1] - 1, MOST), 0)
-    block = np.repeat(np.arange(len(level)), level)
-    number = np.arange(len(block)) - np.repeat(np.cumsum(level) - level, level)
-    texts = np.concatenate((low[block] ^ _SALT[number], high[block] ^ _SALT[MOST + number]))
-    headings = np.concatenate((low[heading] ^ _SALT[0], high[heading] ^ _SALT[MOST]))
+    content = is_content(of_blocks([block.kind for block in blocks]))[found.blocks]
+    heading = of_blocks([block.heading for block in blocks])[found.blocks][content] > 0
+    low = np.minimum.reduceat(found.hashes, found.starts)[content]
+    high = np.maximum.reduceat(found.hashes, found.starts)[content]
+    block, number = _NUMBERS[np.frexp(found.lengths[content])[1]].nonzero()
+    texts = np.concatenate((low[block] ^ _SALT[0][number], high[block] ^ _SALT[1][number]))
+    headings = np.concatenate((low[heading] ^ _SALT[0, 0], high[heading] ^ _SALT[1, 0]))
     return Units(_unique(texts), _unique(headings))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
@@ -69,7 +68,7 @@ _NODE_ROLES = FRAME_ROLES | MAIN | MAIN_TAG
 
 _title_of_head, _title_of_body = text_finder("head/title"), text_finder("body/title")
 
-_END = (etree.Element("br"),)
+_END = etree.Element("br")
 """Behind the page: a line break outside of all elements ends all that is open."""
 
 
@@ -131,14 +130,14 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, P
         if text:
             texts.append(text)
             block_roles.append(text_roles)
-            links.append(min(linked, len(text)))
+            links.append(min(linked, len(text)) if linked else 0)
             nodes.append(node)
             boxes.append(box)
 
-    inside: Any = None  # the innermost element with children that is not over yet
-    is_block = False
-    around: list[tuple[Any, bool, int, int, int, bool]] = []
-    walk = chain(root.iter("*"), _END)
+    inside: Any = None  # the innermost element that is not over yet
+    is_block = 0
+    around: list[tuple[Any, int, int, int, int, bool]] = []
+    walk = iter([*root.iter("*"), _END])  # all at once takes less time than one by one
     for element in walk:
         above = element.getparent()
         while inside is not above:
@@ -151,63 +150,50 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, P
                 line.append(tail)
                 if in_link:
                     linked += len(tail.strip())
-        tag = element.tag
-        traits = _TRAITS.get(tag, 0)
-        if traits & _BLOCK and line:
+        around.append((inside, is_block, node, box, text_roles, in_link))
+        inside = element
+        roles = _TRAITS.get(element.tag, 0)
+        is_block = roles & _BLOCK
+        if is_block and line:
             end_line(node, box, text_roles, linked)
             linked = 0
-        if traits & _NOT_TEXT and element.get("shadowrootmode") is None:
+        if roles & _NOT_TEXT and element.get("shadowrootmode") is None:
             for _ in element.iterdescendants("*"):
                 next(walk)
-        else:
-            roles = traits
-            aria = element.get("role")
-            if aria:
-                roles |= ARIA_ROLES.get(aria, 0)
-            if not traits & _UNNAMED:
-                classes = element.get("class")
-                by_name = words[classes] if classes else 0
-                if not traits & _SLUG and not (classes and "section" in classes):
-                    identity = element.get("id")
-                    if identity:
-                        by_name |= words[identity]
-                if by_name:
-                    named |= by_name
-                    roles |= by_name
-            own_node, own_box, own_text_roles, own_link = node, box, text_roles, in_link
+            continue
+        aria = element.get("role")
+        if aria:
+            roles |= ARIA_ROLES.get(aria, 0)
+        if not roles & _UNNAMED:
+            classes = element.get("class")
+            by_name = words[classes] if classes else 0
+            if not roles & _SLUG and not (classes and "section" in classes):
+                identity = element.get("id")
+                if identity:
+                    by_name |= words[identity]
+            if by_name:
+                named |= by_name
+                roles |= by_name
+        if roles:
+            text_roles |= roles & TEXT_ROLES
+            if roles & _LINK:
+                in_link = True
+            is_box = roles & _BOX
+            roles &= _NODE_ROLES
             if roles:
-                own_text_roles |= roles & TEXT_ROLES
-                if roles & _LINK:
-                    own_link = True
-                is_box = roles & _BOX
-                roles &= _NODE_ROLES
-                if roles:
-                    own_node = len(parents)
-                    parents.append(node)
-                    node_roles.append(roles)
-                    elements.append(element)
-                if roles or is_box:
-                    own_box = len(box_parents)
-                    box_parents.append(box)
-                    box_roles.append(roles)
-            text = element.text
-            if text and (line or not text.isspace()):
-                line.append(text)
-                if own_link:
-                    linked += len(text.strip())
-            if len(element):
-                around.append((inside, is_block, node, box, text_roles, in_link))
-                inside, is_block = element, traits & _BLOCK > 0
-                node, box, text_roles, in_link = own_node, own_box, own_text_roles, own_link
-                continue
-            if traits & _BLOCK and line:
-                end_line(own_node, own_box, own_text_roles, linked)
-                linked = 0
-        tail = element.tail
-        if tail and (line or not tail.isspace()):
-            line.append(tail)
+                parents.append(node)
+                node = len(node_roles)
+                node_roles.append(roles)
+                elements.append(element)
+            if roles or is_box:
+                box_parents.append(box)
+                box = len(box_roles)
+                box_roles.append(roles)
+        text = element.text
+        if text and (line or not text.isspace()):
+            line.append(text)
             if in_link:
-                linked += len(tail.strip())
+                linked += len(text.strip())
     title = (_title_of_head(root) or _title_of_body(root)).strip()
     return Outline(
         *(texts, block_roles, links, nodes, parents, node_roles, elements),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.roles import H1, MAIN
-from scrapy_simdedup.page.tree import mark_inside, totals
+from scrapy_simdedup.page.tree import mark_around, mark_inside, totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,33 +44,31 @@ def find_consent(page: Outline, is_content: Sequence[bool]) -> list[bool]:
     everything = "\n".join(page.texts)
     if not _MENTION.search(everything) or _MENTION.search(page.title):
         return [False] * len(page.texts)
-    words = [word for word in _SUBJECT if word in everything]
-    mentions = [sum(map(text.count, words)) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
+    ends = list(accumulate(len(text) + 1 for text in page.texts))
+    mentions = [0] * len(page.texts)
+    for found in _MENTION.finditer(everything):
+        block = bisect(ends, found.start())
+        mentions[block] += is_content[block]
     if sum(mentions) < MENTIONS:
         return [False] * len(mentions)
     parents, boxes = page.box_parents, page.boxes
     lengths = [len(text) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
     size = totals(parents, boxes, lengths)
     count = totals(parents, boxes, mentions)
-    said = totals(parents, boxes, (length if about else 0 for length, about in zip(lengths, mentions, strict=True)))
-    heads = totals(
-        parents, boxes, (own and roles & H1 > 0 for own, roles in zip(is_content, page.text_roles, strict=True))
-    )
-    mains = totals(parents, range(len(parents)), (roles & MAIN > 0 for roles in page.box_roles))
+    said = totals(parents, boxes, [length if about else 0 for length, about in zip(lengths, mentions, strict=True)])
+    blocks = zip(boxes, page.text_roles, is_content, strict=True)
+    heads = mark_around(parents, (box for box, roles, own in blocks if own and roles & H1))
+    mains = mark_around(parents, (box for box, roles in enumerate(page.box_roles) if roles & MAIN))
     notices: list[int] = []
     inside = [False] * len(parents)
     for box in range(1, len(parents)):
-        if inside[parents[box]]:
-            inside[box] = True
-        elif (
-            count[box] >= MENTIONS
-            and said[box] >= SAID * size[box]
-            and size[box] < MOST * size[0]
-            and not heads[box]
-            and not mains[box]
-        ):
-            inside[box] = True
-            notices.append(box)
+        if count[box] >= MENTIONS:  # so has the box around it
+            is_notice = said[box] >= SAID * size[box] and size[box] < MOST * size[0] and not (heads[box] or mains[box])
+            if is_notice and not inside[parents[box]]:
+                notices.append(box)
+            inside[box] = is_notice or inside[parents[box]]
+    if not notices:
+        return [False] * len(mentions)
     left = size[0] - sum(size[box] for box in notices)
     if left < max(LEFT, LEFT_SHARE * size[0]):
         return [False] * len(mentions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from scrapy_simdedup.page.roles import (
     FRAME_ROLES,
     H1,
     HEADER,
-    HEADING,
     LAYOUT_ROLES,
     MAIN,
     MAIN_TAG,
@@ -24,7 +24,7 @@ from scrapy_simdedup.page.roles import (
     WIDGET,
 )
 from scrapy_simdedup.page.shape import find_links, is_outside_main, is_outside_root
-from scrapy_simdedup.page.tree import totals
+from scrapy_simdedup.page.tree import mark_around, totals
 
 if TYPE_CHECKING:
     from scrapy_simdedup.page.blocks import Outline
@@ -55,7 +55,7 @@ def judge_blocks(page: Outline) -> tuple[list[Kind], list[int]]:
     layout, as on sites that hash their names, shape and place decide as well.
     """
     kinds, frames = _judge_by_roles(page)
-    consent = find_consent(page, [kind > Kind.FRAME for kind in kinds])
+    consent = find_consent(page, [not frame for frame in frames])
     for number, found in enumerate(consent):
         if found:
             kinds[number], frames[number] = Kind.FRAME, COOKIE
@@ -68,8 +68,9 @@ def _judge_by_roles(page: Outline) -> tuple[list[Kind], list[int]]:
     void = _roles_of_content(page, frames)
     if void:
         frames = [frame if frame & ~void else 0 for frame in frames]
+    framed, loose, firm = Kind
     kinds = [
-        Kind.FRAME if frame else Kind.FIRM if own & (HEADING | PARAGRAPH) or roles[node] & MAIN else Kind.LOOSE
+        framed if frame else firm if own or roles[node] & MAIN else loose
         for frame, own, node in zip(frames, page.text_roles, page.nodes, strict=True)
     ]
     return kinds, frames
@@ -77,7 +78,7 @@ def _judge_by_roles(page: Outline) -> tuple[list[Kind], list[int]]:
 
 def _judge_by_shape(page: Outline, kinds: list[Kind], frames: list[int]) -> tuple[list[Kind], list[int]]:
     """Step down from firm to loose to frame: links, and what lies around the content root or outside the main part."""
-    is_content = [kind > Kind.FRAME for kind in kinds]
+    is_content = [not frame for frame in frames]
     links = find_links(page, is_content)
     around = is_outside_root(page, is_content, [kind is Kind.FIRM for kind in kinds])
     outside = is_outside_main(page, is_content)
@@ -113,16 +114,17 @@ def _inherit(page: Outline) -> list[int]:
 
 def _believe(page: Outline, text: list[int], parts: list[int]) -> list[int]:
     """Of each node, its own roles as far as what it holds allows them: what wraps the content is no frame."""
-    in_paragraphs = (len(t) if own & PARAGRAPH else 0 for t, own in zip(page.texts, page.text_roles, strict=True))
+    in_paragraphs = [len(t) if own & PARAGRAPH else 0 for t, own in zip(page.texts, page.text_roles, strict=True)]
     paragraphs = totals(page.parents, page.nodes, in_paragraphs)
-    headlines = totals(page.parents, page.nodes, (own & H1 for own in page.text_roles))
+    headlines = (node for node, own in zip(page.nodes, page.text_roles, strict=True) if own & H1)
+    holds_headline = mark_around(page.parents, headlines)
     made = list(page.roles)
     for node, part in enumerate(parts):
         if text[node] > WRAPPER * text[0]:
             made[node] &= ~FRAME_ROLES
         elif text[node] > WEAK_WRAPPER * text[0] or (part >= 0 and paragraphs[node] > WEAK_WRAPPER * paragraphs[part]):
             made[node] &= ~WEAK_ROLES
-        elif headlines[node]:
+        elif holds_headline[node]:
             made[node] &= ~WEAK_ROLES | HEADER | BRANDING
     return made
 
@@ -137,15 +139,10 @@ def _main_parts(page: Outline) -> list[int]:
 
 def _roles_of_content(page: Outline, frames: list[int]) -> int:
     """The roles that frame nothing on this page, because little or nothing would be left."""
-    content = comments = widgets = everything = 0
+    size: dict[int, int] = defaultdict(int)
     for text, frame in zip(page.texts, frames, strict=True):
-        everything += len(text)
-        if not frame:
-            content += len(text)
-        elif frame == COMMENT:
-            comments += len(text)
-        elif frame == WIDGET:
-            widgets += len(text)
-    if content <= NEXT_TO_NOTHING * everything:
+        size[frame] += len(text)
+    content = size[0]
+    if content <= NEXT_TO_NOTHING * sum(size.values()):
         return WEAK_ROLES
-    return (COMMENT if comments > content else 0) | (WIDGET if widgets > content else 0)
+    return sum(role for role in (COMMENT, WIDGET) if size[role] > content)

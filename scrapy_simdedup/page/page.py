@@ -73,7 +73,8 @@ def read_page(
         return Page((), "", "", document.unjudged)
     found = outline(document.root, words)
     kinds, frames = judge_blocks(found)
-    blocks = tuple(map(Block, found.texts, kinds, frames, (roles & HEADING > 0 for roles in found.text_roles)))
+    headings = [roles & HEADING > 0 for roles in found.text_roles]
+    blocks = tuple(map(Block._make, zip(found.texts, kinds, frames, headings, strict=True)))
     if not blocks:
         return Page((), "", "", "empty")
     headlines = (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.roles import H1, MAIN
-from scrapy_simdedup.page.tree import mark_inside, totals
+from scrapy_simdedup.page.tree import mark_around, mark_inside, totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,9 @@ def find_links(page: Outline, is_content: Sequence[bool]) -> list[int]:
     blocks = list(zip(lengths, page.links, strict=True))
     parents, boxes = page.box_parents, page.boxes
     size, linked = totals(parents, boxes, lengths), totals(parents, boxes, page.links)
-    many = totals(parents, boxes, (links >= LINK_BLOCK * length for length, links in blocks))
-    prose = totals(parents, boxes, (links < LINK_BLOCK * length and length > PROSE for length, links in blocks))
+    many = totals(parents, boxes, [links >= LINK_BLOCK * length for length, links in blocks])
+    is_prose = [links < LINK_BLOCK * length and length > PROSE for length, links in blocks]
+    prose = mark_around(parents, compress(boxes, is_prose))
     groups = [many[k] >= GROUP and linked[k] >= LINKED * size[k] and not prose[k] for k in range(len(parents))]
     groups[0] = False
     in_group = mark_inside(parents, groups)
@@ -55,8 +57,9 @@ def is_outside_root(page: Outline, is_content: Sequence[bool], is_firm: Sequence
     parents, boxes = page.box_parents, page.boxes
     lengths = [len(text) if own else 0 for text, own in zip(page.texts, is_content, strict=True)]
     text = totals(parents, boxes, lengths)
-    prose = totals(parents, boxes, (max(0, n - links) for n, links in zip(lengths, page.links, strict=True)))
-    heads = totals(parents, boxes, (firm and r & H1 > 0 for firm, r in zip(is_firm, page.text_roles, strict=True)))
+    prose = totals(parents, boxes, [max(0, n - links) for n, links in zip(lengths, page.links, strict=True)])
+    blocks = zip(boxes, page.text_roles, is_firm, strict=True)
+    heads = mark_around(parents, (box for box, roles, firm in blocks if firm and roles & H1))
     root = 0
     if prose[0]:
         share = ROOT_WITH_HEADLINE if heads[0] else ROOT

@@ -24,6 +24,16 @@ def totals(parents: Sequence[int], places: Sequence[int], values: Iterable[int])
     return sums
 
 
+def mark_around(parents: Sequence[int], places: Iterable[int]) -> list[bool]:
+    """Of each place, whether any of some places is it or lies inside."""
+    around = [False] * len(parents)
+    for place in places:
+        while place >= 0 and not around[place]:
+            around[place] = True
+            place = parents[place]  # noqa: PLW2901 - one step up
+    return around
+
+
 def mark_inside(parents: Sequence[int], marked: Iterable[bool]) -> list[bool]:
     """Of each place, whether it or anything around it is marked."""
     inside: list[bool] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.page.tree import mark_inside, totals
+from scrapy_simdedup.page.tree import mark_around, mark_inside, totals
 
 
 @st.composite
@@ -36,3 +36,11 @@ def test_what_is_inside_of_a_mark_is_marked(data: st.DataObject, parents: list[i
     marks = data.draw(st.lists(st.booleans(), min_size=len(parents), max_size=len(parents)))
     for place, inside in enumerate(mark_inside(parents, marks)):
         assert inside == any(marks[around] for around in line_up(parents, place))
+
+
+@given(st.data(), trees())
+def test_what_is_around_a_place_is_marked(data: st.DataObject, parents: list[int]) -> None:
+    """And so is the place, but nothing else."""
+    places = data.draw(st.lists(st.integers(0, len(parents) - 1), max_size=5))
+    for place, around in enumerate(mark_around(parents, places)):
+        assert around == any(place in line_up(parents, inner) for inner in places)

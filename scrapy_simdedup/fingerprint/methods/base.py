@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simdedup.fingerprint.evidence import Evidence, differ
+from scrapy_simdedup.fingerprint.features import is_content
 from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.page.kinds import Kind
 
@@ -38,7 +39,7 @@ class Text:
     @property
     def has_content(self) -> bool:
         """Whether there is enough that is no frame; else all of the page is its text."""
-        return int(np.count_nonzero(self.features.kinds > Kind.FRAME)) >= self.enough
+        return int(np.count_nonzero(is_content(self.features.kinds))) >= self.enough
 
     @property
     def own_blocks(self) -> tuple[Block, ...]:
@@ -49,7 +50,7 @@ class Text:
     def own_hashes(self) -> Hashes:
         """The set of shingles of the content, where there is enough."""
         hashes, kinds = self.features
-        return hashes[kinds > Kind.FRAME] if self.has_content else hashes
+        return hashes[is_content(kinds)] if self.has_content else hashes
 
 
 class Kept(NamedTuple):
