@@ -16,7 +16,7 @@ from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.store.base import IMPORTED
-from scrapy_simdedup.store.names import Names
+from scrapy_simdedup.store.labels import Labels
 from scrapy_simdedup.store.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SiteIndex:
         """The site's counter up to which the log was applied."""
         self._run = run
         self._is_lent = shelf is not None
-        self._shelf = Shelf(Names()) if shelf is None else shelf
+        self._shelf = Shelf(Labels()) if shelf is None else shelf
         self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
         self._heirs = Heirs(self._shelf, self._originals)
         self._likeness = Likeness(self._shelf, self._originals, learns=METHODS[method].learns)
