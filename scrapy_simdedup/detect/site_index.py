@@ -86,17 +86,19 @@ class SiteIndex:
         slot = self._slot(record)
         if slot is None:
             return
-        is_known = self._originals.has(slot, record.id)
         of_run = self._run in {None, record.run} and record.run != IMPORTED
         if record.state not in SEARCHED or not of_run:
             self._originals.remove(slot)
             if record.state == "alias" and of_run:
                 self._likeness.add_repeat(record, slot)
             return
-        fp = PageFingerprint.from_bytes(record.fingerprint)
-        if self._originals.add(slot, record, fp) and not is_known:
-            self._likeness.add_original(record, slot, fp)
-        self._heirs.see(record, fp)
+        if self._originals.has(slot, record.id):
+            self._originals.change(slot, record)
+        else:
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+            if self._originals.add(slot, record, fp):
+                self._likeness.add_original(record, slot, fp)
+        self._heirs.see(record)
 
     def _slot(self, record: Record) -> int | None:
         """Where the record is; None if it is gone."""

@@ -59,15 +59,16 @@ class MemoryStore:
         log = self._log(site)
         if log.counter != expected:
             return None
-        log.write(replace(record, id=expected + 1))
-        return expected + 1
+        id_ = expected + 1
+        log.write(replace(record, id=id_, position=id_))
+        return id_
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record."""
         log = self._logs.get(site)
         record = log.with_id(id) if log is not None else None
         if log is not None and record is not None and record.state in STEPS[state]:
-            log.write(replace(record, state=state, last_seen=now))
+            log.write(replace(record, state=state, last_seen=now, position=log.counter + 1))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Take records out; their tombstones stay until some of the site are taken out again."""

@@ -34,9 +34,9 @@ class MemoryLog(Shelf):
         return super().size + 4 * len(self._places or ())
 
     def write(self, record: Record) -> None:
-        """Add or change a record, at the head of the log."""
+        """Add or change a record, whose position is the one after the counter."""
         self.counter += 1
-        slot = self.put(replace(record, position=self.counter))
+        slot = self.put(record)
         if self._places is not None:
             self._places.append(slot)
         elif len(self.ids) > FEW:
@@ -63,7 +63,8 @@ class MemoryLog(Shelf):
                 self.drop(slot)
         forgotten = [record for record in map(self.with_id, ids) if record is not None]
         for record in forgotten:
-            self.write(replace(record, state="released", last_seen=now, fingerprint=b""))
+            position = self.counter + 1
+            self.write(replace(record, state="released", last_seen=now, fingerprint=b"", position=position))
         self._tombs = tuple(record.id for record in forgotten)
 
     def _slot_of(self, id_: int) -> int | None:
