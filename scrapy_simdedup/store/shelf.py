@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.key_table import KeyTable
 from scrapy_simdedup.store.labels import Label
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Shelf:
         labels: shelves that share them need less memory.
     """
 
-    __slots__ = ("_buffer", "_ends", "_gaps", "_labels", "_standing", "_table", "_taken", "ids")
+    __slots__ = ("_buffer", "_ends", "_gaps", "_labels", "_standing", "_table", "ids")
 
     def __init__(self, labels: Labels) -> None:
         self.ids = array("Q")
@@ -47,9 +48,7 @@ class Shelf:
         self._gaps: dict[int, list[int]] | None = None
         """By size, the ends of places in the buffer that are free again, and under 0 the slots that are."""
         self._standing = 0
-        # A hash table with linear probing, from keys to slots plus one. Cells of what went stay until it is made anew.
-        self._table: array[int] | None = None
-        self._taken = 0
+        self._table: KeyTable | None = None
 
     def __len__(self) -> int:
         """How many records there are, released ones not counted."""
@@ -61,7 +60,7 @@ class Shelf:
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return len(self._buffer) + 16 * len(self.ids) + 4 * len(self._table or ())
+        return len(self._buffer) + 16 * len(self.ids) + (self._table.size if self._table is not None else 0)
 
     # ------------------------------------------------------------------ records
 
@@ -100,7 +99,7 @@ class Shelf:
 
     def slots(self, key: bytes) -> list[int]:
         """Where the versions of a page are, in no order."""
-        candidates = dict.fromkeys(self._probe(key))  # a slot that was another's before may come up twice
+        candidates = range(len(self.ids)) if self._table is None else dict.fromkeys(self._table.probe(key))
         return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
 
     def __getitem__(self, slot: int) -> Record:
@@ -189,29 +188,12 @@ class Shelf:
             self._gaps = self._gaps or None
         return place
 
-    def _probe(self, key: bytes) -> Iterator[int]:
-        """Slots that may be the key's, as the table has them. The hash is this process's, and never leaves it."""
-        if self._table is None:
-            yield from range(len(self.ids))
-            return
-        mask = len(self._table) - 1
-        cell = hash(key) & mask
-        while self._table[cell]:
-            yield self._table[cell] - 1
-            cell = (cell + 1) & mask
-
     def _enter(self, key: bytes, slot: int) -> None:
-        if len(self.ids) <= FEW:
+        if self._table is None and len(self.ids) <= FEW:
             return
-        if self._table is None or 3 * self._taken >= 2 * len(self._table):
-            size = 1 << (2 * len(self.ids)).bit_length()
-            self._table, self._taken = array("I", bytes(4 * size)), 0
+        if self._table is None or self._table.is_full:
+            self._table = KeyTable(len(self.ids))
             for other, id_ in enumerate(self.ids):
                 if id_:
-                    self._enter(self.key(other), other)
-        mask = len(self._table) - 1
-        cell = hash(key) & mask
-        while self._table[cell] not in {0, slot + 1}:
-            cell = (cell + 1) & mask
-        self._taken += not self._table[cell]
-        self._table[cell] = slot + 1
+                    self._table.enter(self.key(other), other)
+        self._table.enter(key, slot)
