@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SEARCHED = frozenset({"reserved", "confirmed", "stub"})
 """States of the records that a page is compared with."""
-EMPTY = 3_000
+EMPTY = 3_500
 """Bytes that an index takes before it has any pages."""
 
 
