@@ -35,8 +35,8 @@ class MemoryLog(Shelf):
 
     def write(self, record: Record) -> None:
         """Add or change a record, whose position is the one after the counter."""
-        self.counter += 1
         slot = self.put(record)
+        self.counter += 1
         if self._places is not None:
             self._places.append(slot)
         elif len(self.ids) > FEW:
