@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 
 from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware
-from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline
 from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
 from scrapy_simdedup.settings import DedupSettings
 
@@ -40,4 +39,7 @@ class Addon:
         enable("SPIDER_MIDDLEWARES", DeliveryOuterMiddleware, OUTER)
         enable("SPIDER_MIDDLEWARES", DeliveryInnerMiddleware, INNER)
         if ours.item_fields:
+            # Brings itemadapter and whatever kinds of items that knows, pydantic among them.
+            from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline  # noqa: PLC0415
+
             enable("ITEM_PIPELINES", NearDuplicatePipeline, PIPELINE)

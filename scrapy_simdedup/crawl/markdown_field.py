@@ -6,7 +6,6 @@ import logging
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse
 
 if TYPE_CHECKING:
@@ -34,6 +33,9 @@ class MarkdownField:
         """Fill the field of one item, unless its callback did."""
         if self.name is None or not isinstance(response, HtmlResponse):
             return
+        # Brings whatever kinds of items it knows, pydantic among them: some 10,000 objects, which few want.
+        from itemadapter import ItemAdapter  # noqa: PLC0415
+
         try:
             adapter = ItemAdapter(item)
             if adapter.get(self.name) is None:

@@ -29,12 +29,13 @@ class Heirs:
         self._heirs: defaultdict[bytes, set[bytes]] = defaultdict(set)
         """Their keys, until others took their places."""
 
-    def see(self, record: Record, fp: PageFingerprint) -> None:
+    def see(self, record: Record) -> None:
         """A page that is searched. Once it is delivered, later pages of its cluster are compared with it alone."""
         if record.original is None:
             return
         heirs = self._heirs[record.original]
         if record.state == "confirmed":
+            fp = PageFingerprint.from_bytes(record.fingerprint)
             older = {record.original, *heirs} - {record.key}
             heirs.difference_update([key for key in older if not self._stands(key, record, fp)])
         heirs.add(record.key)

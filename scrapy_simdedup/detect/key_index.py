@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.scan import Rows
 
 _FIRST = 256
-"""Entries below which nothing is sorted."""
+"""Entries below which nothing is sorted. Sites whose simhashes are searched have none at all."""
 _SHARE = 8
 """One in so many entries may be unsorted; then they are merged, which on the whole costs each entry few moves."""
 
@@ -23,7 +23,7 @@ class KeyIndex:
     def __init__(self) -> None:
         # An entry is a key in the upper half of a number, and a row in its lower half.
         self._sorted = np.zeros(0, np.uint64)
-        self._recent = np.zeros(_FIRST, np.uint64)
+        self._recent = np.zeros(0, np.uint64)
         self._count = 0
 
     def __len__(self) -> int:

@@ -84,21 +84,24 @@ class Originals:
         return standing
 
     def add(self, slot: int, record: Record, fp: PageFingerprint) -> bool:
-        """Take a record in, or its change; False if its page repeats nothing and cannot be repeated."""
+        """Take a record in; False if its page repeats nothing and cannot be repeated."""
         if not is_searched(fp):
             return False
         if slot >= len(self._stamps):
             self._grow(slot)
-        is_known = self.has(slot, record.id)
         self._count = max(self._count, slot + 1)
         self._stamps[slot] = record.id & _STAMP
         self._simhash[slot] = words(fp.simhash, self._simhash.shape[1])
         self._exact[slot], self._body[slot] = _number(fp.exact[:4]), _number(fp.body)
         self._method[slot] = method_of(fp)
-        self._confirmed[slot] = record.state == "confirmed"
-        if not fp.unjudged and not is_known:
+        self.change(slot, record)
+        if not fp.unjudged:
             self._keyed.add(slot, fp.evidence[0])
         return True
+
+    def change(self, slot: int, record: Record) -> None:
+        """Take in what became of a record that is there; its fingerprint stays what it was."""
+        self._confirmed[slot] = record.state == "confirmed"
 
     def remove(self, slot: int) -> None:
         """Let a record go, if it is there."""
@@ -127,7 +130,7 @@ class Originals:
         one = fp.evidence[0]
         keys = self._keyed.keys(one)
         near = self._nearest(fp, one) if keys is None else self._sharing(fp, keys)
-        chosen: Rows = np.union1d(near, equal)
+        chosen: Rows = np.union1d(near, equal) if len(equal) else np.sort(near)
         return chosen
 
     def evidence(self, rows: Rows) -> NDArray[np.void]:

@@ -16,7 +16,7 @@ from scrapy_simdedup.fingerprint.evidence import NEAR
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.store.base import IMPORTED
-from scrapy_simdedup.store.names import Names
+from scrapy_simdedup.store.labels import Labels
 from scrapy_simdedup.store.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SEARCHED = frozenset({"reserved", "confirmed", "stub"})
 """States of the records that a page is compared with."""
-EMPTY = 4_000
+EMPTY = 3_500
 """Bytes that an index takes before it has any pages."""
 
 
@@ -56,7 +56,7 @@ class SiteIndex:
         """The site's counter up to which the log was applied."""
         self._run = run
         self._is_lent = shelf is not None
-        self._shelf = Shelf(Names()) if shelf is None else shelf
+        self._shelf = Shelf(Labels()) if shelf is None else shelf
         self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
         self._heirs = Heirs(self._shelf, self._originals)
         self._likeness = Likeness(self._shelf, self._originals, learns=METHODS[method].learns)
@@ -86,17 +86,19 @@ class SiteIndex:
         slot = self._slot(record)
         if slot is None:
             return
-        is_known = self._originals.has(slot, record.id)
         of_run = self._run in {None, record.run} and record.run != IMPORTED
         if record.state not in SEARCHED or not of_run:
             self._originals.remove(slot)
             if record.state == "alias" and of_run:
                 self._likeness.add_repeat(record, slot)
             return
-        fp = PageFingerprint.from_bytes(record.fingerprint)
-        if self._originals.add(slot, record, fp) and not is_known:
-            self._likeness.add_original(record, slot, fp)
-        self._heirs.see(record, fp)
+        if self._originals.has(slot, record.id):
+            self._originals.change(slot, record)
+        else:
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+            if self._originals.add(slot, record, fp):
+                self._likeness.add_original(record, slot, fp)
+        self._heirs.see(record)
 
     def _slot(self, record: Record) -> int | None:
         """Where the record is; None if it is gone."""

@@ -65,7 +65,8 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
-        return asdict(self)
+        values = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: asdict(value) if isinstance(value, PageRef) else value for name, value in values}
 
     def __repr__(self) -> str:
         said: list[str] = [self.kind]

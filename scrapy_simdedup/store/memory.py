@@ -4,59 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 import weakref
-from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite_notes
 from scrapy_simdedup.store.base import STEPS, Notes, Outcome, Record, Tail
-from scrapy_simdedup.store.names import Names
-from scrapy_simdedup.store.shelf import Shelf
+from scrapy_simdedup.store.labels import Labels
+from scrapy_simdedup.store.memory_log import MemoryLog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+    from scrapy_simdedup.store.shelf import Shelf
+
 STEP = 1_000
 """Changes that are read at a time."""
-
-
-class _Log(Shelf):
-    """One site."""
-
-    __slots__ = ("changed", "forgotten")
-
-    def __init__(self, names: Names) -> None:
-        super().__init__(names)
-        self.changed = array("I")
-        """Of each change, the slot of the record that changed."""
-        self.forgotten: list[int] = []
-        """The ids of the records that were taken out last, of which there are tombstones."""
-
-    @property
-    def counter(self) -> int:
-        """How many changes there were; what changes next has the position after."""
-        return len(self.changed)
-
-    def write(self, record: Record) -> None:
-        """Add or change a record, at the head of the log."""
-        self.changed.append(self.put(replace(record, position=self.counter + 1)))
-
-    def at(self, position: int) -> Record | None:
-        """The record that changed last at a position; None if it changed again later, or is gone."""
-        slot = self.changed[position - 1]
-        return self[slot] if self.ids[slot] and self.position(slot) == position else None
-
-    def with_id(self, id_: int) -> Record | None:
-        """The record that was appended as ``id_``."""
-        slot = self.changed[id_ - 1] if 0 < id_ <= self.counter else None
-        return self[slot] if slot is not None and self.ids[slot] == id_ else None
-
-    def bury(self) -> None:
-        """Drop the tombstones. Who did not read them has the shelf itself, and sees that the records are gone."""
-        while self.forgotten:
-            record = self.with_id(id_ := self.forgotten.pop())
-            if record is not None and record.state == "released":
-                self.drop(self.changed[id_ - 1])
 
 
 class MemoryStore:
@@ -64,8 +26,8 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._memos: dict[str, str] = {}
-        self._names = Names()
-        self._logs: dict[str, _Log] = {}
+        self._labels = Labels()
+        self._logs: dict[str, MemoryLog] = {}
         self._beats: dict[str, float] = {}
         self._journals: sqlite3.Connection | None = None
 
@@ -97,25 +59,20 @@ class MemoryStore:
         log = self._log(site)
         if log.counter != expected:
             return None
-        log.write(replace(record, id=expected + 1))
-        return expected + 1
+        id_ = expected + 1
+        log.write(replace(record, id=id_, position=id_))
+        return id_
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record."""
         log = self._logs.get(site)
         record = log.with_id(id) if log is not None else None
         if log is not None and record is not None and record.state in STEPS[state]:
-            log.write(replace(record, state=state, last_seen=now))
+            log.write(replace(record, state=state, last_seen=now, position=log.counter + 1))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Take records out; their tombstones stay until some of the site are taken out again."""
-        log = self._log(site)
-        log.bury()
-        for id_ in ids:
-            record = log.with_id(id_)
-            if record is not None:
-                log.write(replace(record, state="released", last_seen=now, fingerprint=b""))
-                log.forgotten.append(id_)
+        self._log(site).forget(ids, now)
 
     async def beat(self, worker: str, now: float) -> None:
         """The worker is alive."""
@@ -142,10 +99,10 @@ class MemoryStore:
                 if record is not None:
                     yield site, record
 
-    def _log(self, site: str) -> _Log:
+    def _log(self, site: str) -> MemoryLog:
         log = self._logs.get(site)
         if log is None:
-            log = self._logs[site] = _Log(self._names)
+            log = self._logs[site] = MemoryLog(self._labels)
         return log
 
     async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:

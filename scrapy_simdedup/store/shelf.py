@@ -1,4 +1,4 @@
-"""The records of one site, packed one behind the other: 80 bytes each besides what they say, instead of a thousand."""
+"""The records of one site, packed one behind the other: 60 bytes each besides what they say, instead of a thousand."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ import math
 import struct
 from array import array
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.key_table import KeyTable
+from scrapy_simdedup.store.labels import Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_simdedup.store.base import State
-    from scrapy_simdedup.store.names import Names
+    from scrapy_simdedup.store.labels import Labels
 
-_FOOT = struct.Struct("<Q4d4I2H2BIH")
-"""The end of a packed record: position, similarity, three times, visits, changes, the numbers of run, worker, state and
-kind, and the sizes of what stands in front of it: key, key of the original, URL, fingerprint."""
-_SIZES = struct.Struct("<2BIH")
-_FEW = 8
+_FOOT = struct.Struct("<Q2dI3BIH")
+"""The end of a packed record: position, when it was first and last seen, the number of its label, and the sizes of what
+stands in front of it: key, key of the original, what came before, URL, fingerprint."""
+_LABEL = struct.Struct("<I3BIH")
+_SIZES = struct.Struct("<3BIH")
+_BEFORE = struct.Struct("<2d2I")
+"""Similarity, time of the last change, visits, changes. A page that was met once and is like no other has none."""
+FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
 
 
@@ -28,24 +33,22 @@ class Shelf:
     """Each record has a slot, which is another's when it went. Slots are found by the records' keys.
 
     Args:
-        names: shelves that share them need less memory.
+        labels: shelves that share them need less memory.
     """
 
-    __slots__ = ("_buffer", "_ends", "_gaps", "_names", "_standing", "_table", "_taken", "ids")
+    __slots__ = ("_buffer", "_ends", "_gaps", "_labels", "_standing", "_table", "ids")
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, labels: Labels) -> None:
         self.ids = array("Q")
         """Of each slot, the id of its record; 0 for none."""
-        self._names = names
+        self._labels = labels
         self._buffer = bytearray()
         self._ends = array("Q")
         """Of each slot, where its record ends in the buffer."""
         self._gaps: dict[int, list[int]] | None = None
         """By size, the ends of places in the buffer that are free again, and under 0 the slots that are."""
         self._standing = 0
-        # A hash table with linear probing, from keys to slots plus one. Cells of what went stay until it is made anew.
-        self._table: array[int] | None = None
-        self._taken = 0
+        self._table: KeyTable | None = None
 
     def __len__(self) -> int:
         """How many records there are, released ones not counted."""
@@ -57,7 +60,7 @@ class Shelf:
     @property
     def size(self) -> int:
         """Bytes, about."""
-        return len(self._buffer) + 16 * len(self.ids) + 4 * len(self._table or ())
+        return len(self._buffer) + 16 * len(self.ids) + (self._table.size if self._table is not None else 0)
 
     # ------------------------------------------------------------------ records
 
@@ -96,26 +99,28 @@ class Shelf:
 
     def slots(self, key: bytes) -> list[int]:
         """Where the versions of a page are, in no order."""
-        candidates = dict.fromkeys(self._probe(key))  # a slot that was another's before may come up twice
+        candidates = range(len(self.ids)) if self._table is None else dict.fromkeys(self._table.probe(key))
         return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
 
     def __getitem__(self, slot: int) -> Record:
         foot = self._ends[slot] - _FOOT.size
-        said = _FOOT.unpack_from(self._buffer, foot)
-        position, similarity, first_seen, last_seen, last_changed, visits, changes, run, worker, state, kind = said[:11]
-        packed = bytes(self._buffer[foot - sum(said[11:]) : foot])
-        original, url, fingerprint = accumulate(said[11:14])
-        text = self._names.text
+        position, first_seen, last_seen, label, *sizes = _FOOT.unpack_from(self._buffer, foot)
+        packed = bytes(self._buffer[foot - sum(sizes) : foot])
+        original, before, url, fingerprint = accumulate(sizes[:-1])
+        similarity, last_changed, visits, changes = math.nan, first_seen, 1, 0
+        if url > before:
+            similarity, last_changed, visits, changes = _BEFORE.unpack_from(packed, before)
+        run, worker, state, kind = self._labels[label]
         return Record(
             url=packed[url:fingerprint].decode("utf-8", "surrogatepass"),
             key=packed[:original],
             fingerprint=packed[fingerprint:],
-            run=text(run),
-            worker=text(worker),
-            state=cast("State", text(state)),
-            kind=text(kind),
+            run=run,
+            worker=worker,
+            state=state,
+            kind=kind,
             similarity=None if math.isnan(similarity) else similarity,
-            original=packed[original:url] or None,
+            original=packed[original:before] or None,
             first_seen=first_seen,
             last_seen=last_seen,
             last_changed=last_changed,
@@ -127,8 +132,8 @@ class Shelf:
 
     def key(self, slot: int) -> bytes:
         """The key of a record."""
-        start, sizes = self._start(slot)
-        return bytes(self._buffer[start : start + sizes[0]])
+        start, size = self._start(slot)
+        return bytes(self._buffer[start : start + size])
 
     def position(self, slot: int) -> int:
         """The position of a record in its log."""
@@ -144,23 +149,27 @@ class Shelf:
 
     def _pack(self, record: Record) -> bytes:
         url = record.url.encode("utf-8", "surrogatepass")
-        original = record.original or b""
-        number = self._names.number
-        foot = _FOOT.pack(
-            *(record.position, math.nan if record.similarity is None else record.similarity),
-            *(record.first_seen, record.last_seen, record.last_changed, record.visits, record.changes),
-            *(number(record.run), number(record.worker), number(record.state), number(record.kind)),
-            *(len(record.key), len(original), len(url), len(record.fingerprint)),
-        )
-        return b"".join((record.key, original, url, record.fingerprint, foot))
+        original, before = record.original or b"", b""
+        if (record.similarity, record.last_changed, record.visits, record.changes) != (None, record.first_seen, 1, 0):
+            similarity = math.nan if record.similarity is None else record.similarity
+            before = _BEFORE.pack(similarity, record.last_changed, record.visits, record.changes)
+        label = self._labels.number(Label(record.run, record.worker, record.state, record.kind))
+        sizes = len(record.key), len(original), len(before), len(url), len(record.fingerprint)
+        foot = _FOOT.pack(record.position, record.first_seen, record.last_seen, label, *sizes)
+        return b"".join((record.key, original, before, url, record.fingerprint, foot))
 
-    def _start(self, slot: int) -> tuple[int, tuple[int, int, int, int]]:
+    def _start(self, slot: int) -> tuple[int, int]:
+        """Where a record begins, and the size of its key."""
         end = self._ends[slot]
         sizes = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
-        return end - _FOOT.size - sum(sizes), cast("tuple[int, int, int, int]", sizes)
+        return end - _FOOT.size - sum(sizes), sizes[0]
+
+    def _state(self, slot: int) -> State:
+        label, *_ = _LABEL.unpack_from(self._buffer, self._ends[slot] - _LABEL.size)
+        return self._labels[label].state
 
     def _clear(self, slot: int) -> None:
-        self._standing -= self[slot].state != "released"
+        self._standing -= self._state(slot) != "released"
         start, _ = self._start(slot)
         self._leave_gap(self._ends[slot] - start, self._ends[slot])
 
@@ -179,29 +188,12 @@ class Shelf:
             self._gaps = self._gaps or None
         return place
 
-    def _probe(self, key: bytes) -> Iterator[int]:
-        """Slots that may be the key's, as the table has them. The hash is this process's, and never leaves it."""
-        if self._table is None:
-            yield from range(len(self.ids))
-            return
-        mask = len(self._table) - 1
-        cell = hash(key) & mask
-        while self._table[cell]:
-            yield self._table[cell] - 1
-            cell = (cell + 1) & mask
-
     def _enter(self, key: bytes, slot: int) -> None:
-        if len(self.ids) <= _FEW:
+        if self._table is None and len(self.ids) <= FEW:
             return
-        if self._table is None or 3 * self._taken >= 2 * len(self._table):
-            size = 1 << (2 * len(self.ids)).bit_length()
-            self._table, self._taken = array("I", bytes(4 * size)), 0
+        if self._table is None or self._table.is_full:
+            self._table = KeyTable(len(self.ids))
             for other, id_ in enumerate(self.ids):
                 if id_:
-                    self._enter(self.key(other), other)
-        mask = len(self._table) - 1
-        cell = hash(key) & mask
-        while self._table[cell] not in {0, slot + 1}:
-            cell = (cell + 1) & mask
-        self._taken += not self._table[cell]
-        self._table[cell] = slot + 1
+                    self._table.enter(self.key(other), other)
+        self._table.enter(key, slot)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.names import Names
+from scrapy_simdedup.store.labels import Labels
 from scrapy_simdedup.store.shelf import Shelf
 
 BIG = 2**52
@@ -41,7 +41,7 @@ def short(key: bytes, id_: int = 1, state: str = "reserved", url: str = "https:/
 
 @given(records)
 def test_a_record_comes_back_as_it_went_in(record: Record) -> None:
-    shelf = Shelf(Names())
+    shelf = Shelf(Labels())
     slot = shelf.put(record)
     assert shelf[slot] == record
     assert (shelf.key(slot), shelf.position(slot)) == (record.key, record.position)
@@ -53,7 +53,7 @@ def test_a_record_comes_back_as_it_went_in(record: Record) -> None:
 @given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.integers(1, 12), records)))
 def test_a_shelf_holds_what_a_dictionary_would_hold(puts: list[tuple[bytes, int, Record]]) -> None:
     """The newest of each id, without versions that a settled one took the place of."""
-    shelf, model = Shelf(Names()), dict[tuple[bytes, int], Record]()
+    shelf, model = Shelf(Labels()), dict[tuple[bytes, int], Record]()
     for key, id_, record in puts:
         put = replace(record, key=key, id=id_)
         assert shelf[shelf.put(put)] == put
@@ -69,14 +69,14 @@ def test_a_shelf_holds_what_a_dictionary_would_hold(puts: list[tuple[bytes, int,
 
 
 def test_many_keys_are_told_apart() -> None:
-    shelf = Shelf(Names())
+    shelf = Shelf(Labels())
     slots = {b"%d" % number: shelf.put(short(b"%d" % number, number + 1)) for number in range(5_000)}
     assert all(shelf.slots(key) == [slot] for key, slot in slots.items())
     assert shelf.slots(b"none of them") == []
 
 
 def test_a_page_that_is_fetched_again_and_again_takes_no_more_room() -> None:
-    shelf = Shelf(Names())
+    shelf = Shelf(Labels())
     for id_ in range(1, 100):
         shelf.put(short(b"page", id_, "confirmed"))
     size = shelf.size
@@ -87,7 +87,7 @@ def test_a_page_that_is_fetched_again_and_again_takes_no_more_room() -> None:
 
 
 def test_a_slot_is_another_records_when_its_own_went() -> None:
-    shelf = Shelf(Names())
+    shelf = Shelf(Labels())
     slot = shelf.put(short(b"one", 1))
     shelf.drop(slot)
     assert shelf.slots(b"one") == []
