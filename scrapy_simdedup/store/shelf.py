@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import State
     from scrapy_simdedup.store.labels import Labels
 
-_FOOT = struct.Struct("<Q2dI3BIH")
+_FOOT = struct.Struct("<Q2dI2HBIH")
 """The end of a packed record: position, when it was first and last seen, the number of its label, and the sizes of what
 stands in front of it: key, key of the original, what came before, URL, fingerprint."""
-_LABEL = struct.Struct("<I3BIH")
-_SIZES = struct.Struct("<3BIH")
+_LABEL = struct.Struct("<I2HBIH")
+_SIZES = struct.Struct("<2HBIH")
 _BEFORE = struct.Struct("<2d2I")
 """Similarity, time of the last change, visits, changes. A page that was met once and is like no other has none."""
 FEW = 8

@@ -105,7 +105,7 @@ class TestWhatIsBetter:
 
     @on_asyncio
     async def test_a_near_page_supersedes_where_near_ones_are_dropped(self) -> None:
-        detector = await opened(drop="near", better=["shorter_url"])
+        detector = await opened(drop="near", better=["shorter_url"], secret="tide")
         await detector.add(page("a"), url=LONG)
         verdict = await detector.add(edited("a"), url=SHORT)
         assert (verdict.kind, verdict.supersedes) == ("near", LONG)
@@ -167,7 +167,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_a_page_unlike_the_better_copy_is_not_dropped_for_the_one_before(self) -> None:
         """Who overwrites the first with the better copy must not lose what only resembled the first."""
-        detector = await opened(drop="near", better=["shorter_url"])
+        detector = await opened(drop="near", better=["shorter_url"], secret="tide")
         await detector.add(edited("a", share=0.1), url=LONG)
         assert (await detector.add(page("a"), url=SHORT)).supersedes == LONG
         text = words("a", 240)

@@ -93,6 +93,16 @@ async def test_a_record_comes_back_as_it_went_in(store: FingerprintStore) -> Non
 
 
 @on_asyncio
+async def test_a_key_can_be_as_long_as_a_url(store: FingerprintStore) -> None:
+    """Who names requests by their addresses has such keys."""
+    long = "".join(f"/part-{number}" for number in range(150)).encode()
+    await put(store, record(long, original=long[::-1]))
+    ((_, found),) = await everything(store)
+    assert (found.key, found.original) == (long, long[::-1])
+    assert len(long) > 1_000
+
+
+@on_asyncio
 async def test_the_id_is_the_new_counter(store: FingerprintStore) -> None:
     """Who appended knows the site up to its own record, without reading it back."""
     for number in range(3):
