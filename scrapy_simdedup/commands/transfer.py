@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record
 
 VERSION = 1
@@ -62,9 +63,11 @@ def from_line(line: bytes) -> tuple[str, Record]:
         unfit = next((name for name, value in values.items() if not _fits(value, _HINTS[name])), None)
         if unfit:
             raise SimdedupError(f"{unfit} cannot be {values[unfit]!r} in a record")
-        return values.pop("site"), Record(**values)
+        site, record = values.pop("site"), Record(**values)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
         raise SimdedupError(f"this line is no record: {_shown(line)}") from exc
+    PageFingerprint.from_bytes(record.fingerprint)  # a site that had another in its log could not be judged
+    return site, record
 
 
 def _fits(value: object, hint: Any) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from commands.conftest import Crawled, in_a_thread, perform_here, stored
 from on_asyncio import on_asyncio
+from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.commands.transfer import MEMOS, MOST, from_line, to_line
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import Record
@@ -24,7 +25,7 @@ RECORDS = st.builds(
     Record,
     url=st.text(),
     key=st.binary(min_size=1),
-    fingerprint=st.binary(),
+    fingerprint=st.text(max_size=40).map(lambda text: bytes(fingerprint_page(text))),
     run=st.text(),
     worker=st.text(),
     state=st.sampled_from(["reserved", "confirmed", "released", "alias"]),
@@ -37,6 +38,8 @@ RECORDS = st.builds(
     visits=st.integers(1, MOST),
     changes=st.integers(0, MOST),
 )
+
+PRINT = bytes(fingerprint_page("<p>All fares are paid at the turnstile."))
 
 
 def by_url(records: list[tuple[str, Record]]) -> list[tuple[str, Record]]:
@@ -90,7 +93,7 @@ def test_pages_that_are_there_stay_as_they_are(crawled: Crawled) -> None:
 def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_path: Path) -> None:
     """The log has the older one last where it was settled last; in that order it would displace the newer one."""
     one, two = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("one.sqlite", "two.sqlite"))
-    record = Record("http://a.example/", b"key", b"print", "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
+    record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
 
     async def fill() -> None:
         store = store_by_url(one)
@@ -111,7 +114,7 @@ def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_
 def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_path: Path) -> None:
     """From SQLite to the server and into another file, records in all states, of several sites, in their order."""
     files = [f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("first.sqlite", "last.sqlite")]
-    record = Record("http://a.example/", b"key", b"", "run", "w", "reserved", "new", None, None, 1, 2.5, 2, 3, 1)
+    record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 2.5, 2, 3, 1)
     states = ("confirmed", "alias", "stub", "reserved", "released")
 
     async def fill() -> None:
@@ -125,7 +128,7 @@ def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_p
                     record,
                     url=f"http://{site}/\U0001f600?n={id_}",
                     key=b"\x00\xff%d" % id_,
-                    fingerprint=bytes(range(1 + id_ % 255)),
+                    fingerprint=bytes(fingerprint_page(f"<p>{' '.join(map(str, range(id_)))}")),
                     state=states[id_ % len(states)],
                     similarity=id_ / 600 if id_ % 2 else None,
                     original=b"\x00\xff0" if id_ % 2 else None,
@@ -189,10 +192,26 @@ def test_what_is_no_export_is_said_with_its_line(crawled: Crawled) -> None:
     ],
 )
 def test_a_value_that_no_store_can_hold_is_refused_by_its_name(name: str, value: object) -> None:
-    record = Record("http://a.example/", b"key", b"print", "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
+    record = Record("http://a.example/", b"key", PRINT, "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
     values = {**json.loads(to_line("a.example", record)), name: float(value) if value in {"NaN", "1e999"} else value}
     with pytest.raises(SimdedupError, match=f"^{name} cannot be "):
         from_line(json.dumps(values).encode())
+
+
+def test_a_fingerprint_that_is_none_is_refused() -> None:
+    """With it in the log of a site no page of that could be judged."""
+    record = Record("http://a.example/", b"key", PRINT[:9], "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
+    with pytest.raises(SimdedupError, match="are no page fingerprint"):
+        from_line(to_line("a.example", record))
+
+
+def test_what_was_forgotten_is_not_exported(crawled: Crawled, tmp_path: Path) -> None:
+    crawled.call("forget", crawled.url("a"))
+    lines = crawled.call("export").out.splitlines()
+    assert len(lines) > 1
+    assert crawled.url("a") not in {json.loads(line)["url"] for line in lines[1:]}
+    copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+    assert perform_here("import", "-", "--store", copy, piped="\n".join(lines).encode()).code == 0
 
 
 def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
