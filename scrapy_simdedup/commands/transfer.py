@@ -62,7 +62,7 @@ def from_line(line: bytes) -> tuple[str, Record]:
             values[name] = None if values[name] is None else b64decode(values[name], validate=True)
         unfit = next((name for name, value in values.items() if not _fits(value, _HINTS[name])), None)
         if unfit:
-            raise SimdedupError(f"{unfit} cannot be {values[unfit]!r} in a record")
+            raise SimdedupError(f"{unfit} cannot be {values[unfit]!r:.60} in a record")
         site, record = values.pop("site"), Record(**values)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
         raise SimdedupError(f"this line is no record: {_shown(line)}") from exc
