@@ -21,6 +21,8 @@ OF_THE_LOG = ("id", "position")
 """What the log that a record is appended to gives it anew."""
 MOST = 2**31 - 1
 """What every store can count up to."""
+LONGEST = 2**16 - 1
+"""Bytes of a key or a fingerprint that every store can keep."""
 
 _HINTS = {"site": str, **get_type_hints(Record)}
 
@@ -76,6 +78,8 @@ def _fits(value: object, hint: Any) -> bool:
         return value in kinds
     if float in kinds and isinstance(value, int | float):
         return math.isfinite(value)
+    if isinstance(value, bytes):
+        return len(value) <= LONGEST
     return isinstance(value, kinds) and (not isinstance(value, int) or 0 <= value <= MOST)
 
 

@@ -182,6 +182,7 @@ def test_what_is_no_export_is_said_with_its_line(crawled: Crawled) -> None:
         ("site", 7),
         ("url", None),
         ("key", None),
+        ("key", "a" * 2**17),
         ("state", "lost"),
         ("similarity", "high"),
         ("first_seen", "NaN"),
