@@ -33,7 +33,7 @@ from scrapy_simdedup.fingerprint.features import shingle
 from scrapy_simdedup.fingerprint.making import body_digest, fingerprint, fingerprint_read
 from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
-from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.parse import parse

@@ -21,7 +21,7 @@ from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.scan import nearest
 from scrapy_simdedup.fingerprint import making
 from scrapy_simdedup.fingerprint.making import fingerprint
-from scrapy_simdedup.fingerprint.words import WordHashes
+from scrapy_simdedup.fingerprint.word_hashes import WordHashes
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page.claims import HEAD, claimed_url
 from scrapy_simdedup.page.parse import MAX_ELEMENTS
@@ -105,14 +105,13 @@ def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) 
     assert seen == ["parse", "outline"]
 
 
-def test_a_word_is_hashed_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed: list[bytes] = []
-    make = WordHashes.digest
-    monkeypatch.setattr(WordHashes, "digest", lambda self, text: (hashed.append(text), make(self, text))[1])
-    for wrapping in range(3):
-        fingerprint(page("the same", wrapping), SETTINGS, b"a secret of its own")
-    words = [text for text in hashed if b" " not in text]
-    assert len(words) == len(set(words))
+def test_the_words_of_a_page_are_hashed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is made of them: shingles, simhash, sketch, units."""
+    seen: list[int] = []
+    work = WordHashes.of_texts
+    monkeypatch.setattr(WordHashes, "of_texts", lambda self, texts: (seen.append(len(texts)), work(self, texts))[1])
+    fingerprint(page("one"), SETTINGS)
+    assert seen == [len(pages_room.read_page(page("one")).blocks)]
 
 
 def test_readability_and_html2text_stay_out_until_somebody_asks() -> None:

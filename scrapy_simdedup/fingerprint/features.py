@@ -13,12 +13,10 @@ from scrapy_simdedup.page.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scrapy_simdedup.fingerprint.words import WordHashes
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes, Rows, WordHashes
     from scrapy_simdedup.page.page import Block
 
-Hashes: TypeAlias = NDArray[np.uint64]
 Kinds: TypeAlias = NDArray[np.uint8]
-Rows: TypeAlias = NDArray[np.intp]
 
 
 class Shingles(NamedTuple):
@@ -48,12 +46,10 @@ def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> 
 
     Args:
         blocks: Texts.
-        words: Digests of words.
+        words: Numbers of words.
         size: Words per shingle.
     """
-    digests = words.of_texts([block.text for block in blocks])
-    hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
-    lengths = np.fromiter(map(len, digests), np.intp, len(digests)) // 8
+    hashes, lengths = words.of_texts([block.text for block in blocks])
     said = lengths.nonzero()[0]
     count = lengths[said]
     ends = np.cumsum(count)
@@ -112,13 +108,13 @@ def set_digest(hashes: Hashes) -> bytes:
 
 
 def mix(numbers: Hashes) -> Hashes:
-    """Spread 64-bit numbers evenly; a bijection of the kind of SplitMix64's finaliser (Steele, Lea, Flood 2014)."""
-    by_30, by_27, by_31, one, other = _MIX
-    numbers = (numbers ^ (numbers >> by_30)) * one
-    numbers = (numbers ^ (numbers >> by_27)) * other
-    mixed: Hashes = numbers ^ (numbers >> by_31)
+    """Spread 64-bit numbers evenly: MurmurHash3's finaliser (Appleby 2011), a bijection."""
+    half, one, other = _FMIX64
+    numbers = (numbers ^ (numbers >> half)) * one
+    numbers = (numbers ^ (numbers >> half)) * other
+    mixed: Hashes = numbers ^ (numbers >> half)
     return mixed
 
 
-_MIX = tuple(map(np.uint64, (30, 27, 31, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
+_FMIX64 = tuple(map(np.uint64, (33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)))
 """Made once: of a short array, the call that makes one takes a fourth of the time."""

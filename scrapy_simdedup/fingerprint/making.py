@@ -13,7 +13,8 @@ from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Kept, Text
 from scrapy_simdedup.fingerprint.structure import structure
 from scrapy_simdedup.fingerprint.units import find_units
-from scrapy_simdedup.fingerprint.words import split_words, word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
+from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
@@ -22,7 +23,7 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_simdedup.fingerprint.words import WordHashes
+    from scrapy_simdedup.fingerprint.word_hashes import WordHashes
 
 _UINT16 = 0xFFFF
 

@@ -19,7 +19,7 @@ from scrapy_simdedup.fingerprint.features import mix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Hashes
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
 
 PERMUTATIONS = 256
 RECALL = 0.99

@@ -11,7 +11,7 @@ from scrapy_simdedup.fingerprint.features import mix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Hashes
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
 
 CAUTION = 0.5
 """Standard deviations that are taken off an estimate: a difference must be seen before it speaks against a page."""

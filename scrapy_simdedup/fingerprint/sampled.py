@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simdedup.fingerprint.features import find_shingles, mix
-from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Hashes
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
 
 MOST = 240
 """Shingles of a sample at most; above 120 where anything was left out of it, by and large."""

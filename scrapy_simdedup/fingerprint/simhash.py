@@ -12,7 +12,8 @@ from scrapy_simdedup.page.kinds import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Hashes, Kinds
+    from scrapy_simdedup.fingerprint.features import Kinds
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
 
 RADIUS = 12
 """Bits of every 64 by which two copies of one page may differ; 99.9 % of real copies stay within."""

@@ -16,7 +16,8 @@ from scrapy_simdedup.page.kinds import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Hashes, Kinds
+    from scrapy_simdedup.fingerprint.features import Kinds
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
 
 BINS = 776
 """Bins of a sketch, two of them in a byte."""

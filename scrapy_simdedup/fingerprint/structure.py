@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from scrapy_simdedup.fingerprint.minhash import low_bits, minhash, resemblance
-from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -15,7 +15,8 @@ from scrapy_simdedup.fingerprint.features import is_content, of_blocks, starts_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_simdedup.fingerprint.features import Hashes, Shingles
+    from scrapy_simdedup.fingerprint.features import Shingles
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
     from scrapy_simdedup.page.page import Block
 
 NAMES = 2

@@ -277,12 +277,12 @@ async def test_what_did_not_change_can_be_dropped(store: FingerprintStore) -> No
 
 @on_asyncio
 async def test_a_page_in_work_that_is_fetched_again_is_not_dropped(store: FingerprintStore) -> None:
-    """It was not delivered yet, so its repeat must not be lost; the later one takes its place."""
+    """It was not delivered yet, so its repeat must not be lost; another page waits for whichever is more like it."""
     async with run(store, unchanged="drop") as detector:
         first = await detector.judge(page("kettle", 1), url=A)
         second = await detector.judge(page("kettle", 2), url=A)
         assert (second.kind, second.is_duplicate) == ("unchanged", False)
-        assert (await detector.judge(page("kettle", 3), url=B)).pending == second.page
+        assert (await detector.judge(page("kettle", 3), url=B)).pending in {first.page, second.page}
         await detector.confirm(first.page)
         assert (await detector.judge(page("kettle", 3), url=B)).original == A
         await detector.release(second.page)

@@ -13,7 +13,7 @@ from on_asyncio import on_asyncio
 from pages import page
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.fingerprint.making import fingerprint
-from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore

@@ -13,7 +13,7 @@ from scrapy_simdedup.fingerprint.features import find_shingles, shingle
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.making import fingerprint, fingerprint_page
 from scrapy_simdedup.fingerprint.simhash import RADIUS, VOTES
-from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.settings import DedupSettings

@@ -9,7 +9,7 @@ import pytest
 from pages import words
 from scrapy_simdedup.fingerprint.features import find_shingles
 from scrapy_simdedup.fingerprint.units import MOST, NAMES, Units, find_units
-from scrapy_simdedup.fingerprint.words import word_hashes
+from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block
 

@@ -1,4 +1,4 @@
-"""Words and their digests."""
+"""Words of texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.words import WordHashes, split_words, word_hashes
+from scrapy_simdedup.fingerprint.words import END, join_words, split_words
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,13 @@ from scrapy_simdedup.fingerprint.words import WordHashes, split_words, word_hash
         ("ﬁne ½ Ⅳ", "fine 1 2 iv"),
         ("fullwidth ＡＢＣ１", "fullwidth abc1"),
         ("non\xa0breaking", "non breaking"),
+        ("Brand™ ℃ 😀 3 m²", "brand 3 m2"),
+        ("ΣΟΦΟΣ σοφός σοφο\u0301ς", "σοφοσ σοφόσ σοφόσ"),
+        ("İstanbul I\u0307stanbul", "istanbul istanbul"),
+        ("カ\u3099ット", "ガ ッ ト"),
+        ("ที่ว่าง", "ท ี ่ ว ่ า ง"),
+        ("مُحَمَّد x\u0304", "محمد x"),
+        ("a\x1eb", "a b"),
         ("...", ""),
         ("", ""),
     ],
@@ -51,33 +58,8 @@ def test_marks_without_end_and_ligatures_without_end_cost_no_time() -> None:
     assert len(split_words("\ufdfa" * 200_000)) == 1
 
 
-@given(st.lists(st.text("aZÉß9_東ไﬁ½ΣΑ\u0301\ufdfa’—.' \n\udc80", max_size=20)))
-def test_the_words_of_a_page_are_those_of_its_texts(texts: list[str]) -> None:
-    """Looked up all at once, whatever scripts and signs they are written in."""
-    hashes = WordHashes(b"secret")
-    assert hashes.of_texts(texts) == [b"".join(map(hashes.digest, split_words(text))) for text in texts]
-
-
-def test_digests_without_a_secret_are_murmurhash3() -> None:
-    """Anyone can compute them: these are the first 64 bits of MurmurHash3_x64_128, little end first."""
-    assert word_hashes()[b"hello"].hex() == "029bbd41b3a7d8cb"
-
-
-def test_a_secret_changes_every_digest_and_has_an_id() -> None:
-    """The id tells secrets apart, and nothing about them."""
-    plain, one, other = word_hashes(), WordHashes(b"one"), WordHashes(b"other")
-    assert len({hashes[b"tide"] for hashes in (plain, one, other)}) == 3
-    assert plain.secret_id == 0
-    assert len({0, one.secret_id, other.secret_id}) == 3
-    assert WordHashes(b"one")[b"tide"] == one[b"tide"]
-
-
-def test_memory_is_bounded() -> None:
-    """Words made up by the million do not fill it, and words of megabytes are not kept at all."""
-    hashes = WordHashes()
-    for number in range(210_000):
-        hashes[b"%d" % number]
-    assert len(hashes) <= 200_000
-    known = len(hashes)
-    assert len(hashes[b"x" * 1_000_000]) == 8
-    assert len(hashes) == known
+@given(st.lists(st.text("aZÉß9_東ไﬁ½ΣΑ\u0301\u3099\ufdfa\x1e’—.' \n\udc80", max_size=20)))
+def test_the_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
+    """Whatever scripts and signs they are written in: no text changes the words of another."""
+    parts = join_words(texts).replace(b"\0", b" ").split(bytes([END]))
+    assert [part.split() for part in parts] == [*map(split_words, texts), []]

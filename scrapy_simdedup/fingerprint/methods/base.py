@@ -16,8 +16,9 @@ from scrapy_simdedup.page.kinds import Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Features, Hashes
+    from scrapy_simdedup.fingerprint.features import Features
     from scrapy_simdedup.fingerprint.units import Units
+    from scrapy_simdedup.fingerprint.word_hashes import Hashes
     from scrapy_simdedup.page.page import Block
     from scrapy_simdedup.settings import DedupSettings
 
