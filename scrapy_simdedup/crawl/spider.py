@@ -91,6 +91,7 @@ class DeliveryInnerMiddleware:
     def process_spider_exception(self, response: Response, exception: Exception) -> Iterable[Any] | None:
         """Swallow our own exception; note every other and leave it to those who handle it."""
         if isinstance(exception, NearDuplicatePage):
+            exception.__traceback__ = None  # with its frames it would hold the page until the garbage collector comes
             return ()
         delivery = self.runtime.ledger.of(response)
         if delivery is not None:

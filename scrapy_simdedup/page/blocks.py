@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
@@ -137,7 +138,7 @@ def outline(root: HtmlElement, words: RoleWords) -> Outline:  # noqa: PLR0912, P
     inside: Any = None  # the innermost element that is not over yet
     is_block = 0
     around: list[tuple[Any, int, int, int, int, bool]] = []
-    walk = iter([*root.iter("*"), _END])  # all at once takes less time than one by one
+    walk = chain(root.iter("*"), [_END])  # a list of them all would set off the garbage collector
     for element in walk:
         above = element.getparent()
         while inside is not above:

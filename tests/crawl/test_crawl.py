@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from scrapy import Request
@@ -11,7 +13,7 @@ from scrapy.exceptions import CloseSpider
 from crawling import ADDON, PathsSpider, crawl
 from on_asyncio import on_asyncio
 from pages import page, prose, words
-from scrapy_simdedup import NearDuplicatePage
+from scrapy_simdedup import NearDuplicateDownloaderMiddleware, NearDuplicatePage
 from scrapy_simdedup.crawl.signals import near_duplicate_dropped
 from site_server import Site
 
@@ -52,6 +54,29 @@ async def test_a_dropped_page_is_received_and_its_log_line_says_why(site: Site, 
     assert done.crawler.stats.get_value("response_received_count") == 4
     assert f"(200) <GET {urls[1]}> (referer: None) ['simdedup-identical']" in caplog.text
     assert f"repeats {urls[0]}" in caplog.text
+
+
+@on_asyncio
+async def test_a_dropped_page_is_let_go_before_the_garbage_collector_comes(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: WeakSet[Any] = WeakSet()
+    judge = NearDuplicateDownloaderMiddleware.process_response
+
+    async def see(self: Any, request: Any, response: Any) -> Any:
+        received.add(response)
+        return await judge(self, request, response)
+
+    monkeypatch.setattr(NearDuplicateDownloaderMiddleware, "process_response", see)
+    urls = serve_articles(site)
+    gc.disable()
+    try:
+        done = await crawl(PathsSpider, urls=urls)
+        held = {response.url for response in received}
+    finally:
+        gc.enable()
+    assert done.stat("pages/dropped") == 2
+    assert not held
 
 
 @on_asyncio
