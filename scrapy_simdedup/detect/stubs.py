@@ -87,12 +87,13 @@ class StubWatch:
         return members.stub
 
     def wall(self) -> Wall | None:
-        """The wall that the site has put up, told once; None if there is none, or no new one."""
+        """The wall that the newest page belongs to, told once; None if it is none, or no new one."""
         if len(self._recent) < WINDOW // 2:
             return None
-        content, count = Counter(content for content, _ in self._recent).most_common(1)[0]
+        contents = [content for content, _ in self._recent]
+        content = contents[-1]
         members = self._contents.get(content)
-        share = count / len(self._recent)
+        share = contents.count(content) / len(contents)
         if members is None or members.count < MEMBERS or share < WALL or content in self._walls:
             return None
         self._walls.add(content)
