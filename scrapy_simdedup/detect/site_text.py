@@ -41,7 +41,8 @@ ADDED_UNITS = 15
 MENDED_UNITS, MENDED = 12, 2.5
 """Units that one of two pages has and the other lacks, counted on both, up to which a text may have been mended in some
 lines, and the shingles by which the texts differ for each of these units, at most. Another word is in three shingles
-and takes the rest of its line for units of its own; passages of its own bring all their shingles."""
+and takes the rest of its line for units of its own; passages of its own bring all their shingles. Short lines, such as
+a name and a price, can do with as few: where no title and h1 say that the pages are one, there is no mending."""
 
 _CONTENT = Kind.LOOSE << 2
 """Cells from here on are of content."""
@@ -74,7 +75,7 @@ class SiteText:
         While the site is not known, all that pages have in common may be its text. Those with different headlines are
         taken for different then, and so are those that have passages of their own and are not far above the line. Pages
         no longer than what a site repeats are no copies, either, if each has more units of its own than are free, or
-        if one adds many to the other. What was merely mended is no passage.
+        if one adds many to the other. What was merely mended in a page of the same name is no passage.
 
         Args:
             one: A row of :data:`~scrapy_simdedup.fingerprint.evidence.EVIDENCE`.
@@ -104,11 +105,12 @@ class SiteText:
 
 
 def _mended(one: np.void, many: NDArray[np.void], evidence: Evidence) -> NDArray[np.bool_]:
-    """Whether what pages have of their own are some lines that were mended."""
+    """Whether pages have one name, and of their own nothing but some lines that were mended."""
+    named = [(many[name] == one[name]) & (many[name] != 0) for name in ("title", "h1")]
     units = 2 * evidence.own + np.abs(many["units"].astype(np.intp) - int(one["units"])) / NAMES
     unlike = (1 - evidence.resemblance) / (1 + evidence.resemblance)  # of the shingles of both
     shingles = unlike * (many["content"].astype(np.intp) + int(one["content"]))
-    mended: NDArray[np.bool_] = (units <= MENDED_UNITS) & (shingles <= MENDED * units)
+    mended: NDArray[np.bool_] = named[0] & named[1] & (units <= MENDED_UNITS) & (shingles <= MENDED * units)
     return mended
 
 

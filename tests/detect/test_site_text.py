@@ -24,14 +24,14 @@ def product(name: object, *, title: str = "", extra: str = "", terms: str = TERM
     return fingerprint_page(f"<title>{title or name}</title>{prose(name, 70)}{extra}<div>{terms}</div>")
 
 
-def of_lines(lines: list[list[str]]) -> PageFingerprint:
+def of_lines(lines: list[list[str]], *, title: str = "Rooms", h1: str = "Rooms") -> PageFingerprint:
     said = "".join(f"<p>{' '.join(line)}</p>" for line in lines)
-    return fingerprint_page(f"<main>{said}</main>")
+    return fingerprint_page(f"<title>{title}</title><main><h1>{h1}</h1>{said}</main>")
 
 
-def mended(count: int) -> PageFingerprint:
-    """Of the page of :data:`LINES`, with another word in some of them."""
-    return of_lines([[*line[:10], "otherwise", *line[11:]] if at < count else line for at, line in enumerate(LINES)])
+def mended(count: int) -> list[list[str]]:
+    """:data:`LINES` with another word in some of them."""
+    return [[*line[:10], "otherwise", *line[11:]] if at < count else line for at, line in enumerate(LINES)]
 
 
 def products(count: int) -> list[Record]:
@@ -183,18 +183,21 @@ def test_on_an_unknown_site_short_pages_with_text_of_their_own_are_no_copies(min
 def test_on_an_unknown_site_a_page_of_which_some_lines_were_mended_is_a_copy() -> None:
     """One word in each of a few lines; as many units of its own in two lines that are all new are a passage."""
     original = of_lines(LINES)
-    rewritten = of_lines([words("new", 20), words("newer", 20), *LINES[2:]])
-    for version, seen in ((mended(3), "identical"), (rewritten, "near")):
+    rewritten = [words("new", 20), words("newer", 20), *LINES[2:]]
+    for lines, seen in ((mended(3), "identical"), (rewritten, "near"), (mended(8), "near")):
+        version = of_lines(lines)
         assert original.weigh(version.evidence).own[0] > FREE_UNITS
         assert original.compare(version).kind == "identical"
         assert kind(closest(index_of(record(original, b"a")), version)) == seen
         assert kind(closest(index_of(record(version, b"a")), original)) == seen
 
 
-def test_on_an_unknown_site_a_page_of_which_many_lines_were_mended_is_no_copy() -> None:
-    """On the safe side."""
-    assert of_lines(LINES).compare(mended(8)).kind == "identical"
-    assert kind(closest(index_of(record(of_lines(LINES), b"a")), mended(8))) == "near"
+@pytest.mark.parametrize(("title", "h1"), [("", ""), ("Rooms", ""), ("", "Rooms")])
+def test_on_an_unknown_site_pages_without_a_title_and_an_h1_are_not_taken_for_mended(title: str, h1: str) -> None:
+    """They may be products under the one title of their shop, with short lines of their own."""
+    original, version = of_lines(LINES, title=title, h1=h1), of_lines(mended(3), title=title, h1=h1)
+    assert original.compare(version).kind == "identical"
+    assert kind(closest(index_of(record(original, b"a")), version)) == "near"
 
 
 def test_where_near_pages_are_dropped_passages_of_their_own_save_none() -> None:
