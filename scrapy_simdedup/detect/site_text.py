@@ -38,6 +38,11 @@ SITE_UNITS = 256
 """Units of text, 1,500 to 2,500 words, up to which a page may be its site's text but for a few; longer ones are not."""
 ADDED_UNITS = 15
 """Units that one page merely adds to such a page, from which it may be another page of an unknown site."""
+MENDED_UNITS, MENDED = 12, 2.5
+"""Units that one of two pages has and the other lacks, counted on both, up to which a text may have been mended in some
+lines, and the shingles by which the texts differ for each of these units, at most. Another word is in three shingles
+and takes the rest of its line for units of its own; passages of its own bring all their shingles. Short lines, such as
+a name and a price, can do with as few: where no title and h1 say that the pages are one, there is no mending."""
 
 _CONTENT = Kind.LOOSE << 2
 """Cells from here on are of content."""
@@ -70,7 +75,7 @@ class SiteText:
         While the site is not known, all that pages have in common may be its text. Those with different headlines are
         taken for different then, and so are those that have passages of their own and are not far above the line. Pages
         no longer than what a site repeats are no copies, either, if each has more units of its own than are free, or
-        if one adds many to the other.
+        if one adds many to the other. What was merely mended in a page of the same name is no passage.
 
         Args:
             one: A row of :data:`~scrapy_simdedup.fingerprint.evidence.EVIDENCE`.
@@ -87,7 +92,7 @@ class SiteText:
                 sizes, size = many["units"] / NAMES, int(one["units"]) / NAMES
                 unlike = (evidence.own > FREE_UNITS) | (np.abs(sizes - size) >= ADDED_UNITS)
                 unsafe |= unlike & (np.minimum(sizes, size) < SITE_UNITS)
-            return (other_name | unsafe) & ~evidence.equal
+            return (other_name | (unsafe & ~_mended(one, many, evidence))) & ~evidence.equal
         mine, theirs = _cells(one["cells"]), _cells(many["cells"])
         same = (mine > 3) & (theirs > 3) & ((mine ^ theirs) & 3 == 0)
         own = ~(same & (self._common[mine, _AT] | self._common[theirs, _AT]))
@@ -97,6 +102,16 @@ class SiteText:
             content.weights >= MASS, content.resemblances < ALIKE, other_name | (everything.resemblances < ALIKE)
         )
         return unlike & ~evidence.equal
+
+
+def _mended(one: np.void, many: NDArray[np.void], evidence: Evidence) -> NDArray[np.bool_]:
+    """Whether pages have one name, and of their own nothing but some lines that were mended."""
+    named = [(many[name] == one[name]) & (many[name] != 0) for name in ("title", "h1")]
+    units = 2 * evidence.own + np.abs(many["units"].astype(np.intp) - int(one["units"])) / NAMES
+    unlike = (1 - evidence.resemblance) / (1 + evidence.resemblance)  # of the shingles of both
+    shingles = unlike * (many["content"].astype(np.intp) + int(one["content"]))
+    mended: NDArray[np.bool_] = named[0] & named[1] & (units <= MENDED_UNITS) & (shingles <= MENDED * units)
+    return mended
 
 
 def _cells(sketches: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -7,19 +7,31 @@ from dataclasses import replace
 import pytest
 from prints import log, record
 
-from pages import prose
+from pages import prose, words
 from scrapy_simdedup.detect.site_index import Match, SiteIndex
 from scrapy_simdedup.detect.site_text import KNOWN, WINDOW
+from scrapy_simdedup.fingerprint.evidence import FREE_UNITS
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.making import fingerprint_page
 from scrapy_simdedup.store.base import Record, Tail
 
 TERMS = prose("terms", 4_800)
+LINES = [words(f"line {number}", 20) for number in range(40)]
 
 
 def product(name: object, *, title: str = "", extra: str = "", terms: str = TERMS) -> PageFingerprint:
     """Of a page with a title and a short text of its own, above long terms that its whole site carries."""
     return fingerprint_page(f"<title>{title or name}</title>{prose(name, 70)}{extra}<div>{terms}</div>")
+
+
+def of_lines(lines: list[list[str]], *, title: str = "Rooms", h1: str = "Rooms") -> PageFingerprint:
+    said = "".join(f"<p>{' '.join(line)}</p>" for line in lines)
+    return fingerprint_page(f"<title>{title}</title><main><h1>{h1}</h1>{said}</main>")
+
+
+def mended(count: int) -> list[list[str]]:
+    """:data:`LINES` with another word in some of them."""
+    return [[*line[:10], "otherwise", *line[11:]] if at < count else line for at, line in enumerate(LINES)]
 
 
 def products(count: int) -> list[Record]:
@@ -161,11 +173,31 @@ def test_on_an_unknown_site_pages_with_own_passages_must_be_far_above_the_line()
 def test_on_an_unknown_site_short_pages_with_text_of_their_own_are_no_copies(mine: str, theirs: str) -> None:
     """What they have in common, far more than that, may be on every page; nothing longer than a site's text is."""
     site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(KNOWN)]
-    for words, unknown in ((1_500, "near"), (4_800, "identical")):
-        one, other = (fingerprint_page(f"<main>{own}{prose('rooms', words)}</main>") for own in (mine, theirs))
+    for count, unknown in ((1_500, "near"), (4_800, "identical")):
+        one, other = (fingerprint_page(f"<main>{own}{prose('rooms', count)}</main>") for own in (mine, theirs))
         assert one.compare(other).kind == "identical"
         assert kind(closest(index_of(record(one, b"a")), other)) == unknown
         assert kind(closest(index_of(record(one, b"a"), *site), other)) == "identical"
+
+
+def test_on_an_unknown_site_a_page_of_which_some_lines_were_mended_is_a_copy() -> None:
+    """One word in each of a few lines; as many units of its own in two lines that are all new are a passage."""
+    original = of_lines(LINES)
+    rewritten = [words("new", 20), words("newer", 20), *LINES[2:]]
+    for lines, seen in ((mended(3), "identical"), (rewritten, "near"), (mended(8), "near")):
+        version = of_lines(lines)
+        assert original.weigh(version.evidence).own[0] > FREE_UNITS
+        assert original.compare(version).kind == "identical"
+        assert kind(closest(index_of(record(original, b"a")), version)) == seen
+        assert kind(closest(index_of(record(version, b"a")), original)) == seen
+
+
+@pytest.mark.parametrize(("title", "h1"), [("", ""), ("Rooms", ""), ("", "Rooms")])
+def test_on_an_unknown_site_pages_without_a_title_and_an_h1_are_not_taken_for_mended(title: str, h1: str) -> None:
+    """They may be products under the one title of their shop, with short lines of their own."""
+    original, version = of_lines(LINES, title=title, h1=h1), of_lines(mended(3), title=title, h1=h1)
+    assert original.compare(version).kind == "identical"
+    assert kind(closest(index_of(record(original, b"a")), version)) == "near"
 
 
 def test_where_near_pages_are_dropped_passages_of_their_own_save_none() -> None:
