@@ -13,7 +13,7 @@ from scrapy_simdedup.detect.site import site_of
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.detect.policy import Visit
+    from scrapy_simdedup.detect.visit import Visit
     from scrapy_simdedup.store.base import Record
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.detect.agreement import agree
 from scrapy_simdedup.detect.history import History
 from scrapy_simdedup.detect.liveness import worker_name
-from scrapy_simdedup.detect.policy import Visit
 from scrapy_simdedup.detect.reader import Reader
 from scrapy_simdedup.detect.site import host_of, key_of, site_of
 from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.transactions import Transactions
+from scrapy_simdedup.detect.visit import Visit
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.making import fingerprint_texts
 from scrapy_simdedup.page.claims import claimed_url

@@ -10,9 +10,9 @@ from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.detect.policy import Visit
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
+    from scrapy_simdedup.detect.visit import Visit
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import DedupSettings
 

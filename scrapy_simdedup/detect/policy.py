@@ -17,27 +17,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.match import Match
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import Kind
+    from scrapy_simdedup.detect.visit import Visit
     from scrapy_simdedup.settings import DedupSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """A page that was fetched."""
-
-    site: str
-    key: bytes
-    url: str
-    fingerprint: PageFingerprint
-    run: str
-    worker: str
-    now: float
-    """Seconds since the epoch."""
-    keep_pending: bool = False
-    """Keep the page where its original is still in work, instead of waiting for that."""
-    known_since: float | None = None
-    """When another tool delivered the page, which remembered no content; None if none did."""
-    claimed: str | None = None
-    """The URL that the page calls its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simdedup.detect.history import History
-    from scrapy_simdedup.detect.policy import Decision, Visit
+    from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.site_logs import SiteLogs
     from scrapy_simdedup.detect.stubs import Wall
+    from scrapy_simdedup.detect.visit import Visit
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Outcome
 
