@@ -11,7 +11,11 @@ from scrapy.utils.asyncio import create_looping_call
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_simdedup.crawl.runtime import Runtime
+    from scrapy_simdedup.crawl.ledger import Ledger
+    from scrapy_simdedup.crawl.stats import Tally
+    from scrapy_simdedup.crawl.waiting import Waiters
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -23,11 +27,21 @@ class Live:
     seconds; 0 switches both off.
     """
 
-    def __init__(self, crawler: Crawler, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        *,
+        settings: DedupSettings,
+        detector: NearDuplicateDetector,
+        tally: Tally,
+        ledger: Ledger,
+        waiters: Waiters,
+    ) -> None:
         # Brings twisted.conch, which a crawl has loaded by now, but nobody who only imports this package.
         from scrapy.extensions.telnet import update_telnet_vars  # noqa: PLC0415
 
-        self._runtime = runtime
+        self._crawler, self._settings, self._detector = crawler, settings, detector
+        self._tally, self._ledger, self._waiters = tally, ledger, waiters
         self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._before = 0, 0
         self._line = create_looping_call(self._log)
@@ -38,44 +52,44 @@ class Live:
     @property
     def judged(self) -> int:
         """Pages that got a verdict other than unjudged."""
-        return self._runtime.tally.judged_pages
+        return self._tally.judged_pages
 
     @property
     def dropped(self) -> int:
         """Pages that were dropped, or would have been in observe mode."""
-        return self._runtime.tally.pages["dropped"]
+        return self._tally.pages["dropped"]
 
     @property
     def kinds(self) -> dict[str, int]:
         """Pages by verdict."""
-        return {kind: count for kind, count in self._runtime.tally.pages.items() if kind != "dropped"}
+        return {kind: count for kind, count in self._tally.pages.items() if kind != "dropped"}
 
     @property
     def unjudged(self) -> dict[str, int]:
         """Pages that could not be judged, by reason."""
-        return dict(self._runtime.tally.unjudged)
+        return dict(self._tally.unjudged)
 
     @property
     def in_work(self) -> int:
         """Kept pages that are on their way through callback and pipelines."""
-        return self._runtime.ledger.in_work
+        return self._ledger.in_work
 
     @property
     def waiting(self) -> int:
         """Repeats that wait until it is known whether their original is delivered."""
-        return len(self._runtime.waiters)
+        return len(self._waiters)
 
     def most_repeated(self, limit: int = 10) -> dict[str, int]:
         """Repeats by the URL of their original, the most first."""
-        return dict(self._runtime.tally.repeated.most_common(limit))
+        return dict(self._tally.repeated.most_common(limit))
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values."""
-        runtime, tally = self._runtime, self._runtime.tally
+        tally = self._tally
         return {
-            "run": runtime.detector.run,
-            "store": runtime.detector.store_name,
-            "mode": runtime.settings.mode,
+            "run": self._detector.run,
+            "store": self._detector.store_name,
+            "mode": self._settings.mode,
             "judged": self.judged,
             "dropped": self.dropped,
             "kinds": self.kinds,
@@ -92,16 +106,16 @@ class Live:
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
-        tally = self._runtime.tally
+        tally = self._tally
         return (
-            f"<simdedup, run {self._runtime.detector.run}: {self.judged} pages judged ({kinds or 'none yet'}), "
+            f"<simdedup, run {self._detector.run}: {self.judged} pages judged ({kinds or 'none yet'}), "
             f"{self.dropped} {self._said}, {tally.confirmed} delivered, {tally.released} released, "
             f"{self.in_work} in work, {self.waiting} waiting>"
         )
 
     @property
     def _said(self) -> str:
-        return "would have been dropped" if self._runtime.settings.mode == "observe" else "dropped"
+        return "would have been dropped" if self._settings.mode == "observe" else "dropped"
 
     def _name_it(self, telnet_vars: dict[str, Any]) -> None:
         telnet_vars["simdedup"] = self
@@ -129,5 +143,5 @@ class Live:
                 "droprate": (self.dropped - dropped) * per_minute,
                 "said": self._said,
             },
-            extra={"spider": self._runtime.crawler.spider},
+            extra={"spider": self._crawler.spider},
         )

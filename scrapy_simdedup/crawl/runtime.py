@@ -104,7 +104,14 @@ class Runtime:
         self.markdown = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
         self.reporter = Reporter(self.settings)
         self.gate = Gate(self)
-        self.live = Live(crawler, self)
+        self.live = Live(
+            crawler,
+            settings=self.settings,
+            detector=self.detector,
+            tally=self.tally,
+            ledger=self.ledger,
+            waiters=self.waiters,
+        )
         self._end, self._beats = Waiters(), Tasks()
         self.ready = False
         crawler.signals.connect(self._opened, signals.spider_opened)
