@@ -36,6 +36,7 @@ _ALONE = re.compile(
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
 
 _OTHER = re.compile(r"\W")
+"""Signs, spaces, and marks."""
 
 _IS_ALONE, _IS_MARK, _CODE = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32((1 << 21) - 1)
 """What is told of a character beside its code point."""

@@ -15,8 +15,7 @@ MAX_ELEMENTS = 50_000
 MAX_LINKS = 5_000
 """Links of one page: in an index of this size a page's own text is lost."""
 MAX_TEXT = 1_000_000
-"""Characters of text, without scripts and white space: a novel. Some languages make a word of each, which takes a
-microsecond."""
+"""Characters of text, without scripts and white space: a novel. Some languages make a word of each."""
 MAX_UNDECODABLE = 0.1
 """Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
 MAX_CONTROLS = 0.01
