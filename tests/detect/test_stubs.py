@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scrapy_simdedup.detect.stubs import CONTENTS, MEMBERS, StubWatch
+from scrapy_simdedup.detect.stubs import CONTENTS, MEMBERS, WINDOW, StubWatch
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000
@@ -65,6 +65,18 @@ def test_a_wall_from_the_first_page_on_is_told_once_within_a_hundred_pages() -> 
     assert wall.site == "site.example"
     assert wall.samples[0] == f"{HOST}/news/article-0"
     assert wall.share == 1.0
+
+
+def test_a_wall_is_told_by_one_of_its_own_pages() -> None:
+    """Who hears of it takes the page that came for the wall's, and lets it displace nobody from then on."""
+    watch = StubWatch("site.example")
+    for number in range(WINDOW // 2 - 1):
+        watch.see(f"{HOST}/news/article-{number}", STUB)
+        assert watch.wall() is None
+    watch.see(f"{HOST}/about", "another content")
+    assert watch.wall() is None
+    watch.see(f"{HOST}/news/another", STUB)
+    assert watch.wall() is not None
 
 
 def test_a_site_of_distinct_pages_has_no_wall() -> None:
