@@ -5,6 +5,7 @@ DEMO = .venv-demo
 TEST = .venv
 BENCH = .venv-bench
 FIGURES = build/bench
+BUILT_FROM = pyproject.toml setup.py $(wildcard scrapy_simdedup/*/*.pyx)
 
 ifeq ($(OS),Windows_NT)
 BIN = Scripts
@@ -44,20 +45,21 @@ bench: $(BENCH)/ready
 	$(BENCH)/$(BIN)/python benchmarks/scale.py --json $(FIGURES)/scale.json
 	$(BENCH)/$(BIN)/python benchmarks/accuracy.py --json $(FIGURES)/accuracy.json
 
-$(DEMO)/ready: pyproject.toml
+$(DEMO)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(DEMO)
 	$(DEMO)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-$(TEST)/ready: pyproject.toml
+$(TEST)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(TEST)
 	$(TEST)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
-$(BENCH)/ready: pyproject.toml
+$(BENCH)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
 clean:
 	rm -rf $(DEMO) $(TEST) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
+	rm -f scrapy_simdedup/*/*.so scrapy_simdedup/*/*.pyd

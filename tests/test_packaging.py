@@ -24,12 +24,15 @@ DIST = os.environ.get("DIST")
 built = pytest.mark.skipif(DIST is None, reason="tox -e wheel builds what this looks at")
 
 
+COMPILED = {".pyc", ".pyo", ".so", ".pyd"}
+
+
 def shipped() -> set[str]:
     """The files of the package, by their paths in the source tree."""
     return {
         path.relative_to(ROOT).as_posix()
         for path in SOURCE.rglob("*")
-        if path.is_file() and path.suffix not in {".pyc", ".pyo"}
+        if path.is_file() and path.suffix not in COMPILED
     }
 
 
@@ -38,7 +41,7 @@ def test_every_file_of_the_package_is_installed() -> None:
     installed = Path(str(files(scrapy_simdedup))).parent
     assert {path for path in shipped() if not (installed / path).is_file()} == set()
     suffixes = {Path(path).suffix for path in shipped()}
-    assert {".py", ".typed", ".sql", ".lua", ".html", ".css", ".js"} <= suffixes
+    assert {".py", ".pyi", ".pyx", ".typed", ".sql", ".lua", ".html", ".css", ".js"} <= suffixes
 
 
 def test_the_command_is_registered() -> None:
@@ -82,7 +85,31 @@ def test_the_wheel_has_the_package_and_nothing_else() -> None:
     [wheel] = Path(str(DIST)).glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert names == shipped()
+    assert {name for name in names if Path(name).suffix not in COMPILED} == shipped()
+
+
+@built
+def test_the_wheel_has_a_compiled_module_for_each_source() -> None:
+    """What cannot be compiled is left out, and a release must not come to that unnoticed."""
+    [wheel] = Path(str(DIST)).glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        made = {name.partition(".")[0] for name in archive.namelist() if Path(name).suffix in {".so", ".pyd"}}
+    assert made == {name.partition(".")[0] for name in shipped() if name.endswith(".pyx")}
+
+
+@built
+@pytest.mark.skipif(sys.platform == "win32", reason="its compiler is not found by the variable CC")
+def test_without_a_compiler_the_package_is_built_all_the_same(tmp_path: Path) -> None:
+    [sdist] = Path(str(DIST)).glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [source] = tmp_path.iterdir()
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path, source]
+    done = subprocess.run(command, env=os.environ | {"CC": "false"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert not [name for name in archive.namelist() if Path(name).suffix in {".so", ".pyd"}]
 
 
 @built
@@ -91,5 +118,13 @@ def test_the_sdist_can_be_built_and_tested_from() -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert shipped() <= names
-    assert {"pyproject.toml", "setup.cfg", "README.md", "LICENSE", "tests/conftest.py", "docs/index.md"} <= names
+    assert {
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "README.md",
+        "LICENSE",
+        "tests/conftest.py",
+        "docs/index.md",
+    } <= names
     assert not [name for name in names if name.startswith((".ci", ".github", "build/", ".venv", ".tox"))]

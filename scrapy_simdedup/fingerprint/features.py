@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.page.kinds import Kind
 
+try:
+    from scrapy_simdedup.fingerprint._hashing import join_shingles
+except ImportError:  # installed without a compiler
+    from scrapy_simdedup.fingerprint.hashing import join_shingles
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -49,19 +54,10 @@ def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> 
         words: Numbers of words.
         size: Words per shingle.
     """
-    hashes, lengths = words.of_texts([block.text for block in blocks])
-    said = lengths.nonzero()[0]
-    count = lengths[said]
-    ends = np.cumsum(count)
-    left = np.repeat(ends, count) - np.arange(len(hashes))  # words from here to the end of the block
-    made = mix(hashes)
-    for ahead in range(1, size):
-        following = mix(made[:-ahead] + hashes[ahead:])
-        np.copyto(made[:-ahead], following, where=left[:-ahead] > ahead)
-    whole = left >= size
-    whole[ends - count] = True
-    kept = np.maximum(count - size + 1, 1)
-    return Shingles(made[whole], said, np.cumsum(kept) - kept, kept)
+    hashes, counts = words.of_texts([block.text for block in blocks])
+    said = counts.nonzero()[0]
+    kept = np.maximum(counts[said] - size + 1, 1)
+    return Shingles(join_shingles(hashes, counts, size), said, np.cumsum(kept) - kept, kept)
 
 
 def distinct(found: Shingles, blocks: Sequence[Block]) -> Features:
@@ -105,16 +101,3 @@ def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Featur
 def set_digest(hashes: Hashes) -> bytes:
     """8 bytes for a set of ascending hashes, equal for equal sets."""
     return blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
-
-
-def mix(numbers: Hashes) -> Hashes:
-    """Spread 64-bit numbers evenly: MurmurHash3's finaliser (Appleby 2011), a bijection."""
-    half, one, other = _FMIX64
-    numbers = (numbers ^ (numbers >> half)) * one
-    numbers = (numbers ^ (numbers >> half)) * other
-    mixed: Hashes = numbers ^ (numbers >> half)
-    return mixed
-
-
-_FMIX64 = tuple(map(np.uint64, (33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)))
-"""Made once: of a short array, the call that makes one takes a fourth of the time."""

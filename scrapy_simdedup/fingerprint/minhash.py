@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import mix
+from scrapy_simdedup.fingerprint.hashing import mix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import find_shingles, mix
+from scrapy_simdedup.fingerprint.features import find_shingles
+from scrapy_simdedup.fingerprint.hashing import mix
 from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.page.kinds import Kind
 from scrapy_simdedup.page.page import Block

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import is_content, mix
+from scrapy_simdedup.fingerprint.features import is_content
+from scrapy_simdedup.fingerprint.hashing import mix
 from scrapy_simdedup.page.kinds import Kind
 
 if TYPE_CHECKING:

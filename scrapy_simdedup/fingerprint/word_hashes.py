@@ -10,7 +10,10 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.words import END, join_words
+try:
+    from scrapy_simdedup.fingerprint._hashing import hash_words
+except ImportError:  # installed without a compiler
+    from scrapy_simdedup.fingerprint.hashing import hash_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,14 +21,8 @@ if TYPE_CHECKING:
 Hashes: TypeAlias = NDArray[np.uint64]
 Rows: TypeAlias = NDArray[np.intp]
 
-_STEP = 8
-"""Bytes of a word that are taken at once: two pieces, each of which has a key."""
-_LONGEST = 32
-"""Bytes of a word that is hashed in numpy; few are longer."""
-
-_FIRST = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)
-"""Leaves the first so many bytes of eight."""
-_LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
+_PIECES = 8
+"""Pieces of a word, of four bytes each, for which there are keys; few words have more."""
 
 
 class WordHashes:
@@ -45,34 +42,13 @@ class WordHashes:
         self.secret_id = int.from_bytes(blake2b(self._key, digest_size=2).digest(), "little") or 1 if secret else 0
         """16 bits that tell secrets apart without telling them; 0 without a secret."""
         self._blank = blake2b(key=self._key, digest_size=8)
-        keys = blake2b(key=self._key, digest_size=2 * _LONGEST, person=b"words").digest()
-        self._keys = np.frombuffer(keys, "<u8").astype(np.uint64).reshape(-1, 2)
+        keys = blake2b(key=self._key, digest_size=8 * _PIECES, person=b"words").digest()
+        self.keys = np.frombuffer(keys, "<u8").astype(np.uint64)
+        """One for each piece of a word, shape (pieces,); as secret as the secret."""
 
     def of_texts(self, texts: Sequence[str]) -> tuple[Hashes, Rows]:
         """The numbers of all words in their order, shape (n,), and how many each text has, shape (len(texts),)."""
-        raw = b"\0%b%b" % (join_words(texts), bytes(_STEP))
-        codes = np.frombuffer(raw, np.uint8)
-        is_word = codes > END
-        edges = (is_word[1:] != is_word[:-1]).nonzero()[0] + 1
-        starts = edges[::2]
-        hashes = self._hash(raw, starts, edges[1::2] - starts)
-        before = np.searchsorted(starts, (codes == END).nonzero()[0])
-        return hashes, np.diff(before, prepend=0)
-
-    def _hash(self, raw: bytes, starts: Rows, lengths: Rows) -> Hashes:
-        eight = np.ndarray((len(raw) - _STEP + 1,), "<u8", raw, strides=(1,))  # from each byte on
-        low, high = self._keys[0]
-        part = eight[starts] & _FIRST[np.minimum(lengths, _STEP)]
-        hashes: Hashes = (part & _LOW) * low + (part >> _HIGH) * high
-        longer = (lengths > _STEP).nonzero()[0]
-        for done, (low, high) in zip(range(_STEP, _LONGEST, _STEP), self._keys[1:], strict=True):
-            part = eight[starts[longer] + done] & _FIRST[np.minimum(lengths[longer] - done, _STEP)]
-            hashes[longer] += (part & _LOW) * low + (part >> _HIGH) * high
-            longer = longer[lengths[longer] > done + _STEP]
-        for row in longer.tolist():
-            word = raw[starts[row] : starts[row] + lengths[row]]
-            hashes[row] = int.from_bytes(self.digest(word), "little")
-        return hashes
+        return hash_words(texts, self.keys, self.digest)
 
     def digest(self, text: bytes) -> bytes:
         """Eight bytes for any text: of a keyed BLAKE2b or, without a secret, of MurmurHash3."""

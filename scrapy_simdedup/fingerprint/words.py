@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Codes: TypeAlias = NDArray[np.uint32]
+    Rows: TypeAlias = NDArray[np.intp]
 
 END = 30
 """The byte behind a text, ASCII's separator of records. Of what is above it words consist; below it, 0 parts them."""
@@ -38,8 +39,12 @@ _ALONE = re.compile(
 _OTHER = re.compile(r"\W")
 """Signs, spaces, and marks."""
 
-_IS_ALONE, _IS_MARK, _CODE = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32((1 << 21) - 1)
-"""What is told of a character beside its code point."""
+CODE = np.uint32((1 << 21) - 1)
+IS_ALONE, IS_MARK, IS_UNSURE = (np.uint32(1 << bit) for bit in (29, 30, 31))
+"""What is told of a character beside its code point; a text without any that is unsure is in normal form."""
+
+_JAMO = (0x1160, 0x11FF)
+"""Vowels and consonants of Hangul that may become one character with what is before them."""
 
 _ASSIGNED, _MARKED = 0x40000, 0x20000
 """Beyond these code points there are no letters, and no marks that normalising moves."""
@@ -51,6 +56,8 @@ _LIGATURE = "\ufdfa"
 _GROWTH = 1_000
 """Characters by which normalising may make a text longer than its double: the ligature stands for 18, and a page full
 of it for nothing but work."""
+FEW_UNSURE = _GROWTH // 18
+"""So many characters cannot do so, even if each is the ligature."""
 
 
 def join_words(texts: Sequence[str]) -> bytes:
@@ -60,7 +67,7 @@ def join_words(texts: Sequence[str]) -> bytes:
         joined = chr(END).join((*(text.replace(chr(END), " ") for text in texts), ""))
     if joined.isascii():
         return joined.encode().translate(_ASCII)
-    return _plain(joined).encode()
+    return plain(joined).encode()
 
 
 def split_words(text: str) -> list[bytes]:
@@ -72,17 +79,17 @@ def split_words(text: str) -> list[bytes]:
     return join_words([text])[:-1].replace(b"\0", b" ").split()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A text of nothing but letters and digits in lower case and in normal form, zeros and ends."""
     codes = _folded(text)
     found = np.bitwise_or.reduce(codes)
-    plain = _text(codes)
-    if found & _IS_MARK or not unicodedata.is_normalized("NFKC", plain):
-        codes = _folded(_normal(_LONG_MARKS.sub(r"\1", plain)))
-        codes = codes[codes & (_IS_MARK | _IS_ALONE) != _IS_MARK]
-    elif not found & _IS_ALONE:
-        return plain
-    is_alone = codes & _IS_ALONE > 0
+    letters = _text(codes)
+    if found & IS_UNSURE and (found & IS_MARK or not unicodedata.is_normalized("NFKC", letters)):
+        codes = _folded(_normal(_LONG_MARKS.sub(r"\1", letters)))
+        codes = codes[codes & (IS_MARK | IS_ALONE) != IS_MARK]
+    elif not found & IS_ALONE:
+        return letters
+    is_alone = codes & IS_ALONE > 0
     width = np.where(is_alone, 3, 1)
     middle = (np.cumsum(width) - 2)[is_alone]
     codes = np.repeat(codes, width)
@@ -99,28 +106,41 @@ def _normal(text: str) -> str:
 
 def _folded(text: str) -> Codes:
     """Of each character the code point of its lower case, and what is told of it; 0 for spaces and signs."""
-    folded: Codes = _folding()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")]
+    folded: Codes = folding()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")]
     return folded
 
 
 def _text(codes: Codes) -> str:
-    points = (codes & _CODE).astype("<u4", copy=False)
+    points = (codes & CODE).astype("<u4", copy=False)
     return str(points.tobytes(), "utf-32-le")
 
 
 @cache
-def _folding() -> Codes:
-    """What becomes of each character; made for the first text that is not in ASCII, in some 0.02 seconds."""
-    folding = np.zeros(0x110000, np.uint32)
+def folding() -> Codes:
+    """What becomes of each character; made when it is first asked for, in some 0.03 seconds."""
+    table = np.zeros(0x110000, np.uint32)
     characters = np.arange(_ASSIGNED, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     # Of one character each, and whatever is next to it: the dotted I would become two, and a sigma's form depend.
     lower = characters.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4")
-    for runs, told in ((_LETTERS, 0), (_ALONE, _IS_ALONE)):
+    for runs, told in ((_LETTERS, 0), (_ALONE, IS_ALONE)):
         for run in runs.finditer(characters):
             here = slice(*run.span())
-            folding[here] = codes[here] | told
+            table[here] = codes[here] | told
     others = (other.start() for other in _OTHER.finditer(characters, 0, _MARKED))
     marks = [code for code in others if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
-    folding[marks] |= codes[marks] | _IS_MARK
-    return folding
+    table[marks] |= codes[marks] | IS_MARK | IS_UNSURE
+    table[_not_normal(table & CODE)] |= IS_UNSURE
+    return table
+
+
+def _not_normal(codes: Codes) -> Rows:
+    """The characters that become one which is not in normal form, or might not be behind another."""
+    letters = (codes > END).nonzero()[0]
+    found = [letters[(codes[letters] >= _JAMO[0]) & (codes[letters] <= _JAMO[1])]]
+    for start in range(0, len(letters), 64):
+        some = letters[start : start + 64]
+        characters = list(map(chr, codes[some].tolist()))
+        if not unicodedata.is_normalized("NFKC", "\0".join(characters)):
+            found.append(some[[not unicodedata.is_normalized("NFKC", character) for character in characters]])
+    return np.concatenate(found)

@@ -60,7 +60,7 @@ def remove_boilerplate(root: HtmlElement, page: Outline, frames: Sequence[int]) 
         page: Its outline.
         frames: Frame roles of each block, as :func:`~scrapy_simdedup.page.kinds.judge_blocks` returns them.
     """
-    for element in _framed(page, frames):
+    for element in _framed(root, page, frames):
         element.drop_tree()
     _write_check_boxes(root)
     for template in list(root.iter("template")):
@@ -71,7 +71,7 @@ def remove_boilerplate(root: HtmlElement, page: Outline, frames: Sequence[int]) 
     _drop(root, _lists_of_links(root))
 
 
-def _framed(page: Outline, frames: Sequence[int]) -> list[HtmlElement]:
+def _framed(root: HtmlElement, page: Outline, frames: Sequence[int]) -> list[HtmlElement]:
     """The elements that have a frame role and hold no content; none if there is no content at all."""
     content = [0] * len(page.parents)
     size = [0] * len(page.parents)
@@ -84,11 +84,12 @@ def _framed(page: Outline, frames: Sequence[int]) -> list[HtmlElement]:
         content[page.parents[node]] += content[node]
     if not content[0]:
         return []
-    return [
-        element
-        for node, element in enumerate(page.elements)
-        if not content[node] and page.roles[node] & (_DROPPED if size[node] else _DROPPED & ~HEADER)
-    ]
+    framed = {
+        page.numbers[node]
+        for node, roles in enumerate(page.roles)
+        if not content[node] and roles & (_DROPPED if size[node] else _DROPPED & ~HEADER)
+    }
+    return [element for number, element in enumerate(root.iter("*")) if number in framed]
 
 
 def _write_check_boxes(root: HtmlElement) -> None:

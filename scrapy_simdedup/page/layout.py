@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.blocks import BLOCK_TAGS
+from scrapy_simdedup.page.traits import BLOCK_TAGS
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -9,6 +9,11 @@ from typing import cast
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
+try:
+    from scrapy_simdedup.page._raw import harmless, long_tags
+except ImportError:  # installed without a compiler
+    from scrapy_simdedup.page.raw import harmless, long_tags
+
 MAX_ATTRIBUTES = 500
 """Attributes of one tag: libxml2 compares each with all before it, so 32,000 of them take a second."""
 MAX_ELEMENTS = 50_000
@@ -52,10 +57,10 @@ def parse(html: str, *, max_bytes: int = 5_000_000, rich: bool = True) -> Docume
     """
     if len(html) > max_bytes:
         return Document(None, "too_big")
-    raw = _without_what_misleads(html)
-    text = raw.translate(_CONTROLS_AS_SPACES)
-    tags = text.count(b"<")
-    unjudged = _why_not_parse(raw, text, len(html), tags)
+    if "\ufffe" in html or "\uffff" in html:  # these two stop the parser, as 0 does
+        html = html.replace("\ufffe", " ").replace("\uffff", " ")
+    text, controls, tags = harmless(html.encode("utf-8", "replace"))
+    unjudged = _why_not_parse(text, controls, tags)
     if unjudged:
         return Document(None, unjudged)
     try:
@@ -68,22 +73,14 @@ def parse(html: str, *, max_bytes: int = 5_000_000, rich: bool = True) -> Docume
     return Document(None, unjudged) if unjudged else Document(root, None)
 
 
-def _without_what_misleads(html: str) -> bytes:
-    """The page without what ends it early or stops the parser, and without the data of images."""
-    if "\ufffe" in html or "\uffff" in html:
-        html = html.replace("\ufffe", " ").replace("\uffff", " ")
-    raw = _HTML_END.sub(b"", html.encode("utf-8", "replace").replace(b"\x00", b""))
-    return _DATA_URI.sub(b"data:,", _CONTROL_REFERENCE.sub(b" ", raw))
-
-
-def _why_not_parse(raw: bytes, text: bytes, characters: int, tags: int) -> str | None:
+def _why_not_parse(text: bytes, controls: int, tags: int) -> str | None:
     if not text.strip():
         return "empty"
-    if text != raw and len(raw) - len(raw.translate(None, _CONTROLS)) > MAX_CONTROLS * len(raw):
+    if controls > MAX_CONTROLS * len(text):
         return "binary"
     if tags > 2 * MAX_ELEMENTS:
         return "too_many_elements"
-    if characters > _LONG and _has_too_many_attributes(text):
+    if len(text) > _LONG and _has_too_many_attributes(text):
         return "too_many_attributes"
     return "cut" if _MARK in text else None
 
@@ -112,37 +109,15 @@ _MARK = b"simdedup-end-of-page"
 """An element put behind the page. Where it is not the last of the tree, or lies in something that is no text, the end
 of the page was swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
 
-_HTML_END = re.compile(rb"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
-"""libxml2 drops all that follows ``</html>``; browsers show it."""
-
-_DATA_URI = re.compile(rb"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
-
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r")) + b"\x7f"
-
-_CONTROLS_AS_SPACES = bytes.maketrans(_CONTROLS + b"\f", b" " * (len(_CONTROLS) + 1))
-"""libxml2 lets control characters through, but lxml does not let a text that has any be moved in the tree."""
-
-_CONTROL_REFERENCE = re.compile(
-    rb"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
-    re.IGNORECASE,
-)
-
 _LONG = 64_000
 """Below this length no number of attributes takes noticeable time."""
 
-_ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*(?=[\s>])|(?=>))[^>=]*)*"""
-_TAG = re.compile(
-    rb"<(?:!--[^-]*(?:-(?!->)[^-]*)*|(?=[a-z])(s(?:cript|tyle)\b)?(%b)(?(1)[^<]*(?:<(?!/s(?:cript|tyle))[^<]*)*))"
-    % _ATTRIBUTES,
-    re.IGNORECASE,
-)
 _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
 
 def _has_too_many_attributes(text: bytes) -> bool:
     """Whether a tag outside of comments and scripts has more than :data:`MAX_ATTRIBUTES`. Linear."""
-    long = [attributes for _, attributes in _TAG.findall(text) if len(attributes) > 2 * MAX_ATTRIBUTES]
-    return any(len(_ATTRIBUTE.findall(attributes)) > MAX_ATTRIBUTES for attributes in long)
+    return any(len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES for tag in long_tags(text, 2 * MAX_ATTRIBUTES))
 
 
 def _take_mark(root: HtmlElement) -> bool:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from scrapy_simdedup.page.blocks import BLOCK_TAGS
 from scrapy_simdedup.page.code import fenced
 from scrapy_simdedup.page.inline import EMPHASIS, mark_code, serialise, text_html
 from scrapy_simdedup.page.parse import NOT_TEXT
 from scrapy_simdedup.page.tables import grid_of, is_layout, write_table
+from scrapy_simdedup.page.traits import BLOCK_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.features import Features, mix, shingle
+from scrapy_simdedup.fingerprint.features import Features, shingle
+from scrapy_simdedup.fingerprint.hashing import mix
 from scrapy_simdedup.fingerprint.word_hashes import word_hashes
 from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.kinds import Kind

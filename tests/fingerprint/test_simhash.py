@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.features import mix
+from scrapy_simdedup.fingerprint.hashing import mix
 from scrapy_simdedup.fingerprint.simhash import RADIUS, VOTES, simhash
 from scrapy_simdedup.page.kinds import Kind
 

@@ -1,0 +1,1 @@
+from scrapy_simdedup.page.walk import walk as walk

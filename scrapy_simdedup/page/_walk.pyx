@@ -1,0 +1,323 @@
+"""The walk of :mod:`scrapy_simdedup.page.walk` over libxml2's own nodes, without an lxml object for each of them.
+
+It returns the same, number by number, in a sixth of the time, and only reads the tree.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.string cimport memcpy, strcmp, strlen
+from lxml.includes.etreepublic cimport _Element, attributeValue, import_lxml__etree
+from lxml.includes.tree cimport (
+    XML_CDATA_SECTION_NODE,
+    XML_ELEMENT_NODE,
+    XML_TEXT_NODE,
+    xmlAttr,
+    xmlNode,
+)
+
+from lxml import etree
+
+from scrapy_simdedup.page import roles as _roles
+from scrapy_simdedup.page import traits as _traits
+
+cdef extern from "libxml/xmlversion.h":
+    int LIBXML_VERSION
+
+if LIBXML_VERSION // 100 != etree.LIBXML_VERSION[0] * 100 + etree.LIBXML_VERSION[1]:
+    raise ImportError("compiled for another version of libxml2, whose nodes may look different")
+import_lxml__etree()
+
+cdef dict TRAITS = _traits.TRAITS
+cdef dict ARIA_ROLES = _roles.ARIA_ROLES
+cdef unsigned int BLOCK = _traits.BLOCK
+cdef unsigned int BOX = _traits.BOX
+cdef unsigned int SKIPPED = _traits.SKIPPED
+cdef unsigned int LINK = _traits.LINK
+cdef unsigned int UNNAMED = _traits.UNNAMED
+cdef unsigned int SLUG = _traits.SLUG
+cdef unsigned int TEXT_ROLES = _roles.TEXT_ROLES
+cdef unsigned int NODE_ROLES = _traits.NODE_ROLES
+
+cdef enum:
+    TAGS = 64  # a power of two
+
+
+cdef struct Around:
+    unsigned int text_roles
+    Py_ssize_t node
+    Py_ssize_t box
+    bint in_link
+    bint is_block
+
+
+def walk(_Element root not None, words):
+    """See :func:`scrapy_simdedup.page.walk.walk`."""
+    cdef Walk done = Walk(words)
+    done.over(root._c_node)
+    return (
+        done.texts, done.text_roles, done.links, done.nodes,
+        done.parents, done.roles, done.numbers,
+        done.boxes, done.box_parents, done.box_roles, done.named,
+    )
+
+
+@cython.final
+cdef class Walk:
+    cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles
+    cdef object words
+    cdef unsigned int named
+    cdef Py_ssize_t number
+    """Of the element; the root has 0."""
+
+    cdef Around here
+    """What holds inside of the element that is not over yet."""
+    cdef Around* around
+    """What held in front of it, and in front of those around it."""
+    cdef Py_ssize_t depth, room_around
+
+    cdef char* line
+    """The text since the last block began or ended, in UTF-8."""
+    cdef Py_ssize_t length, room
+    cdef Py_ssize_t linked
+    """Characters of it inside of links."""
+
+    cdef const void* names[TAGS]
+    """Tags seen before, by the address of the name: libxml2 keeps each name once."""
+    cdef unsigned int traits[TAGS]
+
+    def __cinit__(self, words):
+        self.words = words
+        self.number = -1
+        self.texts, self.text_roles, self.links, self.nodes, self.boxes = [], [], [], [], []
+        self.parents, self.roles, self.numbers = [-1], [0], [0]
+        self.box_parents, self.box_roles = [-1], [0]
+
+    def __dealloc__(self):
+        PyMem_Free(self.around)
+        PyMem_Free(self.line)
+
+    cdef int over(self, xmlNode* root) except -1:
+        cdef xmlNode* element = root
+        cdef xmlNode* following
+        while True:
+            following = first_element(element.children) if self.enter(element) else NULL
+            while following is NULL:
+                self.leave(element)
+                if element is root:
+                    self.end_line()
+                    return 0
+                following = first_element(element.next)
+                if following is NULL:
+                    element = element.parent
+            element = following
+
+    cdef int enter(self, xmlNode* element) except -1:
+        """Take an element in; whether to look inside."""
+        cdef unsigned int roles = self.traits_of(element)
+        cdef unsigned int is_box
+        cdef bint is_block = roles & BLOCK != 0
+        if is_block:
+            self.end_line()
+        self.push()
+        self.here.is_block = is_block
+        self.number += 1
+        if roles & SKIPPED and attribute(element, b"shadowrootmode") is NULL:
+            self.number += elements_inside(element)
+            return False
+        roles |= self.named_roles(element, roles)
+        if roles:
+            self.here.text_roles |= roles & TEXT_ROLES
+            if roles & LINK:
+                self.here.in_link = True
+            is_box = roles & BOX
+            roles &= NODE_ROLES
+            if roles:
+                self.parents.append(self.here.node)
+                self.here.node = len(self.roles)
+                self.roles.append(roles)
+                self.numbers.append(self.number)
+            if roles or is_box:
+                self.box_parents.append(self.here.box)
+                self.here.box = len(self.box_roles)
+                self.box_roles.append(roles)
+        self.add_text(element.children)
+        return True
+
+    cdef int leave(self, xmlNode* element) except -1:
+        if self.here.is_block:
+            self.end_line()
+        self.depth -= 1
+        self.here = self.around[self.depth]
+        self.add_text(element.next)
+        return 0
+
+    cdef int push(self) except -1:
+        cdef void* made
+        if self.depth == self.room_around:
+            made = PyMem_Realloc(self.around, (2 * self.depth + 64) * sizeof(Around))
+            if made is NULL:
+                raise MemoryError
+            self.around = <Around*> made
+            self.room_around = 2 * self.depth + 64
+        self.around[self.depth] = self.here
+        self.depth += 1
+        return 0
+
+    # ------------------------------------------------------------------------------------ roles
+
+    cdef unsigned int traits_of(self, xmlNode* element) except? 0xFFFFFFFF:
+        cdef size_t place
+        if element.ns is not NULL and element.ns.href is not NULL:
+            return 0
+        place = (<size_t> element.name >> 3) & (TAGS - 1)
+        if self.names[place] is not <const void*> element.name:
+            self.traits[place] = TRAITS.get(decoded(<const char*> element.name), 0)
+            self.names[place] = <const void*> element.name
+        return self.traits[place]
+
+    cdef unsigned int named_roles(self, xmlNode* element, unsigned int traits) except? 0xFFFFFFFF:
+        """What the ARIA role, and the words of class and id say."""
+        cdef unsigned int by_role = 0
+        cdef unsigned int by_name = 0
+        cdef str classes = None
+        cdef xmlAttr* found
+        if element.properties is NULL:
+            return 0
+        found = attribute(element, b"role")
+        if found is not NULL:
+            by_role = ARIA_ROLES.get(value_of(element, found), 0)
+        if traits & UNNAMED:
+            return by_role
+        found = attribute(element, b"class")
+        if found is not NULL:
+            classes = value_of(element, found)
+            if classes:
+                by_name = self.words[classes]
+        if not traits & SLUG:
+            found = attribute(element, b"id")
+            if found is not NULL and not (classes and "section" in classes):
+                identity = value_of(element, found)
+                if identity:
+                    by_name |= <unsigned int> self.words[identity]
+        self.named |= by_name
+        return by_role | by_name
+
+    # ------------------------------------------------------------------------------------- text
+
+    cdef int add_text(self, xmlNode* node) except -1:
+        """Add the text nodes that follow one another from a node on, unless they are white space that begins a line."""
+        cdef Py_ssize_t begin = self.length
+        while node is not NULL and node.type in (XML_TEXT_NODE, XML_CDATA_SECTION_NODE):
+            if node.content is not NULL:
+                self.add(<const char*> node.content, strlen(<const char*> node.content))
+            node = node.next
+        if begin == 0 and is_space(self.line, self.length):
+            self.length = 0
+        elif self.here.in_link and self.length > begin:
+            self.linked += len(stripped(self.line + begin, self.length - begin))
+        return 0
+
+    cdef int add(self, const char* text, Py_ssize_t size) except -1:
+        cdef void* made
+        cdef Py_ssize_t room
+        if self.length + size > self.room:
+            room = 2 * (self.length + size) + 1000
+            made = PyMem_Realloc(self.line, room)
+            if made is NULL:
+                raise MemoryError
+            self.line, self.room = <char*> made, room
+        memcpy(self.line + self.length, text, size)
+        self.length += size
+        return 0
+
+    cdef int end_line(self) except -1:
+        """End a block of text, if there is any."""
+        cdef str text
+        if not self.length:
+            return 0
+        text = stripped(self.line, self.length)
+        if text:
+            self.texts.append(text)
+            self.text_roles.append(self.here.text_roles)
+            self.links.append(min(self.linked, <Py_ssize_t> len(text)))
+            self.nodes.append(self.here.node)
+            self.boxes.append(self.here.box)
+        self.length = self.linked = 0
+        return 0
+
+
+cdef inline xmlNode* first_element(xmlNode* node) noexcept:
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        node = node.next
+    return node
+
+
+cdef Py_ssize_t elements_inside(xmlNode* root) noexcept:
+    cdef Py_ssize_t count = 0
+    cdef xmlNode* element = first_element(root.children)
+    cdef xmlNode* following
+    while element is not NULL:
+        count += 1
+        following = first_element(element.children)
+        while following is NULL:
+            following = first_element(element.next)
+            if following is NULL:
+                element = element.parent
+                if element is root:
+                    return count
+        element = following
+    return count
+
+
+cdef inline xmlAttr* attribute(xmlNode* element, const char* name) noexcept:
+    cdef xmlAttr* found = element.properties
+    while found is not NULL and (found.ns is not NULL or strcmp(<const char*> found.name, name) != 0):
+        found = found.next
+    return found
+
+
+cdef str value_of(xmlNode* element, xmlAttr* attribute):
+    cdef xmlNode* value = attribute.children
+    if value is NULL:
+        return ""
+    if value.next is not NULL or value.type != XML_TEXT_NODE or value.content is NULL:
+        return attributeValue(element, attribute)
+    return decoded(<const char*> value.content)
+
+
+cdef inline str decoded(const char* text):
+    return PyUnicode_DecodeUTF8(text, strlen(text), NULL)
+
+
+cdef inline bint is_space_byte(char byte) noexcept:
+    """What ``str.isspace`` says of ASCII."""
+    return byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31
+
+
+cdef inline bint is_ascii(char byte) noexcept:
+    return (byte & 0x80) == 0
+
+
+cdef int is_space(const char* text, Py_ssize_t size) except -1:
+    """What ``str.isspace`` says, but for nothing at all, which is space here."""
+    cdef Py_ssize_t start = 0
+    while start < size and is_space_byte(text[start]):
+        start += 1
+    if start == size:
+        return True
+    return not is_ascii(text[start]) and (<str> PyUnicode_DecodeUTF8(text, size, NULL)).isspace()
+
+
+cdef str stripped(const char* text, Py_ssize_t size):
+    """What ``str.strip`` leaves."""
+    cdef Py_ssize_t start = 0
+    cdef str made
+    while start < size and is_space_byte(text[start]):
+        start += 1
+    while start < size and is_space_byte(text[size - 1]):
+        size -= 1
+    made = PyUnicode_DecodeUTF8(text + start, size - start, NULL)
+    if start < size and not (is_ascii(text[start]) and is_ascii(text[size - 1])):
+        made = made.strip()
+    return made

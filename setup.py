@@ -1,0 +1,28 @@
+"""The compiled part: the loops that take most of a page's time. Each has a twin in Python, which stands in without it.
+
+A machine that cannot compile installs the package all the same; ``SCRAPY_SIMDEDUP_PURE=1`` asks for that.
+"""
+
+from __future__ import annotations
+
+import os
+
+import lxml
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+MODULES = ("page/_raw", "page/_walk", "fingerprint/_hashing")
+
+
+def extensions() -> list[Extension]:
+    """The compiled modules; what cannot be compiled is passed over with a warning."""
+    paths = [f"scrapy_simdedup/{module}" for module in MODULES]
+    sources = [Extension(path.replace("/", "."), [f"{path}.pyx"], include_dirs=lxml.get_include()) for path in paths]
+    made: list[Extension] = cythonize(sources, build_dir="build")
+    for extension in made:
+        extension.optional = True  # here, since Cython makes new ones
+    return made
+
+
+is_pure = os.environ.get("SCRAPY_SIMDEDUP_PURE", "0") != "0"
+setup(ext_modules=[] if is_pure else extensions())

@@ -1,0 +1,134 @@
+"""What is compiled does what its twin in Python does: an index filled with one can be read with the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from hostile import HOSTILE
+from pages import page
+from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.fingerprint import hashing
+from scrapy_simdedup.fingerprint.word_hashes import WordHashes
+from scrapy_simdedup.fingerprint.words import FEW_UNSURE
+from scrapy_simdedup.page import raw, walk
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import DEFAULT_WORDS
+from soup import SIGNS, markup, soup
+
+try:
+    from scrapy_simdedup.fingerprint import _hashing
+    from scrapy_simdedup.page import _raw, _walk
+except ImportError:
+    if "CI" in os.environ and "SCRAPY_SIMDEDUP_PURE" not in os.environ:
+        raise
+    pytest.skip("installed without its compiled part", allow_module_level=True)
+
+law = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+MISLEADING = (
+    *(b"<", b">", b"/", b"<p a=1 ", b"</html", b"</BODY", b"<!--", b"-->", b"-", b"<script", b"<STYLE", b"</Script"),
+    *(b"=", b'"', b"'", b" ", b"\n", b"x", b"&", b"&#", b"x0", b"0", b"1", b"f", b"31", b"65535", b"FFFF", b";"),
+    *(b"data:", b"image/png;base64", b",", b"A" * 30, b"A" * 199, b"\0", b"\f", b"\v", b"\x7f", b"\xc3\xa9"),
+)
+
+SECRETS = [WordHashes(b"one"), WordHashes()]
+
+
+@settings(max_examples=1_000)
+@given(st.lists(st.sampled_from(MISLEADING), max_size=14).map(b"".join))
+@example(b"a&#</html>1; dat</body>a:,")
+@example(b"<" + b"</html>" * 3 + b"/html>")
+def test_it_takes_the_same_out_of_a_page(page: bytes) -> None:
+    """Also where one thing to be taken out is hidden in another."""
+    assert _raw.harmless(page) == raw.harmless(page)
+    assert _raw.long_tags(page, 0) == raw.long_tags(page, 0)
+
+
+@law
+@given(soup.map(lambda html: html.encode("utf-8", "replace")))
+def test_it_takes_the_same_out_of_long_pages(page: bytes) -> None:
+    """Tags with more attributes than a parser can bear."""
+    assert _raw.harmless(page) == raw.harmless(page)
+    assert _raw.long_tags(page, 1_000) == raw.long_tags(page, 1_000)
+
+
+@law
+@given(markup)
+@example("<p>a<svg><g><text>drawn</text></g></svg>b <a href=/>c\xa0</a></p><nav id=footer>\u3000d</nav>")
+@example("<template shadowrootmode=open class='sidebar section' id=menu><a>\xa0x</a></template>\x85<p role=banner>y")
+def test_it_walks_over_a_page_the_same_way(html: str) -> None:
+    """Text by text, and role by role."""
+    root = parse(html, rich=False).root
+    if root is not None:
+        assert _walk.walk(root, DEFAULT_WORDS) == walk.walk(root, DEFAULT_WORDS)
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "<html><body>a<!-- b -->c<p>d<?e f?>g</p>h<![CDATA[ i ]]>j &#160;<a> k<b>l</b> </a></body></html>",
+        "<html xmlns:s='urn:s'><s:p>a</s:p><p s:class='nav' class='nav'>b</p><x s:role='main'>c</x></html>",
+        "<html>" + "<div>a" * 250 + "</div>" * 250 + "</html>",
+        "<html/>",
+    ],
+)
+def test_it_walks_the_same_way_over_trees_of_any_origin(xml: str) -> None:
+    """With comments and instructions between the texts, names of another vocabulary, and nothing at all."""
+    root = etree.fromstring(xml)
+    assert _walk.walk(root, DEFAULT_WORDS) == walk.walk(root, DEFAULT_WORDS)
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
+    html = HOSTILE[name].page(0)
+    page = html.encode("utf-8", "replace")
+    assert _raw.harmless(page) == raw.harmless(page)
+    assert _raw.long_tags(page, 1_000) == raw.long_tags(page, 1_000)
+    root = parse(html, rich=False).root
+    if root is not None:
+        assert _walk.walk(root, DEFAULT_WORDS) == walk.walk(root, DEFAULT_WORDS)
+
+
+_words = st.one_of(st.text(max_size=30), st.text(SIGNS, max_size=9), st.text("ab\u0301\xb2\x1eé東", max_size=90))
+
+
+@law
+@given(st.lists(_words), st.sampled_from(SECRETS))
+@example(["\xb2" * FEW_UNSURE, "a\xb2"], SECRETS[0])
+@example(["\ufdfa" * 200, "a\ufdfa"], SECRETS[0])
+def test_it_finds_the_same_words(texts: list[str], hashes: WordHashes) -> None:
+    """In any script, in any normal form, and however long."""
+    words, counts = _hashing.hash_words(texts, hashes.keys, hashes.digest)
+    same_words, same_counts = hashing.hash_words(texts, hashes.keys, hashes.digest)
+    assert words.tolist() == same_words.tolist()
+    assert counts.tolist() == same_counts.tolist()
+
+
+@given(st.lists(st.integers(0, 7)), st.integers(1, 6))
+def test_it_joins_words_to_the_same_shingles(counts: list[int], size: int) -> None:
+    """In texts shorter than one shingle, too."""
+    words = hashing.mix(np.arange(sum(counts), dtype=np.uint64))
+    made = _hashing.join_shingles(words, np.array(counts, np.intp), size)
+    assert made.tolist() == hashing.join_shingles(words, np.array(counts, np.intp), size).tolist()
+
+
+def test_the_package_works_without_it() -> None:
+    """As where nobody could compile it: the same fingerprints, to the last bit."""
+    html = page("tides", "sidebar")
+    script = f"""
+import sys
+for name in ("page._raw", "page._walk", "fingerprint._hashing"):
+    sys.modules["scrapy_simdedup." + name] = None
+from scrapy_simdedup import fingerprint_page
+print(bytes(fingerprint_page({html!r})).hex())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == bytes(fingerprint_page(html)).hex()
