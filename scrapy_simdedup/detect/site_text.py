@@ -46,6 +46,7 @@ a name and a price, can do with as few: where no title and h1 say that the pages
 
 _CONTENT = Kind.LOOSE << 2
 """Cells from here on are of content."""
+_CELLS = np.arange(16, dtype=np.uint8)
 _AT = np.arange(BINS)
 
 
@@ -60,8 +61,8 @@ class SiteText:
         self._common: NDArray[np.bool_] | None = None
         """Of each cell and bin, whether it is the site's; None while that is not known."""
         if len(sketches) >= KNOWN:
-            places = _cells(sketches).astype(np.intp) * BINS + _AT
-            votes = np.bincount(places.ravel(), minlength=16 * BINS).reshape(16, BINS)
+            has = _cells(sketches) == _CELLS[:, None, None]
+            votes = np.add.reduce(has.view(np.uint8), axis=1, dtype=np.uint8)  # which holds all of a window
             self._common = votes >= max(LEAST, SHARE * len(sketches))
 
     @property
