@@ -94,6 +94,19 @@ def test_a_hostile_page_takes_no_more_work_than_the_bounds_on_pages_allow(name: 
     assert any(share <= 20 for share in rounds), "also if something disturbs one of the rounds"
 
 
+@pytest.mark.parametrize(
+    "piece", ["<a=", "<a =b", "<a b='", "<a=\"'", "<!-", "<!--", "<script", "</html ", "&#0", "data:", "data:,A"]
+)
+def test_a_page_that_breaks_off_in_what_never_ends_takes_no_more_work(piece: str) -> None:
+    """Each of the pieces could be looked through up to the end of the page."""
+    hostile, ordinary = page("one") + piece * 90_000, long_page(200)
+    rounds = (
+        seconds(lambda: fingerprint(hostile, SETTINGS)) / seconds(lambda: fingerprint(ordinary, SETTINGS))
+        for _ in "123"
+    )
+    assert any(share <= 20 for share in rounds)
+
+
 def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     for name in ("parse", "outline"):

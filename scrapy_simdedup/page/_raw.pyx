@@ -226,7 +226,7 @@ cdef const unsigned char* end_of_code(const unsigned char* here, const unsigned 
 
 
 cdef const unsigned char* end_of_attributes(const unsigned char* here, const unsigned char* end) noexcept:
-    """The end of a tag, or of what of it can be read: up to a value that never ends."""
+    """The end of a tag, or of what of it can be read: up to a quotation that never ends."""
     cdef const unsigned char* value
     while True:
         while here < end and here[0] != c">" and here[0] != c"=":
@@ -246,6 +246,4 @@ cdef const unsigned char* end_of_attributes(const unsigned char* here, const uns
         else:
             while value < end and value[0] != c">" and not is_in(value[0], SPACE):
                 value += 1
-            if value == end:
-                return here
         here = value

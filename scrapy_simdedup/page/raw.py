@@ -39,7 +39,7 @@ _CONTROL_REFERENCE = re.compile(
     re.IGNORECASE,
 )
 
-_ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*(?=[\s>])|(?=>))[^>=]*)*"""
+_ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*|(?=>))[^>=]*)*"""
 _TAG = re.compile(
     rb"<(?:!--[^-]*(?:-(?!->)[^-]*)*|(?=[a-z])(s(?:cript|tyle)\b)?(%b)(?(1)[^<]*(?:<(?!/s(?:cript|tyle))[^<]*)*))"
     % _ATTRIBUTES,
