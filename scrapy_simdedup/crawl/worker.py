@@ -8,17 +8,19 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from scrapy.utils.asyncio import call_later
 from twisted.internet.defer import Deferred
 
-from scrapy_simdedup.crawl.waiting import in_time, to_this_loop
+from scrapy_simdedup.crawl.waiting import to_this_loop
 from scrapy_simdedup.fingerprint.worker import READY, read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from queue import SimpleQueue
+
+    from scrapy_simdedup.crawl.job import Job
 
 logger = logging.getLogger(__name__)
 
@@ -43,49 +45,30 @@ class Worker:
     Made, used and called back in the thread of the event loop.
 
     Args:
+        jobs: what there is to do, for all workers; a None ends one of them.
         deadline: seconds that a page may take.
         on_ready: called when the worker can take pages.
         on_end: called when the process ended, for whatever reason.
     """
 
     def __init__(
-        self, deadline: float, *, on_ready: Callable[[Worker], None], on_end: Callable[[Worker], None]
+        self,
+        jobs: SimpleQueue[Job | None],
+        deadline: float,
+        *,
+        on_ready: Callable[[], None],
+        on_end: Callable[[Worker], None],
     ) -> None:
         self.is_ready = False
         self.ended: Deferred[None] = Deferred()
         """Fires when the process ended; for one who waits."""
-        self._deadline, self._on_ready, self._on_end = deadline, on_ready, on_end
+        self._jobs, self._deadline, self._on_ready, self._on_end = jobs, deadline, on_ready, on_end
         self._to_loop = to_this_loop()
-        self._requests: SimpleQueue[bytes | None] = SimpleQueue()
-        self._answer: Deferred[bytes | None] = Deferred()
         self._process: subprocess.Popen[bytes] | None = None
         self._start_clock = call_later(START_SECONDS, self.kill)
         threading.Thread(target=self._talk, name="simdedup worker", daemon=True).start()
 
     # ------------------------------------------------------------------ in the thread of the event loop
-
-    async def ask(self, request: bytes) -> bytes | None:
-        """The answer, or None if the process ended instead; one question at a time.
-
-        Raises:
-            TimeoutError: there was none within the deadline, so the process was killed.
-        """
-        self._answer = Deferred()
-        self._requests.put(request)
-        try:
-            return await in_time(self._answer, self._deadline)
-        except BaseException:  # also if nobody wants to know any more
-            self.kill()
-            raise
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process is not None and self._process.poll() is None
-
-    def end(self) -> None:
-        """Let the process end after what it is at."""
-        self._requests.put(None)
 
     def kill(self) -> None:
         """End the process now."""
@@ -95,15 +78,10 @@ class Worker:
     def _become_ready(self) -> None:
         self._start_clock.cancel()
         self.is_ready = True
-        self._on_ready(self)
-
-    def _take(self, answer: bytes | None) -> None:
-        if not self._answer.called:
-            self._answer.callback(answer)
+        self._on_ready()
 
     def _finish(self) -> None:
         self._start_clock.cancel()
-        self._take(None)
         self._on_end(self)
         if not self.ended.called:  # as when nobody waits for it any longer
             self.ended.callback(None)
@@ -115,7 +93,9 @@ class Worker:
             self._process = process = self._start()
             requests, answers = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
             with suppress(OSError):  # it died
-                self._pass_on(requests, answers)
+                if read_frame(answers) == READY:
+                    self._call(self._become_ready)
+                    self._work(process, requests, answers)
             with suppress(OSError):  # as above; else this tells it to end
                 requests.close()
             try:
@@ -129,6 +109,20 @@ class Worker:
         finally:
             self._call(self._finish)
 
+    def _work(self, process: subprocess.Popen[bytes], requests: BinaryIO, answers: BinaryIO) -> None:
+        answer: bytes | None = b""
+        while answer is not None and (job := self._jobs.get()) is not None:
+            if process.poll() is not None:  # it died since, which is not this page's fault
+                self._jobs.put(job)
+                return
+            if job.begin(self):
+                answer = None
+                try:
+                    write_frame(requests, job.request)
+                    answer = read_frame(answers)
+                finally:
+                    self._call(job.take, answer)
+
     def _start(self) -> subprocess.Popen[bytes]:
         # In a session of its own, so that Ctrl+C in a terminal reaches the crawl alone, which then ends its workers.
         flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
@@ -140,17 +134,6 @@ class Worker:
             start_new_session=True,
             creationflags=flags,
         )
-
-    def _pass_on(self, requests: BinaryIO, answers: BinaryIO) -> None:
-        if read_frame(answers) != READY:
-            return
-        self._call(self._become_ready)
-        for request in iter(self._requests.get, None):
-            write_frame(requests, request)
-            answer = read_frame(answers)
-            if answer is None:
-                return
-            self._call(self._take, answer)
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
         try:

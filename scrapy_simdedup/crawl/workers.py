@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections import deque
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import Deferred
 
+from scrapy_simdedup.crawl.job import Job, NoWorker
 from scrapy_simdedup.crawl.waiting import in_time
 from scrapy_simdedup.crawl.worker import END_SECONDS, Worker
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -22,19 +23,24 @@ from scrapy_simdedup.page.page import Page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy.utils.asyncio import CallLaterResult
+
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
 MOST_FAILURES = 3
 """Workers that do not get ready, one after the other, before no more are started."""
+LOOKS = 8
+"""How often, within the time that a page may take, somebody looks whether one has taken too long."""
 
 
 class Workers:
     """Fingerprints pages, one per worker at a time, in the order in which they come.
 
-    A worker that dies or takes too long costs the page it had its verdict, and is replaced. Where none can be started,
-    pages are fingerprinted in the crawl's process.
+    All workers take from one queue, so that none waits for the event loop. A worker that dies or takes too long costs
+    the page it had its verdict, and is replaced. Where none can be started, pages are fingerprinted in the crawl's
+    process.
 
     Args:
         count: processes; they are started when the first page comes. 0 starts none.
@@ -45,8 +51,9 @@ class Workers:
     def __init__(self, count: int, deadline: float, on_extracted: Callable[[float], None]) -> None:
         self._count, self._deadline, self._on_extracted = count, deadline, on_extracted
         self._all: set[Worker] = set()
-        self._free: deque[Worker] = deque()
-        self._waiting: deque[Deferred[Worker | None]] = deque()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._open: set[Job] = set()
+        self._clock: CallLaterResult | None = None
         self._failures = 0
         self._is_closed = False
 
@@ -62,16 +69,17 @@ class Workers:
             settings: Those of its site.
             secret: Key under the hashes.
         """
-        worker = None if len(html) > settings.max_page_bytes else await self._next_free()
-        if worker is None:
+        self._start_missing()
+        if not self._all or len(html) > settings.max_page_bytes:
             return self._here(html, body, settings, secret)
         try:
-            answer = await worker.ask(pickle.dumps((html, body, settings, secret), pickle.HIGHEST_PROTOCOL))
+            answer = await self._ask(pickle.dumps((html, body, settings, secret), pickle.HIGHEST_PROTOCOL))
+        except NoWorker:
+            return self._here(html, body, settings, secret)
         except TimeoutError:
             return self._without_worker("worker_timeout", body, url, settings, secret)
         if answer is None:
             return self._without_worker("worker_died", body, url, settings, secret)
-        self._hand_over(worker)
         seconds, made = read_answer(answer)
         self._on_extracted(seconds)
         return PageFingerprint.from_bytes(made)
@@ -80,11 +88,15 @@ class Workers:
         """End all workers and wait for that."""
         self._is_closed = True
         running = list(self._all)
+        for _ in running:
+            self._jobs.put(None)
         for worker in running:
-            worker.end()
-        for worker in running:
-            with suppress(TimeoutError):  # then its thread is about to kill it
+            with suppress(TimeoutError):  # it hangs, and its page was given up
                 await in_time(worker.ended, 2 * END_SECONDS)
+        for worker in self._all:
+            worker.kill()
+        if self._clock is not None:
+            self._clock.cancel()
 
     def _here(self, html: str, body: bytes, settings: DedupSettings, secret: bytes) -> PageFingerprint:
         start = time.perf_counter()
@@ -97,48 +109,56 @@ class Workers:
         logger.warning("%s is kept unjudged (%s): a new worker process takes over from the next page on", url, why)
         return fingerprint_read(Page((), "", "", why), body, settings, secret)
 
-    # ------------------------------------------------------------------ whose turn it is
+    # ------------------------------------------------------------------ what waits, and for how long
 
-    async def _next_free(self) -> Worker | None:
-        """A worker for the caller alone; None if there is none, and none to wait for."""
-        self._start_missing()
-        while self._free:
-            worker = self._free.popleft()
-            if worker.is_alive:
-                return worker
-            worker.end()  # its thread has not noticed yet
-        if not self._all:
-            return None
-        turn: Deferred[Worker | None] = Deferred()
-        self._waiting.append(turn)
-        return await maybe_deferred_to_future(turn)
+    async def _ask(self, request: bytes) -> bytes | None:
+        job = Job(request)
+        self._open.add(job)
+        self._jobs.put(job)
+        self._watch()
+        try:
+            return await maybe_deferred_to_future(job.answer)
+        except BaseException:  # also if nobody wants to know any more
+            job.stop()
+            raise
+        finally:
+            self._open.discard(job)
+
+    def _watch(self) -> None:
+        if self._clock is None and self._open:
+            self._clock = call_later(self._deadline / LOOKS, self._look)
+
+    def _look(self) -> None:
+        self._clock = None
+        latest = time.monotonic() - self._deadline
+        for job in list(self._open):
+            if job.since < latest:
+                job.give_up(TimeoutError())
+        self._watch()
+
+    def _give_up(self) -> None:
+        """Let the pages that no worker has begun with go on without one."""
+        with suppress(Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is not None:
+                    job.give_up(NoWorker())
+
+    # ------------------------------------------------------------------ who works
 
     def _start_missing(self) -> None:
         while len(self._all) < self._count and self._failures < MOST_FAILURES and not self._is_closed:
-            self._all.add(Worker(self._deadline, on_ready=self._became_ready, on_end=self._ended))
+            self._all.add(Worker(self._jobs, self._deadline, on_ready=self._became_ready, on_end=self._ended))
 
-    def _became_ready(self, worker: Worker) -> None:
+    def _became_ready(self) -> None:
         self._failures = 0
-        self._hand_over(worker)
-
-    def _hand_over(self, worker: Worker) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.called:  # one that is cancelled counts as called
-                turn.callback(worker)
-                return
-        self._free.append(worker)
 
     def _ended(self, worker: Worker) -> None:
         self._all.discard(worker)
-        if worker in self._free:
-            self._free.remove(worker)
         if not worker.is_ready:
             self._failures += 1
             if self._failures == MOST_FAILURES:
                 logger.error("Worker processes do not start, so pages are fingerprinted in the crawl's own process")
         self._start_missing()
-        while self._waiting and not self._all:
-            turn = self._waiting.popleft()
-            if not turn.called:
-                turn.callback(None)
+        if not self._all:
+            self._give_up()
