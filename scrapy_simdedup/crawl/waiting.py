@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Hashable
+    from collections.abc import Coroutine, Hashable
 
 T = TypeVar("T")
 
@@ -39,15 +38,6 @@ async def in_time(turn: Deferred[T], seconds: float) -> T:
 def _time_out(turn: Deferred[Any]) -> None:
     if not turn.called:
         turn.errback(TimeoutError())
-
-
-def to_this_loop() -> Callable[..., object]:
-    """A function for other threads, which calls its first argument with the others in the loop that runs here."""
-    if is_asyncio_available():
-        return asyncio.get_event_loop().call_soon_threadsafe
-    from twisted.internet import reactor  # noqa: PLC0415 - where asyncio runs alone, there is none to be imported
-
-    return cast("Callable[..., object]", reactor.callFromThread)
 
 
 class Waiters:

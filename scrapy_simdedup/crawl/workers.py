@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import pickle
 import time
+from collections import deque
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_simdedup.crawl.job import Job, NoWorker
 from scrapy_simdedup.crawl.waiting import in_time
-from scrapy_simdedup.crawl.worker import END_SECONDS, Worker
+from scrapy_simdedup.crawl.worker import END_SECONDS, Job, Worker
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.making import fingerprint, fingerprint_read
 from scrapy_simdedup.fingerprint.worker import read_answer
@@ -35,12 +34,15 @@ LOOKS = 8
 """How often, within the time that a page may take, somebody looks whether one has taken too long."""
 
 
+class NoWorker(Exception):
+    """There is no worker, and none to wait for."""
+
+
 class Workers:
     """Fingerprints pages, one per worker at a time, in the order in which they come.
 
-    All workers take from one queue, so that none waits for the event loop. A worker that dies or takes too long costs
-    the page it had its verdict, and is replaced. Where none can be started, pages are fingerprinted in the crawl's
-    process.
+    A worker that dies or takes too long costs the page it had its verdict, and is replaced. Where none can be started,
+    pages are fingerprinted in the crawl's process.
 
     Args:
         count: processes; they are started when the first page comes. 0 starts none.
@@ -51,8 +53,8 @@ class Workers:
     def __init__(self, count: int, deadline: float, on_extracted: Callable[[float], None]) -> None:
         self._count, self._deadline, self._on_extracted = count, deadline, on_extracted
         self._all: set[Worker] = set()
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._open: set[Job] = set()
+        self._free: deque[Worker] = deque()
+        self._waiting: deque[Job] = deque()
         self._clock: CallLaterResult | None = None
         self._failures = 0
         self._is_closed = False
@@ -87,16 +89,14 @@ class Workers:
     async def close(self) -> None:
         """End all workers and wait for that."""
         self._is_closed = True
-        running = list(self._all)
-        for _ in running:
-            self._jobs.put(None)
-        for worker in running:
-            with suppress(TimeoutError):  # it hangs, and its page was given up
-                await in_time(worker.ended, 2 * END_SECONDS)
-        for worker in self._all:
-            worker.kill()
         if self._clock is not None:
             self._clock.cancel()
+        running = list(self._all)
+        for worker in running:
+            worker.end()
+        for worker in running:
+            with suppress(TimeoutError):  # then it is about to be killed
+                await in_time(worker.ended, 2 * END_SECONDS)
 
     def _here(self, html: str, body: bytes, settings: DedupSettings, secret: bytes) -> PageFingerprint:
         start = time.perf_counter()
@@ -113,45 +113,48 @@ class Workers:
 
     async def _ask(self, request: bytes) -> bytes | None:
         job = Job(request)
-        self._open.add(job)
-        self._jobs.put(job)
+        self._waiting.append(job)
+        self._hand_out()
         self._watch()
         try:
             return await maybe_deferred_to_future(job.answer)
         except BaseException:  # also if nobody wants to know any more
-            job.stop()
+            for worker in self._all:
+                if worker.job is job:
+                    worker.kill()
             raise
-        finally:
-            self._open.discard(job)
+
+    def _hand_out(self) -> None:
+        while self._waiting and self._free:
+            if not self._free[0].is_alive:
+                self._free.popleft()
+            elif not (job := self._waiting.popleft()).is_over:
+                self._free.popleft().begin(job)
 
     def _watch(self) -> None:
-        if self._clock is None and self._open:
+        if self._clock is None:
             self._clock = call_later(self._deadline / LOOKS, self._look)
 
     def _look(self) -> None:
         self._clock = None
+        jobs = [worker.job for worker in self._all if worker.job is not None]
         latest = time.monotonic() - self._deadline
-        for job in list(self._open):
+        for job in jobs:
             if job.since < latest:
                 job.give_up(TimeoutError())
-        self._watch()
-
-    def _give_up(self) -> None:
-        """Let the pages that no worker has begun with go on without one."""
-        with suppress(Empty):
-            while True:
-                job = self._jobs.get_nowait()
-                if job is not None:
-                    job.give_up(NoWorker())
+        if jobs or self._waiting:
+            self._watch()
 
     # ------------------------------------------------------------------ who works
 
     def _start_missing(self) -> None:
         while len(self._all) < self._count and self._failures < MOST_FAILURES and not self._is_closed:
-            self._all.add(Worker(self._jobs, self._deadline, on_ready=self._became_ready, on_end=self._ended))
+            self._all.add(Worker(self._deadline, on_free=self._became_free, on_end=self._ended))
 
-    def _became_ready(self) -> None:
+    def _became_free(self, worker: Worker) -> None:
         self._failures = 0
+        self._free.append(worker)
+        self._hand_out()
 
     def _ended(self, worker: Worker) -> None:
         self._all.discard(worker)
@@ -160,5 +163,5 @@ class Workers:
             if self._failures == MOST_FAILURES:
                 logger.error("Worker processes do not start, so pages are fingerprinted in the crawl's own process")
         self._start_missing()
-        if not self._all:
-            self._give_up()
+        while self._waiting and not self._all:
+            self._waiting.popleft().give_up(NoWorker())

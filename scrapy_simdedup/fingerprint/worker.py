@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import struct
 import sys
 import time
@@ -20,7 +21,7 @@ from scrapy_simdedup.fingerprint.making import fingerprint
 READY = b"ready"
 """The first frame of a worker."""
 
-_LENGTH = struct.Struct("<I")
+LENGTH = struct.Struct("<I")
 _SECONDS = struct.Struct("<d")
 
 
@@ -31,7 +32,7 @@ def main(most_seconds: float) -> None:
         most_seconds: per page; then the system ends this process, where it can. Whoever asked gives up earlier and does
             so itself, unless it was killed.
     """
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests, answers = _streams()
     os.dup2(2, 1)  # whatever prints must not get into the answers
     write_frame(answers, READY)
     while (request := read_frame(requests)) is not None:
@@ -42,6 +43,14 @@ def main(most_seconds: float) -> None:
         seconds = time.perf_counter() - start
         _end_me_in(0)
         write_frame(answers, _SECONDS.pack(seconds) + made)
+
+
+def _streams() -> tuple[BinaryIO, BinaryIO]:
+    """Where requests come from, and where answers go."""
+    if sys.platform == "win32":  # standard input says which socket it is
+        end = socket.fromshare(sys.stdin.buffer.read())
+        return end.makefile("rb"), end.makefile("wb")
+    return sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
 
 
 def _end_me_in(seconds: float) -> None:
@@ -56,15 +65,20 @@ def read_answer(frame: bytes) -> tuple[float, bytes]:
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
     """Write a frame, at once."""
-    stream.write(_LENGTH.pack(len(frame)) + frame)
+    stream.write(framed(frame))
     stream.flush()
+
+
+def framed(frame: bytes) -> bytes:
+    """A frame as it goes through a stream."""
+    return LENGTH.pack(len(frame)) + frame
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
     """The next frame, or None if the other side ended."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
         return None
-    (length,) = _LENGTH.unpack(head)
+    (length,) = LENGTH.unpack(head)
     frame = stream.read(length)
     return frame if len(frame) == length else None

@@ -239,9 +239,11 @@ async def test_a_page_that_hangs_is_kept_unjudged(mischief: None) -> None:
 def test_workers_serve_every_event_loop(site: Site, kind: str) -> None:
     for number, path in enumerate(("/one?fails", "/one?a", "/one?b", "/two")):
         site[path] = page(path[:4], number)
-    urls = site.urls("/one?fails", "/one?a", "/one?b", "/two")
+    site["/large"] = page("large", count=150_000)  # more than any socket takes at once
+    urls = site.urls("/one?fails", "/one?a", "/one?b", "/two", "/large")
     done = run(kind, urls, SIMDEDUP_WORKERS=2)
-    assert done["items"] == [urls[1], urls[3]]
+    assert done["items"] == [urls[1], *urls[3:]]
+    assert done["stats"]["simdedup/pages/new"] == 4
     assert done["stats"]["simdedup/pages/dropped"] == 1
     assert done["stats"]["simdedup/released_reason_count/callback_error"] == 1
 
