@@ -23,8 +23,10 @@ from scrapy_simdedup.fingerprint import making
 from scrapy_simdedup.fingerprint.making import fingerprint
 from scrapy_simdedup.fingerprint.word_hashes import WordHashes
 from scrapy_simdedup.page import page as pages_room
+from scrapy_simdedup.page import walk
 from scrapy_simdedup.page.claims import HEAD, claimed_url
-from scrapy_simdedup.page.parse import MAX_ELEMENTS
+from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
+from scrapy_simdedup.page.roles import DEFAULT_WORDS
 from scrapy_simdedup.settings import DedupSettings
 
 SETTINGS = DedupSettings()
@@ -171,6 +173,13 @@ def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
     asked = numbers[0] ^ np.uint64(0xFFFF)
     search = ratio(lambda: nearest(numbers[None], int(asked), 18, 512), lambda: np.bitwise_count(numbers ^ asked).min())
     assert search <= 5
+
+
+def test_the_compiled_walk_costs_a_fraction_of_its_twin() -> None:
+    compiled = pytest.importorskip("scrapy_simdedup.page._walk", exc_type=ImportError)
+    root = parse(long_page(200), rich=False).root
+    assert root is not None
+    assert ratio(lambda: compiled.walk(root, DEFAULT_WORDS), lambda: walk.walk(root, DEFAULT_WORDS)) < 0.5
 
 
 def test_a_repeated_body_costs_a_fraction_of_a_fingerprint() -> None:
