@@ -32,7 +32,7 @@ from labelled import Labelled, read, with_prose
 from measure import arguments, finish, table
 from risks import generated
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect.site_text import SiteText
+from scrapy_simdedup.detect.site_boilerplate import SiteBoilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,9 +106,9 @@ async def crawl(labelled: Labelled, order: Sequence[str]) -> Crawl:
         names[url] = name
         tally = counted[group.get(name, "unlabelled")]
         tally["pages"] += 1
-        fp = await detector.read(page.html, url=url)
+        fp = await detector.fingerprint(page.html, url=url)
         start = time.thread_time()
-        verdict = await detector.judge_fingerprint(fp, url=url)
+        verdict = await detector.judge_page(detector.page_of(fp, url=url))
         await detector.confirm(verdict.page)
         seconds += time.thread_time() - start
         if verdict.is_duplicate:
@@ -126,12 +126,12 @@ async def crawl(labelled: Labelled, order: Sequence[str]) -> Crawl:
 @contextmanager
 def without_site_text() -> Iterator[None]:
     """No site explains what its pages have in common."""
-    explains = SiteText.explains
-    SiteText.explains = lambda _self, _one, many, *_: np.zeros(len(many), np.bool_)  # type: ignore[method-assign]
+    explains = SiteBoilerplate.is_only_boilerplate
+    SiteBoilerplate.is_only_boilerplate = lambda _self, _one, many, *_: np.zeros(len(many), np.bool_)  # type: ignore[method-assign]
     try:
         yield
     finally:
-        SiteText.explains = explains  # type: ignore[method-assign]
+        SiteBoilerplate.is_only_boilerplate = explains  # type: ignore[method-assign]
 
 
 async def in_three_orders(labelled: Labelled, seed: int) -> dict[str, Crawl]:

@@ -14,9 +14,9 @@ import lxml.html
 from recipe import RADIUS
 from recipe import fingerprint as recipe_of
 from scrapy_simdedup import DedupSettings, PageFingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.evidence import IDENTICAL, weigh
-from scrapy_simdedup.fingerprint.making import body_digest, fingerprint_read
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
+from scrapy_simdedup.fingerprint.similarity import IDENTICAL_RESEMBLANCE, score
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import read_page
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def contenders() -> tuple[dict[str, Contender], list[str]]:
     found = {
         "all on": Contender(fingerprint_page, lambda one, other: one.compare(other).kind == "identical"),
         "no roles": Contender(_without_roles, lambda one, other: one.compare(other).kind == "identical"),
-        "no evidence": Contender(fingerprint_page, _resemble),
-        "exact text": Contender(lambda html: hashlib.sha256(_text(html).encode()).digest(), _equal),
+        "resemblance only": Contender(fingerprint_page, _resemble),
+        "exact text": Contender(lambda html: hashlib.sha256(_text(html).encode()).digest(), _with_equal_text),
     }
     missing = []
     for name, package, make in (("simhash, 3 bits", "simhash", _simhash), ("MinHash, 0.9", "datasketch", _minhash)):
@@ -54,7 +54,7 @@ def contenders() -> tuple[dict[str, Contender], list[str]]:
     return found, missing
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _with_equal_text(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
@@ -62,14 +62,14 @@ def _resemble(one: PageFingerprint, other: PageFingerprint) -> bool:
     """The texts alone decide, whatever their headlines and their own passages."""
     if one.unjudged or other.unjudged:
         return one.compare(other).kind == "identical"
-    return bool(weigh(one.evidence[0], other.evidence).resemblance[0] >= IDENTICAL)
+    return bool(score(one.comparison_row[0], other.comparison_row).resemblance[0] >= IDENTICAL_RESEMBLANCE)
 
 
 def _without_roles(html: str) -> PageFingerprint:
     """All text of the page counts as its own."""
     page = read_page(html)
-    blocks = tuple(block._replace(kind=Kind.FIRM, frame=0) for block in page.blocks)
-    return fingerprint_read(replace(page, blocks=blocks), body_digest(html), _SETTINGS)
+    blocks = tuple(block._replace(block_class=BlockClass.CONTENT, boilerplate_roles=0) for block in page.blocks)
+    return fingerprint_parsed(replace(page, blocks=blocks), body_digest(html), _SETTINGS)
 
 
 def _simhash() -> Contender:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STEP = 1_000
 FIRM_CELLS = np.arange(12, 16, dtype=np.uint8)
-"""What a firm feature can leave in a half-byte of a sketch."""
+"""What a feature of content can leave in a half-byte of a sketch."""
 
 
 def crowd(one: PageFingerprint, count: int, seed: int = 1) -> Iterator[PageFingerprint]:

@@ -39,7 +39,7 @@ async def one_site(store: str, count: int) -> dict[str, float]:
     await detector.open()
     html = [template.page(number).html for number in range(50)]
     reading = time.thread_time()
-    prints = [await detector.read(page, url=f"https://{SITE}/{number}") for number, page in enumerate(html)]
+    prints = [await detector.fingerprint(page, url=f"https://{SITE}/{number}") for number, page in enumerate(html)]
     reading = (time.thread_time() - reading) / len(prints)
     sum(1 for _ in crowd(prints[0], 5_000, seed=3))  # what making fingerprints needs is no part of the figures
     before, start = memory(), time.thread_time()
@@ -48,7 +48,7 @@ async def one_site(store: str, count: int) -> dict[str, float]:
     judging = []
     for number, fp in enumerate(crowd(prints[0], QUERIES, seed=2), count):
         start = time.thread_time()
-        verdict = await detector.judge_fingerprint(fp, url=f"https://{SITE}/articles/{number}")
+        verdict = await detector.judge_page(detector.page_of(fp, url=f"https://{SITE}/articles/{number}"))
         await detector.confirm(verdict.page)
         judging.append(time.thread_time() - start)
     gc.collect()
@@ -69,14 +69,16 @@ async def many_sites(store: str, count: int) -> dict[str, float]:
     detector = NearDuplicateDetector(store)
     await detector.open()
     page = Site(SITE).page(0)
-    one = await detector.read(page.html, url=page.url)
+    one = await detector.fingerprint(page.html, url=page.url)
     prints = crowd(one, count * PAGES_PER_SITE)
     before, start = memory(), time.thread_time()
     judging = []
     for number in range(count):
         for page_number, fp in enumerate(islice(prints, PAGES_PER_SITE)):
             began = time.thread_time()
-            verdict = await detector.judge_fingerprint(fp, url=f"https://site{number}.example/articles/{page_number}")
+            verdict = await detector.judge_page(
+                detector.page_of(fp, url=f"https://site{number}.example/articles/{page_number}")
+            )
             await detector.confirm(verdict.page)
             judging.append(time.thread_time() - began)
     seconds = time.thread_time() - start

@@ -28,20 +28,23 @@ from crowd import crowd, fill
 from measure import arguments, finish, in_turn, ratio
 from pages import Language, Site, corpus, generated
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.scan import nearest
-from scrapy_simdedup.fingerprint.features import shingle
-from scrapy_simdedup.fingerprint.making import body_digest, fingerprint, fingerprint_read
+from scrapy_simdedup.detect.search import hamming_search
+from scrapy_simdedup.fingerprint.features import distinct_features, find_shingles
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
 from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
-from scrapy_simdedup.fingerprint.word_hashes import word_hashes
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.fingerprint.word_hashes import word_hasher
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.readability import ArticleDocument
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+    from scrapy_simdedup.fingerprint.features import Features
+    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
 
 SECRET = b"benchmark"
 SHINGLES = 1_000
@@ -102,21 +105,25 @@ class Stages:
 # ------------------------------------------------------------------------------------ one page
 
 
+def page_features(blocks: Sequence[Block], words: WordHasher) -> Features:
+    return distinct_features(find_shingles(blocks, words), blocks)
+
+
 def measure_page(stages: Stages, pages: list[str]) -> None:
     """From HTML to fingerprint, part by part."""
     settings = DedupSettings()
-    words = word_hashes(SECRET)
+    words = word_hasher(SECRET)
     read = [read_page(html) for html in pages]
-    features = [shingle(page.blocks, words) for page in read]
+    features = [page_features(page.blocks, words) for page in read]
     digests = [body_digest(html) for html in pages]
     contenders: dict[str, Callable[[], object]] = {
         "lxml.html, parsing alone": each(parse_alone, pages),
-        "safe parsing": each(lambda html: parse(html, rich=False), pages),
+        "safe parsing": each(lambda html: parse(html, with_html_methods=False), pages),
         "safe parsing, blocks and roles": each(read_page, pages),
-        "words and shingles": lambda: [shingle(page.blocks, words) for page in read],
+        "words and shingles": lambda: [page_features(page.blocks, words) for page in read],
         "simhash and sketch": lambda: [(simhash(*found), sketch(*found)) for found in features],
         "page to fingerprint": lambda: [
-            fingerprint_read(page, digest, settings, SECRET) for page, digest in zip(read, digests, strict=True)
+            fingerprint_parsed(page, digest, settings, SECRET) for page, digest in zip(read, digests, strict=True)
         ],
         "whole fingerprint": each(lambda html: fingerprint(html, settings, SECRET), pages),
         "byte-identical page": each(body_digest, pages),
@@ -187,17 +194,17 @@ def words_of(find: Callable[[str], Any], html: str) -> list[str] | None:
 def measure_hashing(stages: Stages) -> None:
     """From a text of a thousand shingles to its simhash."""
     text = text_of(SHINGLES + 2)
-    block, words = [Block(text, Kind.FIRM, 0)], word_hashes(SECRET)
-    assert len(shingle(block, words).hashes) > 0.99 * SHINGLES
+    block, words = [Block(text, BlockClass.CONTENT, 0)], word_hasher(SECRET)
+    assert len(page_features(block, words).hashes) > 0.99 * SHINGLES
 
     def strings() -> list[str]:
         found = re.findall(r"\w+", text.lower())
         return list(map(" ".join, zip(found, found[1:], found[2:], strict=False)))
 
     contenders: dict[str, Callable[[], object]] = {
-        "simhash and its shingles": lambda: simhash(*shingle(block, words)),
+        "simhash and its shingles": lambda: simhash(*page_features(block, words)),
         "simhash, shingles and sketch": lambda: [
-            (simhash(*found), sketch(*found)) for found in [shingle(block, words)]
+            (simhash(*found), sketch(*found)) for found in [page_features(block, words)]
         ],
     }
     if find_spec("simhash"):
@@ -231,14 +238,14 @@ def measure_search(stages: Stages, count: int, most_ms: float) -> None:
     detector = NearDuplicateDetector("memory:")
     loop.run_until_complete(detector.open())
     page = Site(SITE).page(0)
-    one = loop.run_until_complete(detector.read(page.html, url=page.url))
+    one = loop.run_until_complete(detector.fingerprint(page.html, url=page.url))
     loop.run_until_complete(fill(detector.store, SITE, detector.run, crowd(one, count)))
     batches = [list(crowd(one, QUERIES, seed)) for seed in range(2, stages.rounds + 4)]
     numbers = iter(range(count, sys.maxsize))
 
     async def judge() -> None:
         for fp in batches.pop():
-            verdict = await detector.judge_fingerprint(fp, url=f"https://{SITE}/articles/{next(numbers)}")
+            verdict = await detector.judge_page(detector.page_of(fp, url=f"https://{SITE}/articles/{next(numbers)}"))
             if verdict.kind != "new":
                 raise RuntimeError(f"{verdict} is not new")
 
@@ -247,7 +254,9 @@ def measure_search(stages: Stages, count: int, most_ms: float) -> None:
     queries = simhashes[:QUERIES] ^ np.uint64(0x123456789ABCDEF)
     contenders: dict[str, Callable[[], object]] = {
         "np.bitwise_count(a ^ q).min()": lambda: [np.bitwise_count(simhashes ^ query).min() for query in queries],
-        "scan for all within 18 bits": lambda: [nearest(simhashes[None], int(query), 18, 512) for query in queries],
+        "scan for all within 18 bits": lambda: [
+            hamming_search(simhashes[None], int(query), 18, 512) for query in queries
+        ],
         "judged and stored": lambda: loop.run_until_complete(judge()),
     }
     if find_spec("faiss"):

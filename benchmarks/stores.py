@@ -113,7 +113,7 @@ async def measure(url: str, sizes: list[int], stored: Callable[[], int]) -> list
 
 def stores(stack: ExitStack) -> dict[str, tuple[str, Callable[[], int]]]:
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
-    from servers import PostgresqlServer, RedisServer
+    from helpers.servers import PostgresqlServer, RedisServer
 
     directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     redis, postgresql = stack.enter_context(RedisServer()), stack.enter_context(PostgresqlServer())

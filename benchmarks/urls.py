@@ -73,7 +73,6 @@ def crawl(variants: int, count: int) -> dict[str, float]:
         "urls": count,
         "skipped": 1 - steps["update"][1] / count,
         "bytes": (memory() - before) / count,
-        "dumped_bytes": sum(len(learner.dump(name)) for name in learner.sites) / count,
         **{f"{name}_us": 1e6 * seconds / made for name, (seconds, made, _) in steps.items()},
         **{f"worst_{name}_ms": 1e3 * worst for name, (_, _, worst) in steps.items()},
     }
@@ -91,7 +90,7 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--urls", type=int, nargs="+", default=[100_000, 1_000_000], help="of one site")
     options = parser.parse_args()
-    table = [["", "skipped", "bytes/URL", "dumped", "us/query", "us/update", "worst query ms", "worst update ms"]]
+    table = [["", "skipped", "bytes/URL", "us/query", "us/update", "worst query ms", "worst update ms"]]
     figures = {}
     for kind, variants in KINDS.items():
         figures[kind] = [run(variants, count) for count in options.urls]
@@ -99,7 +98,7 @@ def main() -> int:
             [
                 f"{row['urls']:,} URLs, {kind}",
                 f"{row['skipped']:.0%}",
-                *(f"{row[name]:.0f}" for name in ("bytes", "dumped_bytes", "query_us", "update_us")),
+                *(f"{row[name]:.0f}" for name in ("bytes", "query_us", "update_us")),
                 *(f"{row[name]:.1f}" for name in ("worst_query_ms", "worst_update_ms")),
             ]
             for row in figures[kind]

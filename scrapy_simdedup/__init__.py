@@ -11,81 +11,59 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from scrapy_simdedup.addon import Addon
-    from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware
-    from scrapy_simdedup.crawl.exceptions import NearDuplicateItem, NearDuplicatePage, SkippedRequest
-    from scrapy_simdedup.crawl.fingerprinter import CanonicalRequestFingerprinter
-    from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline
-    from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
-    from scrapy_simdedup.detect.better import CopyFacts
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.errors import FingerprintMismatch, SettingError, SimdedupError, StoreBusy, StoreError
-    from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint
-    from scrapy_simdedup.fingerprint.making import fingerprint_page
-    from scrapy_simdedup.page.markdown import page_markdown
-    from scrapy_simdedup.report.comparison import PageComparison, compare_pages
-    from scrapy_simdedup.settings import DedupSettings
+if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
+    from scrapy_simdedup.addon import Addon as Addon
+    from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
+    from scrapy_simdedup.crawl.exceptions import NearDuplicateItem as NearDuplicateItem
+    from scrapy_simdedup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
+    from scrapy_simdedup.crawl.exceptions import SkippedRequest as SkippedRequest
+    from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline as NearDuplicatePipeline
+    from scrapy_simdedup.crawl.request_fingerprinter import (
+        CanonicalRequestFingerprinter as CanonicalRequestFingerprinter,
+    )
+    from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware as DeliveryInnerMiddleware
+    from scrapy_simdedup.crawl.spider import DeliveryOuterMiddleware as DeliveryOuterMiddleware
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector as NearDuplicateDetector
+    from scrapy_simdedup.detect.policy import CopyFacts as CopyFacts
+    from scrapy_simdedup.detect.verdict import Verdict as Verdict
+    from scrapy_simdedup.errors import FingerprintMismatch as FingerprintMismatch
+    from scrapy_simdedup.errors import SettingError as SettingError
+    from scrapy_simdedup.errors import SimdedupError as SimdedupError
+    from scrapy_simdedup.errors import StoreBusy as StoreBusy
+    from scrapy_simdedup.errors import StoreError as StoreError
+    from scrapy_simdedup.fingerprint.fingerprint import Comparison as Comparison
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint as PageFingerprint
+    from scrapy_simdedup.fingerprint.make import fingerprint_page as fingerprint_page
+    from scrapy_simdedup.page.markdown import page_markdown as page_markdown
+    from scrapy_simdedup.report.comparison import PageComparison as PageComparison
+    from scrapy_simdedup.report.comparison import compare_pages as compare_pages
+    from scrapy_simdedup.settings import DedupSettings as DedupSettings
 
-_HOME = {
-    "Addon": "addon",
-    "CanonicalRequestFingerprinter": "crawl.fingerprinter",
-    "Comparison": "fingerprint.fingerprint",
-    "CopyFacts": "detect.better",
-    "DedupSettings": "settings",
-    "DeliveryInnerMiddleware": "crawl.spider",
-    "DeliveryOuterMiddleware": "crawl.spider",
-    "FingerprintMismatch": "errors",
-    "NearDuplicateDetector": "detect.detector",
-    "NearDuplicateDownloaderMiddleware": "crawl.downloader",
-    "NearDuplicateItem": "crawl.exceptions",
-    "NearDuplicatePage": "crawl.exceptions",
-    "NearDuplicatePipeline": "crawl.pipeline",
-    "PageComparison": "report.comparison",
-    "PageFingerprint": "fingerprint.fingerprint",
-    "SettingError": "errors",
-    "SimdedupError": "errors",
-    "SkippedRequest": "crawl.exceptions",
-    "StoreBusy": "errors",
-    "StoreError": "errors",
-    "Verdict": "detect.verdict",
-    "compare_pages": "report.comparison",
-    "fingerprint_page": "fingerprint.making",
-    "page_markdown": "page.markdown",
+_NAMES_BY_MODULE = {
+    "addon": ["Addon"],
+    "crawl.downloader": ["NearDuplicateDownloaderMiddleware"],
+    "crawl.exceptions": ["NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
+    "crawl.pipeline": ["NearDuplicatePipeline"],
+    "crawl.request_fingerprinter": ["CanonicalRequestFingerprinter"],
+    "crawl.spider": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware"],
+    "detect.detector": ["NearDuplicateDetector"],
+    "detect.policy": ["CopyFacts"],
+    "detect.verdict": ["Verdict"],
+    "errors": ["FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"],
+    "fingerprint.fingerprint": ["Comparison", "PageFingerprint"],
+    "fingerprint.make": ["fingerprint_page"],
+    "page.markdown": ["page_markdown"],
+    "report.comparison": ["PageComparison", "compare_pages"],
+    "settings": ["DedupSettings"],
 }
+_MODULES = {name: f"{__name__}.{module}" for module, names in _NAMES_BY_MODULE.items() for name in names}
 
-__all__ = [
-    "Addon",
-    "CanonicalRequestFingerprinter",
-    "Comparison",
-    "CopyFacts",
-    "DedupSettings",
-    "DeliveryInnerMiddleware",
-    "DeliveryOuterMiddleware",
-    "FingerprintMismatch",
-    "NearDuplicateDetector",
-    "NearDuplicateDownloaderMiddleware",
-    "NearDuplicateItem",
-    "NearDuplicatePage",
-    "NearDuplicatePipeline",
-    "PageComparison",
-    "PageFingerprint",
-    "SettingError",
-    "SimdedupError",
-    "SkippedRequest",
-    "StoreBusy",
-    "StoreError",
-    "Verdict",
-    "compare_pages",
-    "fingerprint_page",
-    "page_markdown",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

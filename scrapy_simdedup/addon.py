@@ -1,4 +1,4 @@
-"""``ADDONS = {"scrapy_simdedup.Addon": 500}`` and nothing else to configure."""
+"""The Scrapy add-on: ``ADDONS = {"scrapy_simdedup.Addon": 500}`` is all that a project has to configure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-DOWNLOADER = 540
+DOWNLOADER_PRIORITY = 540
 """Behind retries, redirects and decompression (550 and up), and behind a project's own middlewares at 543."""
-OUTER, INNER = 10, 100_000
+OUTER_PRIORITY, INNER_PRIORITY = 10, 100_000
 """Next to the engine, and next to the callback."""
-PIPELINE = 900
+PIPELINE_PRIORITY = 900
 """Behind the pipelines that clean items."""
 
 
 class Addon:
-    """Switches all parts on, each where it belongs; a user's own entry for a part is left as it is."""
+    """Enables all parts of the plugin, each at its priority; a part that the project enabled itself stays as it is."""
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl.
@@ -35,11 +35,11 @@ class Addon:
         if not ours.enabled:
             raise NotConfigured
         enable = settings.setdefault_in_component_priority_dict
-        enable("DOWNLOADER_MIDDLEWARES", NearDuplicateDownloaderMiddleware, DOWNLOADER)
-        enable("SPIDER_MIDDLEWARES", DeliveryOuterMiddleware, OUTER)
-        enable("SPIDER_MIDDLEWARES", DeliveryInnerMiddleware, INNER)
+        enable("DOWNLOADER_MIDDLEWARES", NearDuplicateDownloaderMiddleware, DOWNLOADER_PRIORITY)
+        enable("SPIDER_MIDDLEWARES", DeliveryOuterMiddleware, OUTER_PRIORITY)
+        enable("SPIDER_MIDDLEWARES", DeliveryInnerMiddleware, INNER_PRIORITY)
         if ours.item_fields:
             # Brings itemadapter and whatever kinds of items that knows, pydantic among them.
             from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline  # noqa: PLC0415
 
-            enable("ITEM_PIPELINES", NearDuplicatePipeline, PIPELINE)
+            enable("ITEM_PIPELINES", NearDuplicatePipeline, PIPELINE_PRIORITY)

@@ -1,4 +1,4 @@
-"""What can go wrong, each with its data as attributes."""
+"""The errors of the package, each with its data as attributes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StoreError(SimdedupError):
 
 
 class StoreBusy(StoreError):
-    """Somebody else holds the store for longer than we wait; trying again later may succeed."""
+    """Another process holds the store for longer than the wait; trying again later may succeed."""
 
 
 class FingerprintMismatch(SimdedupError, ValueError):

@@ -1,198 +1,309 @@
-"""One check per setting: the value that can be used, or an error that names setting, value and remedy."""
+"""Checks of the values of settings.
+
+A check takes a setting's name and value. It gives the value that can be used, or raises an error that names the
+setting, the value and the remedy. ``settings.py`` says which setting has which check.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from ipaddress import IPv6Address
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.store_urls import STORE_FORMS, without_password
-from scrapy_simdedup.value_checks import Check, flag, listed, number, one_of, optional, similarity, text, whole
 
-HIDDEN = "***"
-"""What errors show instead of a secret."""
+Check: TypeAlias = Callable[[str, Any], Any]
+
+REDACTED = "***"
+"""Shown instead of a secret."""
+MIN_NAME_RATIO = 0.7
+"""How alike two names are, 0..1, so that one is suggested for the other."""
+
+_BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+_LISTS = list, tuple, set, frozenset
 
 
-def _bits(name: str, value: Any) -> int:
+def redact_password(url: str) -> str:
+    """A store URL with ``***`` in place of its password; safe for logs and errors."""
+    url = re.sub(r"(password=)[^&]*", rf"\1{REDACTED}", url, flags=re.IGNORECASE)
+    # Not by urlsplit: a URL that does not parse may hide its password anywhere before the last @.
+    before = r"//[^/@:]*:|^(?!.*//)[^/@:]*:|^(?!sqlite:)[^/]*:///[^@:]*:"
+    return re.sub(rf"({before}).*@", rf"\1{REDACTED}@", url, flags=re.DOTALL)
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are most like an unknown one; none if all are too different.
+
+    A name is also compared with the beginning of a longer one.
+
+    >>> nearest("treshold", ["threshold", "run"]), nearest("sites", ["stubs", "site_settings"]), nearest("x", ["run"])
+    (['threshold'], ['site_settings'], [])
+    """
+    likeness = {
+        other: max(difflib.SequenceMatcher(None, name, part).ratio() for part in (other, other[: len(name)]))
+        for other in known
+    }
+    best = max(likeness.values(), default=0.0)
+    return [other for other, found in likeness.items() if found == best >= MIN_NAME_RATIO]
+
+
+def did_you_mean(likely: Iterable[str]) -> str:
+    """A question with the likely names, to end a remedy with; empty if there is none."""
+    question = " or ".join(likely)
+    return f"; did you mean {question}?" if question else ""
+
+
+def flag(name: str, value: Any) -> bool:
+    """The check of True or False, or of a word for it."""
+    if str(value).lower() in _BOOLEANS:
+        return _BOOLEANS[str(value).lower()]
+    raise SettingError(name, value, "write True or False")
+
+
+def one_of(*choices: str) -> Callable[[str, Any], str]:
+    """A check of one of some words."""
+
+    def check(name: str, value: Any) -> str:
+        if value in choices:
+            return cast("str", value)
+        raise SettingError(name, value, f"write one of {_shown(choices)}")
+
+    return check
+
+
+def any_of(*choices: str) -> Callable[[str, Any], tuple[str, ...]]:
+    """A check of any of some words; they are put into the order of the choices."""
+
+    def check(name: str, value: Any) -> tuple[str, ...]:
+        chosen = _listed(value)
+        if isinstance(chosen, _LISTS) and all(word in choices for word in chosen):
+            return tuple(word for word in choices if word in chosen)
+        raise SettingError(name, value, f"write a list of any of {_shown(choices)}")
+
+    return check
+
+
+def number(low: float, high: float, remedy: str) -> Callable[[str, Any], float]:
+    """A check of a number between two others, both included."""
+
+    def check(name: str, value: Any) -> float:
+        try:
+            found = float(value)
+        except (TypeError, ValueError, OverflowError):
+            found = float("nan")
+        if isinstance(value, bool) or not low <= found <= high:
+            raise SettingError(name, value, remedy)
+        return found
+
+    return check
+
+
+similarity: Check = number(0.0, 1.0, "write a similarity between 0 and 1, such as 0.95")
+
+
+def whole(low: int, high: int) -> Callable[[str, Any], int]:
+    """A check of a whole number between two others, both included."""
+    remedy = f"write a whole number from {low} to {high}"
+
+    def check(name: str, value: Any) -> int:
+        found = number(low, high, remedy)(name, value)
+        if found != int(found):
+            raise SettingError(name, value, remedy)
+        return int(found)
+
+    return check
+
+
+def bits(name: str, value: Any) -> int:
+    """The check of the width of a simhash."""
     if str(value) not in {"64", "128"}:
         raise SettingError(name, value, "write 64 or 128")
     return int(value)
 
 
-def _secret(name: str, value: Any) -> str | None:
-    if value is None or (isinstance(value, str) and value.strip()):
-        return value
-    raise SettingError(name, HIDDEN, "write a text that is not empty, or None")
+def text(example: str, *, secret: bool = False) -> Callable[[str, Any], str | None]:
+    """A check of a text that is not blank, or None; errors do not show a secret one."""
+
+    def check(name: str, value: Any) -> str | None:
+        if value is None or (isinstance(value, str) and value.strip()):
+            return value
+        raise SettingError(name, REDACTED if secret else value, f"write {example}, or None")
+
+    return check
 
 
-def _names(name: str, value: Any) -> tuple[str, ...]:
-    fields = listed(value)
-    if isinstance(fields, (list, tuple, set, frozenset)) and all(isinstance(part, str) for part in fields):
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """The check of a list of field names."""
+    fields = _listed(value)
+    if isinstance(fields, _LISTS) and all(isinstance(field, str) for field in fields):
         return tuple(fields)
     raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
 
 
-def _files(name: str, value: Any) -> tuple[str, ...]:
-    paths = [value] if isinstance(value, (str, Path)) else [] if value is None else value
-    if isinstance(paths, (list, tuple)) and all(isinstance(path, (str, Path)) and str(path) for path in paths):
-        return tuple(map(str, paths))
-    raise SettingError(name, value, "write a list of paths of JSON files, such as ['rules.json']")
+def paths(remedy: str, *suffixes: str) -> Callable[[str, Any], tuple[str, ...]]:
+    """A check of the path of a file, or of several, or None; each ends with one of the suffixes, if there are any."""
+
+    def check(name: str, value: Any) -> tuple[str, ...]:
+        given = [value] if isinstance(value, (str, Path)) else [] if value is None else value
+        if isinstance(given, (list, tuple)) and all(isinstance(path, (str, Path)) for path in given):
+            found = tuple(map(str, given))
+            if all(path.endswith(suffixes or ("",)) and path for path in found):
+                return found
+        raise SettingError(name, value, remedy)
+
+    return check
 
 
-def _report(name: str, value: Any) -> tuple[str, ...]:
-    paths = [value] if isinstance(value, str) else [] if value is None else value
-    if isinstance(paths, (list, tuple)) and all(isinstance(p, str) and p.endswith((".html", ".json")) for p in paths):
-        return tuple(paths)
-    raise SettingError(name, value, "write a path that ends with .html or .json, or a list of such paths")
+def optional(check: Check) -> Check:
+    """A check of None, or of what another check takes."""
+    return lambda name, value: None if value is None else check(name, value)
 
 
-ROLES = (
-    *("navigation", "header", "branding", "footer", "aside", "widget", "form", "cookie notice", "advertisement"),
-    *("related pages", "comments", "sharing", "dates and counters"),
-)
-"""The roles that ``SIMDEDUP_ROLE_WORDS`` can give to words."""
+def _listed(value: Any) -> Any:
+    """The list that a text with commas stands for on the command line; any other value as it is."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def _role_words(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    try:
-        given = dict(value if isinstance(value, (Mapping, tuple)) else None)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}") from None
-    made = {}
-    for role, words in given.items():
-        if role not in ROLES:
-            raise SettingError(name, role, f"there is no such role; write one of {', '.join(map(repr, ROLES))}")
-        is_list = isinstance(words, (list, tuple, set, frozenset))
-        if not is_list or not all(isinstance(word, str) and word.isalpha() for word in words):
-            raise SettingError(
-                f"{name}[{role!r}]", words, "write a list of single words of letters, such as ['imprint']"
-            )
-        made[role] = tuple(sorted({word.lower() for word in words}))
-    return tuple(sorted((role, words) for role, words in made.items() if words))
-
-
-EXACT_SCOPES = ("content", "text", "body")
-"""What ``SIMDEDUP_EXACT`` can mean."""
-MASKS = ("case", "dates", "times", "numbers")
-"""What ``SIMDEDUP_MASKED`` can mask."""
-
-
-def _masked(name: str, value: Any) -> tuple[str, ...]:
-    masked = listed(value)
-    if isinstance(masked, (list, tuple, set, frozenset)) and all(mask in MASKS for mask in masked):
-        return tuple(mask for mask in MASKS if mask in masked)
-    raise SettingError(name, value, f"write a list of any of {', '.join(map(repr, MASKS))}")
-
-
-def _store(name: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    remedy = "write a store URL such as " + " or ".join(map(repr, STORE_FORMS.values()))
-    if not isinstance(value, str) or ":" not in value:
-        raise SettingError(name, without_password(str(value)), remedy)
-    scheme, _, rest = value.partition(":")
-    if scheme not in STORE_FORMS:
-        raise SettingError(name, without_password(value), remedy)
-    if scheme != "memory" and not rest.startswith("//"):
-        raise SettingError(name, without_password(value), f"write it as {STORE_FORMS[scheme]!r}")
+def _mapped(value: Any) -> Any:
+    """The value that a text of JSON stands for on the command line; any other value as it is."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(value) if isinstance(value, str) else value
     return value
 
 
-BETTER = ("canonical", "https", "longer", "shorter_url")
-"""The criteria that ``SIMDEDUP_BETTER`` can name."""
+def _shown(choices: Iterable[str]) -> str:
+    return ", ".join(map(repr, choices))
 
 
-def _better(name: str, value: Any) -> tuple[str, ...] | str | None:
-    if value is None:
-        return None
-    remedy = f"write a list of any of {', '.join(map(repr, BETTER))}, or the path of a function of a URL and facts"
-    named = listed(value)
-    if isinstance(named, (list, tuple)) and all(part in BETTER for part in named):
-        return tuple(named) or None
-    if not isinstance(value, str):
-        raise SettingError(name, value, remedy)
-    try:
-        found = resolve_name(value)
-    except (ImportError, AttributeError, ValueError) as exc:
-        raise SettingError(name, value, remedy) from exc
-    if not callable(found):
-        raise SettingError(name, value, remedy)
-    return value
+def store(name: str, value: Any) -> str | None:
+    """The check of a store URL, of the import path of a class, or of None; errors do not show a password.
+
+    Whether there is such a store or class is found out when the store is made.
+    """
+    if value is None or (isinstance(value, str) and (":" in value or "." in value)):
+        return value
+    remedy = "write a store URL such as 'memory:' or 'sqlite:///path/to/pages.sqlite', or the import path of a class"
+    raise SettingError(name, redact_password(str(value)), remedy)
 
 
-MOST_BUDGET = 32
-"""Half of the pages that a page is compared with at most."""
-SITE_OVERRIDES = (
-    "drop",
-    "identical",
-    "near",
-    "extractor",
-    "min_words",
-    "unchanged",
-    "stubs",
-    "cluster_budget",
-    "better",
+def preference(*criteria: str) -> Check:
+    """A check of a list of criteria, of the import path of a function, or of None."""
+    remedy = f"write a list of any of {_shown(criteria)}, or the path of a function of a URL and facts"
+
+    def check(name: str, value: Any) -> tuple[str, ...] | str | None:
+        if value is None:
+            return None
+        chosen = _listed(value)
+        if isinstance(chosen, (list, tuple)) and all(criterion in criteria for criterion in chosen):
+            return tuple(chosen) or None
+        try:
+            found = resolve_name(value) if isinstance(value, str) else None
+        except (ImportError, AttributeError, ValueError) as exc:
+            raise SettingError(name, value, remedy) from exc
+        if not callable(found):
+            raise SettingError(name, value, remedy)
+        return cast("str", value)
+
+    return check
+
+
+def role_words(*roles: str) -> Check:
+    """A check of words by the name of their role; they are sorted and in lower case, roles without words left out."""
+
+    def check(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        try:
+            found = _mapped(value)
+            given = dict(found if isinstance(found, (Mapping, tuple)) else None)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}") from None
+        made = []
+        for role, words in given.items():
+            if role not in roles:
+                raise SettingError(name, role, f"there is no such role; write one of {_shown(roles)}")
+            if not isinstance(words, _LISTS) or not all(isinstance(word, str) and word.isalpha() for word in words):
+                raise SettingError(
+                    f"{name}[{role!r}]", words, "write a list of single words of letters, such as ['imprint']"
+                )
+            made.append((role, tuple(sorted({word.lower() for word in words}))))
+        return tuple(sorted((role, words) for role, words in made if words))
+
+    return check
+
+
+_KEY = re.compile(
+    r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?(?:[^/?#@]*@)?(?P<host>\[[^]/]*\]|[^/?#:]*)(?::\d*)?(?P<path>[^#]*)", re.DOTALL
 )
-"""The settings that ``SIMDEDUP_SITES`` can override for a site."""
 
 
-def _sites(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
-    example = "write a dictionary such as {'news.example': {'drop': 'near', 'near': 0.8}}"
-    if not isinstance(value, Mapping):
-        raise SettingError(name, value, example)
-    checked: dict[str, dict[str, Any]] = {}
-    for site, overrides in value.items():
-        if not isinstance(site, str) or not isinstance(overrides, Mapping):
+def site_settings(checks: Mapping[str, Check], whole_site: Collection[str]) -> Check:
+    """A check of settings by site, or by the URL pattern of a kind of page.
+
+    Args:
+        checks: the checks of the settings that can be overridden.
+        whole_site: the settings among them that cannot differ between the pages of a site.
+    """
+    example = "write a dictionary such as {'news.example': {'drop': 'near'}, 'shop.example/product/': {'near': 0.9}}"
+
+    def check(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
+        found = _mapped(value)
+        if not isinstance(found, Mapping):
             raise SettingError(name, value, example)
-        checked[site.lower()] = {}
-        for key, setting in overrides.items():
-            if key not in SITE_OVERRIDES:
-                raise SettingError(f"{name}[{site!r}]", key, f"a site can override {', '.join(SITE_OVERRIDES)}")
-            checked[site.lower()][key] = CHECKS[key](f"{name}[{site!r}][{key!r}]", setting)
-    return checked
+        checked: dict[str, dict[str, Any]] = {}
+        for key, overrides in found.items():
+            if not isinstance(key, str) or not isinstance(overrides, Mapping):
+                raise SettingError(name, value, example)
+            usable = usable_key(key.lower())
+            if not usable or usable != key.lower():
+                remedy = f"write {usable!r}: a site, or a URL pattern without scheme, port and fragment"
+                raise SettingError(name, redact_password(key), remedy if usable else example)
+            place = f"{name}[{key!r}]"
+            for setting in overrides:
+                if setting not in checks:
+                    likely = did_you_mean(nearest(str(setting), checks))
+                    raise SettingError(place, setting, f"a site can override {', '.join(checks)}{likely}")
+                if setting in whole_site and is_pattern(usable):
+                    site = host_of_key(usable) or "shop.example"
+                    raise SettingError(place, setting, f"it can be set per site only, under a key such as {site!r}")
+            checked[usable] = {
+                setting: checks[setting](f"{place}[{setting!r}]", given) for setting, given in overrides.items()
+            }
+        return checked
+
+    return check
 
 
-CHECKS: dict[str, Check] = {
-    "enabled": flag,
-    "mode": one_of("pages", "items", "observe"),
-    "drop": one_of("identical", "near"),
-    "links": one_of("drop", "follow", "follow_new"),
-    "identical": similarity,
-    "near": similarity,
-    "cluster_budget": whole(1, MOST_BUDGET),
-    "better": _better,
-    "store": _store,
-    "against": one_of("run", "history"),
-    "run": text("a name such as 'monday'"),
-    "unchanged": one_of("keep", "drop"),
-    "site": one_of("domain", "host", "all"),
-    "sites": _sites,
-    "extractor": one_of("roles", "readability"),
-    "role_words": _role_words,
-    "markdown_field": text("a field name such as 'markdown'"),
-    "method": one_of("simhash", "exact", "minhash", "shingles", "bits"),
-    "exact": one_of(*EXACT_SCOPES),
-    "masked": _masked,
-    "structure": flag,
-    "bits": _bits,
-    "shingle_size": whole(1, 10),
-    "min_words": whole(1, 10_000),
-    "pending": one_of("wait", "keep", "drop"),
-    "pending_timeout": number(0, 86_400, "write seconds from 0 to 86400"),
-    "confirm": one_of("items", "callback", "feed", "manual"),
-    "stubs": one_of("flag", "drop", "keep"),
-    "wall_pause": number(0, 86_400, "write seconds from 0 to 86400"),
-    "ttl": optional(number(1, 1e10, "write seconds from 1 up, or None")),
-    "max_pages_per_site": optional(whole(1, 1_000_000_000)),
-    "workers": whole(0, 256),
-    "worker_timeout": number(0.1, 3_600, "write seconds from 0.1 to 3600"),
-    "max_page_bytes": whole(1_000, 1_000_000_000),
-    "item_fields": _names,
-    "urls": one_of("off", "observe", "deprioritize", "skip"),
-    "url_rules": _files,
-    "request_fingerprinter": text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
-    "report": _report,
-    "secret": _secret,
-}
+def is_pattern(key: str) -> bool:
+    """Whether a key of site settings is the URL pattern of a kind of page, not a site.
+
+    >>> is_pattern("shop.example/product/"), is_pattern("shop.example")
+    (True, False)
+    """
+    return "/" in key or "?" in key
+
+
+def host_of_key(key: str) -> str:
+    """The host of a key of site settings; empty for a pattern of any host."""
+    return re.split(r"[/?]", key, maxsplit=1)[0]
+
+
+def usable_key(key: str) -> str:
+    """A key of site settings without the parts that no page matches, such as a port; empty if nothing is left.
+
+    >>> usable_key("https://*.shop.example:8080/product/#top"), usable_key("any page")
+    ('shop.example/product/', '')
+    """
+    with suppress(ValueError):
+        return str(IPv6Address(key))
+    match = _KEY.fullmatch(key.partition("#")[0].strip())
+    if match is None:
+        return ""
+    host, path = match["host"].strip("*."), match["path"]
+    if re.search(r"[\s*|]", host) or re.search(r"\s", path) or (path and path[0] not in "/?"):
+        return ""
+    return host + path if path else host.strip("[]")

@@ -1,14 +1,12 @@
-"""Every setting, read once at the door into a frozen value."""
+"""All settings, as one frozen value that is read and checked once."""
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from scrapy_simdedup import setting_checks as checks
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.setting_checks import CHECKS, HIDDEN
-from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,18 +17,83 @@ PREFIX = "SIMDEDUP_"
 
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
-Links = Literal["drop", "follow", "follow_new"]
+Links = Literal["drop", "follow_new"]
+Criterion = Literal["canonical", "https", "longer", "shorter_url"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
-SiteScope = Literal["domain", "host", "all"]
+Scope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
+RoleName = Literal[
+    "navigation",
+    "header",
+    "branding",
+    "footer",
+    "aside",
+    "widget",
+    "form",
+    "cookie notice",
+    "advertisement",
+    "related pages",
+    "comments",
+    "sharing",
+    "dates and counters",
+]
 MethodName = Literal["simhash", "exact", "minhash", "shingles", "bits"]
 ExactScope = Literal["content", "text", "body"]
 Mask = Literal["case", "dates", "times", "numbers"]
-Pending = Literal["wait", "keep", "drop"]
 Stubs = Literal["flag", "drop", "keep"]
-Confirm = Literal["items", "callback", "feed", "manual"]
-Urls = Literal["off", "observe", "deprioritize", "skip"]
+Confirm = Literal["items", "callback", "feed"]
+UrlLearning = Literal["off", "observe", "deprioritize", "skip"]
+
+MOST_COPIES = 32
+"""The most copies that can be kept: half of the pages that a page is compared with at most."""
+SITE_CHECKS: dict[str, checks.Check] = {
+    "drop": checks.one_of(*get_args(DropKind)),
+    "identical": checks.similarity,
+    "near": checks.similarity,
+    "max_copies": checks.whole(1, MOST_COPIES),
+    "prefer": checks.preference(*get_args(Criterion)),
+    "unchanged": checks.one_of(*get_args(Unchanged)),
+    "extractor": checks.one_of(*get_args(Extractor)),
+    "min_words": checks.whole(1, 10_000),
+    "stubs": checks.one_of(*get_args(Stubs)),
+}
+"""The checks of the settings that a site can override, by the names of the fields."""
+WHOLE_SITE = frozenset({"stubs"})
+"""The settings among them that cannot differ between the pages of a site."""
+CHECKS: dict[str, checks.Check] = {
+    "enabled": checks.flag,
+    "mode": checks.one_of(*get_args(Mode)),
+    **SITE_CHECKS,
+    "links": checks.one_of(*get_args(Links)),
+    "store": checks.store,
+    "against": checks.one_of(*get_args(Against)),
+    "run": checks.text("a name such as 'monday'"),
+    "scope": checks.one_of(*get_args(Scope)),
+    "site_settings": checks.site_settings(SITE_CHECKS, WHOLE_SITE),
+    "role_words": checks.role_words(*get_args(RoleName)),
+    "markdown_field": checks.text("a field name such as 'markdown'"),
+    "method": checks.one_of(*get_args(MethodName)),
+    "exact": checks.one_of(*get_args(ExactScope)),
+    "ignore": checks.any_of(*get_args(Mask)),
+    "track_layout": checks.flag,
+    "bits": checks.bits,
+    "shingle_size": checks.whole(1, 10),
+    "pending_timeout": checks.number(0, 86_400, "write seconds from 0 to 86400"),
+    "confirm": checks.one_of(*get_args(Confirm)),
+    "ttl": checks.optional(checks.number(1, 1e10, "write seconds from 1 up, or None")),
+    "max_pages_per_site": checks.optional(checks.whole(1, 1_000_000_000)),
+    "workers": checks.whole(0, 256),
+    "worker_timeout": checks.number(0.1, 3_600, "write seconds from 0.1 to 3600"),
+    "max_page_bytes": checks.whole(1_000, 1_000_000_000),
+    "item_fields": checks.names,
+    "url_learning": checks.one_of(*get_args(UrlLearning)),
+    "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
+    "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
+    "report": checks.paths("write a path that ends with .html or .json, or a list of such paths", ".html", ".json"),
+    "secret": checks.text("a text that is not empty", secret=True),
+}
+"""The checks of all settings, by the names of the fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +106,34 @@ class DedupSettings:
     drop: DropKind = "identical"
     """The weakest kind that is dropped."""
     links: Links = "drop"
-    """What becomes of the links of a page that is dropped: they are lost, or its callback is called and only its items
-    are dropped; with ``follow_new`` the latter where there is a link to the site that no page brought before."""
+    """Whether the links of a dropped page are followed: never; or, with ``follow_new``, where one of them leads to a
+    URL of the site that no page linked to before: then the callback is called, and only its items are dropped."""
     identical: float = 0.95
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
     """Similarity (0..1) from which two pages are near-duplicates."""
-    cluster_budget: int = 1
+    max_copies: int = 1
     """Pages with one content that are kept, the first ones; the others are dropped."""
-    better: tuple[str, ...] | str | None = None
-    """What makes a repeat the better copy, which is kept and takes the place of its original: names of criteria, the
-    first of which that tells the two apart decides; or the import path of a function of a URL and
-    :class:`~scrapy_simdedup.detect.better.CopyFacts` that gives more for the better one. With None none does."""
+    prefer: tuple[Criterion, ...] | str | None = None
+    """What makes a repeat the better copy, which is kept and takes the place of its original: names of criteria, of
+    which the first that tells the two apart decides; or the import path of a function of a URL and
+    :class:`~scrapy_simdedup.detect.policy.CopyFacts` that gives more for the better copy. With None no copy is."""
     store: str | None = field(default=None, repr=False)
-    """Store URL; None means ``memory:``, or the job's SQLite file where the crawl has a JOBDIR."""
+    """Store URL, or the import path of a class; None means ``memory:``, or the job's SQLite file where the crawl has a
+    JOBDIR."""
     against: Against = "run"
     """Which pages can displace a page: those of this run, or of all runs in the store."""
     run: str | None = None
     """The run's name; None makes a new one for each crawl."""
     unchanged: Unchanged = "keep"
-    """What happens to a page that is what its own URL gave in an earlier run."""
-    site: SiteScope = "domain"
-    """Whose pages are compared with each other."""
-    sites: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Overrides by registrable domain or host; see :meth:`for_site`."""
+    """What happens to a page whose URL had the same content in an earlier run."""
+    scope: Scope = "domain"
+    """Which pages are compared with each other: those of a registrable domain, those of a host, or all."""
+    site_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Overrides by site, a registrable domain or a host, and by the URL pattern of a kind of page."""
     extractor: Extractor = "roles"
-    """What decides which text is the page's own: block roles, or Readability's main content."""
-    role_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What tells a page's content from its boilerplate: the roles of blocks, or Readability's main content."""
+    role_words: tuple[tuple[RoleName, tuple[str, ...]], ...] = ()
     """Words of class and id names, besides those that the package knows, by the name of the role they give; sorted."""
     markdown_field: str | None = None
     """The field of items into which the page's cleaned Markdown is put; None adds none."""
@@ -77,50 +141,46 @@ class DedupSettings:
     """How pages are compared: by weighted features, exact digests, MinHash, sampled shingles, or bits alone."""
     exact: ExactScope = "content"
     """What the method ``exact`` digests: the main content, all text, or the HTML as it came."""
-    masked: tuple[Mask, ...] = ()
-    """What the method ``exact`` passes over in texts, besides white space."""
-    structure: bool = False
-    """Whether a page's layout is kept beside its content, to tell a new template from new content."""
+    ignore: tuple[Mask, ...] = ()
+    """What the method ``exact`` ignores in texts, besides white space."""
+    track_layout: bool = False
+    """Whether a page's layout is stored beside its content, to tell a new template from new content."""
     bits: int = 64
     """Width of the simhash: 64 or 128."""
     shingle_size: int = 3
     """Words per shingle."""
     min_words: int = 20
     """Distinct shingles below which a page is not judged by similarity."""
-    pending: Pending = "wait"
-    """What a repeat does while its original is still in work."""
     pending_timeout: float = 30.0
-    """Seconds that a repeat waits for its original at most; then it is kept."""
+    """Seconds that a repeat waits at most until its original is delivered; then it is kept. 0 keeps it at once."""
     confirm: Confirm = "items"
     """When a page counts as delivered."""
     stubs: Stubs = "flag"
-    """What happens to a content that comes under many unrelated URLs, such as a captcha: it is kept and flagged,
+    """What happens to a stub, a content such as a captcha that many unrelated URLs have: it is kept and flagged,
     dropped, or treated like any other page."""
-    wall_pause: float = 0.0
-    """Seconds for which a site is left alone that answers everything with one content; 0 goes on."""
     ttl: float | None = None
-    """Seconds after which a page that was not seen again is forgotten; None never forgets."""
+    """Seconds after which a page that was not fetched again is forgotten; None never forgets."""
     max_pages_per_site: int | None = None
-    """Pages of a site above which those seen longest ago are forgotten; None keeps all."""
+    """The most pages of a site that are stored: those fetched longest ago are forgotten first; None keeps all."""
     workers: int = 0
-    """Processes that fingerprint pages; 0 does it in the crawl's own."""
+    """Processes that make fingerprints; with 0 the crawl's own process makes them."""
     worker_timeout: float = 10.0
-    """Seconds that a page may take in a worker; then it is kept unjudged, and the worker replaced."""
+    """Seconds that a worker process may take for a page; then the page is kept unjudged, and the worker replaced."""
     max_page_bytes: int = 5_000_000
     """Characters of HTML above which only exact repeats are recognised."""
     item_fields: tuple[str, ...] = ()
     """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
-    urls: Urls = "off"
-    """What happens to requests whose URLs are found to lead to known content: nothing, they are counted, put off, or
-    not made."""
+    url_learning: UrlLearning = "off"
+    """What happens to requests whose URLs lead to known content by the learned rules: nothing, they are counted, put
+    off, or not made."""
     url_rules: tuple[str, ...] = ()
     """Paths of files with rules about URLs that hold from the first request on."""
     request_fingerprinter: str | None = None
-    """What :class:`~scrapy_simdedup.CanonicalRequestFingerprinter` hands requests on to; None takes Scrapy's own."""
+    """The fingerprinter that :class:`~scrapy_simdedup.CanonicalRequestFingerprinter` calls; None takes Scrapy's own."""
     report: tuple[str, ...] = ()
     """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both."""
     secret: str | None = field(default=None, repr=False)
-    """Key under the hashes; None takes the store's own."""
+    """The key of the hashes; None takes the store's own."""
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> DedupSettings:
@@ -139,51 +199,43 @@ class DedupSettings:
         Raises:
             SettingError: a value cannot be used, or a name is unknown.
         """
-        checked: dict[str, Any] = {name: _check(name, value) for name, value in values.items()}
-        made = cls(**checked)
-        if made.near > made.identical:
-            raise SettingError(
-                PREFIX + "NEAR", made.near, f"write a number up to {PREFIX}IDENTICAL, which is {made.identical}"
-            )
-        for site in made.sites:
-            made.for_site(site)
-        return made
+        settings = cls(**{name: _checked(name, value) for name, value in values.items()})
+        if settings.near > settings.identical:
+            remedy = f"write a number up to {PREFIX}IDENTICAL, which is {settings.identical}"
+            raise SettingError(PREFIX + "NEAR", settings.near, remedy)
+        for key in settings.site_settings:
+            if not checks.is_pattern(key):
+                settings.with_site_settings(key)
+        return settings
 
     @property
     def lowest_near(self) -> float:
-        """The similarity from which pages are near-duplicates on any site."""
-        return min([self.near, *(float(overrides["near"]) for overrides in self.sites.values() if "near" in overrides)])
+        """The similarity from which pages are near-duplicates under any of the site settings."""
+        return min([self.near, *(float(own["near"]) for own in self.site_settings.values() if "near" in own)])
 
-    def for_site(self, *names: str) -> DedupSettings:
-        """These settings with the overrides of the first of ``names`` (host first, then domain) that has any."""
-        for name in names:
-            overrides = self.sites.get(name)
-            if overrides:
-                changed = replace(self, **overrides)
-                if changed.near > changed.identical:
-                    raise SettingError(
-                        f"{PREFIX}SITES[{name!r}]", dict(overrides), "write a 'near' that is not above 'identical'"
-                    )
-                return changed
-        return self
+    def with_site_settings(self, *keys: str) -> DedupSettings:
+        """These settings with the overrides of some keys of ``site_settings``, of which the later ones win.
+
+        Raises:
+            SettingError: the overrides make ``near`` greater than ``identical``.
+        """
+        overrides = {name: value for key in keys for name, value in self.site_settings[key].items()}
+        made = replace(self, **overrides)
+        if made.near > made.identical:
+            name, value = f"{PREFIX}SITE_SETTINGS[{keys[-1]!r}]", dict(self.site_settings[keys[-1]])
+            remedy = f"write a 'near' that is not above 'identical'; pages have {made.near} and {made.identical} here"
+            raise SettingError(name, value, remedy)
+        return made
 
 
-def _check(name: str, value: Any) -> Any:
-    check = CHECKS.get(name)
+def _checked(name: str, value: Any) -> Any:
     full = PREFIX + name.upper()
-    if check is None:
-        close = difflib.get_close_matches(name, CHECKS, n=1)
-        if "secret" in name or close == ["secret"]:
-            value = HIDDEN
-        raise SettingError(
-            full,
-            without_password(value) if isinstance(value, str) else value,
-            f"there is no such setting; did you mean {PREFIX}{close[0].upper()}?"
-            if close
-            else f"there is no such setting; see the table of settings in the README of scrapy-simdedup {_known()}",
-        )
-    return check(full, value)
-
-
-def _known() -> str:
-    return f"({', '.join(PREFIX + f.name.upper() for f in fields(DedupSettings))})"
+    if name in CHECKS:
+        return CHECKS[name](full, value)
+    if "secret" in name or checks.nearest(name, ["secret"]):
+        value = checks.REDACTED
+    elif isinstance(value, str):
+        value = checks.redact_password(value)
+    likely = checks.did_you_mean(PREFIX + known.upper() for known in checks.nearest(name, CHECKS))
+    all_of_them = f"; there are {', '.join(PREFIX + known.upper() for known in CHECKS)}"
+    raise SettingError(full, value, f"there is no such setting{likely or all_of_them}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from servers import PostgresqlServer, RedisCluster, RedisServer
-from site_server import Site
+from helpers.documents import OWN_STORE, blocks_of
+from helpers.servers import PostgresqlServer, RedisCluster, RedisServer
+from helpers.site_server import Site
 
 # The same examples everywhere and no clock: what fails here fails for everyone. `tox -e fuzz` looks for new examples.
 settings.register_profile("unhurried", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -23,10 +26,12 @@ def site() -> Iterator[Site]:
         yield running
 
 
-@pytest.fixture
-def awake(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def awake() -> Iterator[None]:
     """An old Scrapy sleeps before each of hundreds of callbacks; a tenth of that is long enough."""
-    monkeypatch.setattr("scrapy.utils.defer._DEFER_DELAY", 0.01, raising=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scrapy.utils.defer._DEFER_DELAY", 0.01, raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +55,16 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
 @pytest.fixture
 def memory_store() -> str:
     return "memory:"
+
+
+@pytest.fixture
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The store that the guide writes, in a file."""
+    (code,) = [block.text for block in blocks_of(OWN_STORE) if block.file == "line_store.py"]
+    module = ModuleType("line_store")
+    exec(code, vars(module))
+    monkeypatch.setitem(sys.modules, "line_store", module)
+    return f"line_store.LineStore:{(tmp_path / 'pages.lines').as_posix()}"
 
 
 @pytest.fixture
@@ -83,8 +98,12 @@ REMOTE = [
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Empty stores: of each kind, of all that processes can share, on all servers, on those that are one process."""
+    """Empty stores: any, those of this package, those that processes can share, those on servers.
+
+    Of these again those whose server is one process.
+    """
     names = {
+        "any_url": ["memory", "own", "sqlite", *REMOTE],
         "store_url": ["memory", "sqlite", *REMOTE],
         "shared_url": ["sqlite", *REMOTE],
         "remote_url": REMOTE,
@@ -100,4 +119,4 @@ def store_url(request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue(f"{request.param}_store")
 
 
-shared_url = remote_url = server_url = store_url
+any_url = shared_url = remote_url = server_url = store_url

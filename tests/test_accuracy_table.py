@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from on_asyncio import on_asyncio
+from helpers.on_asyncio import on_asyncio
+
+pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -17,7 +19,6 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 @pytest.fixture
 def accuracy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The script, which imports its neighbours by their bare names."""
-    monkeypatch.delitem(sys.modules, "pages", raising=False)  # the tests have a module of that name, too
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield importlib.import_module("accuracy")
@@ -55,6 +56,7 @@ async def test_what_a_site_repeats_is_learned_in_a_crawl(accuracy: Any, monkeypa
     assert off[group]["dropped for a different page"] > 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prose", [0, 300, 600])
 @on_asyncio
 async def test_the_order_of_a_crawl_changes_no_verdict_on_a_content(accuracy: Any, prose: int) -> None:

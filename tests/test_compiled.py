@@ -12,16 +12,17 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from hostile import HOSTILE
-from pages import page
+from helpers.hostile import HOSTILE
+from helpers.pages import page
+from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.fingerprint import hashing
-from scrapy_simdedup.fingerprint.word_hashes import WordHashes
-from scrapy_simdedup.fingerprint.words import FEW_UNSURE
-from scrapy_simdedup.page import raw, walk
+from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
+from scrapy_simdedup.page import block_tree
+from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import DEFAULT_WORDS
-from soup import SIGNS, markup, soup
+from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 
 try:
     from scrapy_simdedup.fingerprint import _hashing
@@ -39,7 +40,7 @@ MISLEADING = (
     *(b"data:", b"image/png;base64", b",", b"A" * 30, b"A" * 199, b"\0", b"\f", b"\v", b"\x7f", b"\xc3\xa9"),
 )
 
-SECRETS = [WordHashes(b"one"), WordHashes()]
+SECRETS = [WordHasher(b"one"), WordHasher()]
 
 
 @settings(max_examples=1_000)
@@ -48,16 +49,16 @@ SECRETS = [WordHashes(b"one"), WordHashes()]
 @example(b"<" + b"</html>" * 3 + b"/html>")
 def test_it_takes_the_same_out_of_a_page(page: bytes) -> None:
     """Also where one thing to be taken out is hidden in another."""
-    assert _raw.harmless(page) == raw.harmless(page)
-    assert _raw.long_tags(page, 0) == raw.long_tags(page, 0)
+    assert _raw.sanitise(page) == parsing.python_sanitise(page)
+    assert _raw.long_tags(page, 0) == parsing.python_long_tags(page, 0)
 
 
 @law
 @given(soup.map(lambda html: html.encode("utf-8", "replace")))
 def test_it_takes_the_same_out_of_long_pages(page: bytes) -> None:
     """Tags with more attributes than a parser can bear."""
-    assert _raw.harmless(page) == raw.harmless(page)
-    assert _raw.long_tags(page, 1_000) == raw.long_tags(page, 1_000)
+    assert _raw.sanitise(page) == parsing.python_sanitise(page)
+    assert _raw.long_tags(page, 1_000) == parsing.python_long_tags(page, 1_000)
 
 
 @law
@@ -66,9 +67,9 @@ def test_it_takes_the_same_out_of_long_pages(page: bytes) -> None:
 @example("<template shadowrootmode=open class='sidebar section' id=menu><a>\xa0x</a></template>\x85<p role=banner>y")
 def test_it_walks_over_a_page_the_same_way(html: str) -> None:
     """Text by text, and role by role."""
-    root = parse(html, rich=False).root
+    root = parse(html, with_html_methods=False).root
     if root is not None:
-        assert _walk.walk(root, DEFAULT_WORDS) == walk.walk(root, DEFAULT_WORDS)
+        assert _walk.walk(root, DEFAULT_ROLE_WORDS) == block_tree.python_walk(root, DEFAULT_ROLE_WORDS)
 
 
 @pytest.mark.parametrize(
@@ -83,18 +84,18 @@ def test_it_walks_over_a_page_the_same_way(html: str) -> None:
 def test_it_walks_the_same_way_over_trees_of_any_origin(xml: str) -> None:
     """With comments and instructions between the texts, names of another vocabulary, and nothing at all."""
     root = etree.fromstring(xml)
-    assert _walk.walk(root, DEFAULT_WORDS) == walk.walk(root, DEFAULT_WORDS)
+    assert _walk.walk(root, DEFAULT_ROLE_WORDS) == block_tree.python_walk(root, DEFAULT_ROLE_WORDS)
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
     html = HOSTILE[name].page(0)
     page = html.encode("utf-8", "replace")
-    assert _raw.harmless(page) == raw.harmless(page)
-    assert _raw.long_tags(page, 1_000) == raw.long_tags(page, 1_000)
-    root = parse(html, rich=False).root
+    assert _raw.sanitise(page) == parsing.python_sanitise(page)
+    assert _raw.long_tags(page, 1_000) == parsing.python_long_tags(page, 1_000)
+    root = parse(html, with_html_methods=False).root
     if root is not None:
-        assert _walk.walk(root, DEFAULT_WORDS) == walk.walk(root, DEFAULT_WORDS)
+        assert _walk.walk(root, DEFAULT_ROLE_WORDS) == block_tree.python_walk(root, DEFAULT_ROLE_WORDS)
 
 
 _words = st.one_of(st.text(max_size=30), st.text(SIGNS, max_size=9), st.text("ab\u0301\xb2\x1eé東", max_size=90))
@@ -102,9 +103,9 @@ _words = st.one_of(st.text(max_size=30), st.text(SIGNS, max_size=9), st.text("ab
 
 @law
 @given(st.lists(_words), st.sampled_from(SECRETS))
-@example(["\xb2" * FEW_UNSURE, "a\xb2"], SECRETS[0])
+@example(["\xb2" * MAX_QUICK_CHECK_FAILURES, "a\xb2"], SECRETS[0])
 @example(["\ufdfa" * 200, "a\ufdfa"], SECRETS[0])
-def test_it_finds_the_same_words(texts: list[str], hashes: WordHashes) -> None:
+def test_it_finds_the_same_words(texts: list[str], hashes: WordHasher) -> None:
     """In any script, in any normal form, and however long."""
     words, counts = _hashing.hash_words(texts, hashes.keys, hashes.digest)
     same_words, same_counts = hashing.hash_words(texts, hashes.keys, hashes.digest)
@@ -115,9 +116,9 @@ def test_it_finds_the_same_words(texts: list[str], hashes: WordHashes) -> None:
 @given(st.lists(st.integers(0, 7)), st.integers(1, 6))
 def test_it_joins_words_to_the_same_shingles(counts: list[int], size: int) -> None:
     """In texts shorter than one shingle, too."""
-    words = hashing.mix(np.arange(sum(counts), dtype=np.uint64))
-    made = _hashing.join_shingles(words, np.array(counts, np.intp), size)
-    assert made.tolist() == hashing.join_shingles(words, np.array(counts, np.intp), size).tolist()
+    words = hashing.fmix64(np.arange(sum(counts), dtype=np.uint64))
+    made = _hashing.hash_shingles(words, np.array(counts, np.intp), size)
+    assert made.tolist() == hashing.hash_shingles(words, np.array(counts, np.intp), size).tolist()
 
 
 def test_the_package_works_without_it() -> None:

@@ -14,23 +14,25 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hostile import HOSTILE
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.hostile import HOSTILE
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.scan import nearest
-from scrapy_simdedup.fingerprint import making
-from scrapy_simdedup.fingerprint.making import fingerprint
-from scrapy_simdedup.fingerprint.word_hashes import WordHashes
+from scrapy_simdedup.detect.search import hamming_search
+from scrapy_simdedup.fingerprint import make
+from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+from scrapy_simdedup.page import block_tree
 from scrapy_simdedup.page import page as pages_room
-from scrapy_simdedup.page import walk
-from scrapy_simdedup.page.claims import HEAD, claimed_url
+from scrapy_simdedup.page.canonical_link import MAX_HEAD, declared_canonical_url
 from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
-from scrapy_simdedup.page.roles import DEFAULT_WORDS
+from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 from scrapy_simdedup.settings import DedupSettings
 
 SETTINGS = DedupSettings()
 URL = "https://shop.example/"
+
+pytestmark = pytest.mark.alone
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -111,20 +113,20 @@ def test_a_page_that_breaks_off_in_what_never_ends_takes_no_more_work(piece: str
 
 def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    for name in ("parse", "outline"):
+    for name in ("parse", "build_block_tree"):
         work = getattr(pages_room, name)
         monkeypatch.setattr(
             pages_room, name, lambda *a, _name=name, _work=work, **k: (seen.append(_name), _work(*a, **k))[1]
         )
     fingerprint(page("one"), SETTINGS)
-    assert seen == ["parse", "outline"]
+    assert seen == ["parse", "build_block_tree"]
 
 
 def test_the_words_of_a_page_are_hashed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is made of them: shingles, simhash, sketch, units."""
     seen: list[int] = []
-    work = WordHashes.of_texts
-    monkeypatch.setattr(WordHashes, "of_texts", lambda self, texts: (seen.append(len(texts)), work(self, texts))[1])
+    work = WordHasher.hash_texts
+    monkeypatch.setattr(WordHasher, "hash_texts", lambda self, texts: (seen.append(len(texts)), work(self, texts))[1])
     fingerprint(page("one"), SETTINGS)
     assert seen == [len(pages_room.read_page(page("one")).blocks)]
 
@@ -142,7 +144,7 @@ async def test_a_byte_identical_repeat_is_not_parsed(monkeypatch: pytest.MonkeyP
     detector = NearDuplicateDetector()
     await detector.open()
     first = await detector.add(page("one"), url=URL + "1")
-    monkeypatch.setattr(making, "read_page", None)
+    monkeypatch.setattr(make, "read_page", None)
     again = await detector.judge(page("one"), url=URL + "2")
     assert (first.kind, again.kind) == ("new", "identical")
 
@@ -151,10 +153,10 @@ async def test_a_byte_identical_repeat_is_not_parsed(monkeypatch: pytest.MonkeyP
 async def test_judging_a_page_takes_as_many_calls_on_a_large_site_as_on_a_small_one() -> None:
     detector = NearDuplicateDetector(secret="the same in every run")
     await detector.open()
-    prints = [await detector.read(page(number), url=URL) for number in range(420)]
+    prints = [await detector.fingerprint(page(number), url=URL) for number in range(420)]
     counted: list[int] = []
     for number, fp in enumerate(prints):
-        judging = detector.judge_fingerprint(fp, url=f"{URL}{number}")
+        judging = detector.judge_page(detector.page_of(fp, url=f"{URL}{number}"))
         counted.append(calls(lambda judging=judging: finish(judging)))
     assert statistics.median(counted[-20:]) <= 1.5 * statistics.median(counted[20:40])
 
@@ -171,24 +173,29 @@ def finish(judging: object) -> None:
 def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
     numbers = np.random.default_rng(1).integers(2**64, size=100_000, dtype=np.uint64)
     asked = numbers[0] ^ np.uint64(0xFFFF)
-    search = ratio(lambda: nearest(numbers[None], int(asked), 18, 512), lambda: np.bitwise_count(numbers ^ asked).min())
+    search = ratio(
+        lambda: hamming_search(numbers[None], int(asked), 18, 512), lambda: np.bitwise_count(numbers ^ asked).min()
+    )
     assert search <= 5
 
 
 def test_the_compiled_walk_costs_a_fraction_of_its_twin() -> None:
     compiled = pytest.importorskip("scrapy_simdedup.page._walk", exc_type=ImportError)
-    root = parse(long_page(200), rich=False).root
+    root = parse(long_page(200), with_html_methods=False).root
     assert root is not None
-    assert ratio(lambda: compiled.walk(root, DEFAULT_WORDS), lambda: walk.walk(root, DEFAULT_WORDS)) < 0.5
+    assert (
+        ratio(lambda: compiled.walk(root, DEFAULT_ROLE_WORDS), lambda: block_tree.python_walk(root, DEFAULT_ROLE_WORDS))
+        < 0.5
+    )
 
 
 def test_a_repeated_body_costs_a_fraction_of_a_fingerprint() -> None:
     html = long_page(8)
-    assert ratio(lambda: making.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2
+    assert ratio(lambda: make.body_digest(html), lambda: fingerprint(html, SETTINGS)) <= 0.2
 
 
 def test_what_a_page_calls_its_own_address_is_found_as_fast_in_a_hostile_head() -> None:
     """In the thread of the event loop: a name without end must not be tried from each of its letters."""
     links = "<link rel=stylesheet href=/style.css>"
-    ordinary, hostile = links * (HEAD // len(links)), f"<link {'a' * HEAD}"[: HEAD - 1] + ">"
-    assert ratio(lambda: claimed_url(hostile, URL), lambda: claimed_url(ordinary, URL)) <= 5
+    ordinary, hostile = links * (MAX_HEAD // len(links)), f"<link {'a' * MAX_HEAD}"[: MAX_HEAD - 1] + ">"
+    assert ratio(lambda: declared_canonical_url(hostile, URL), lambda: declared_canonical_url(ordinary, URL)) <= 5

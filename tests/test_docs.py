@@ -14,22 +14,23 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from scrapy.settings import Settings, default_settings
 
 import scrapy_simdedup
-from commands.conftest import in_a_thread, perform_here
-from crawling import ADDON, PathsSpider, crawl
-from documents import DOCUMENTS, ROOT, START, Block, blocks_of, inline_settings, setting_names
-from on_asyncio import wait_for
-from pages import page
-from scrapy_simdedup import Addon, DedupSettings
-from scrapy_simdedup.commands.call import FAILED
-from site_server import Site
+from helpers.command_line import in_a_thread, perform_here
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.documents import DOCUMENTS, ROOT, START, Block, blocks_of, inline_settings, setting_names
+from helpers.on_asyncio import wait_for
+from helpers.pages import page
+from helpers.public_api import stat_names
+from helpers.site_server import Site
+from scrapy_simdedup import Addon, DedupSettings, settings, stores
+from scrapy_simdedup.commands.console import FAILED
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -84,6 +85,7 @@ def test_the_documents_have_code() -> None:
     assert sum(len(blocks_of(document)) for document in DOCUMENTS) > 50
 
 
+@pytest.mark.slow
 @EVERY
 def test_every_block_of_code_runs(
     document: Path, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +95,7 @@ def test_every_block_of_code_runs(
         pytest.skip("it is followed word by word in test_start_page.py")
     shutil.copytree(example, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, Any] = {"html": page("a", 1), "other_html": page("a", 2), "url": "https://site.example/"}
     for block in blocks_of(document):
         if block.why_not_run is None:
@@ -103,6 +106,9 @@ def _run(block: Block, names: dict[str, Any]) -> None:
     if block.is_settings:
         _load(block.text)
     elif block.language == "python":
+        if block.file:
+            Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(block.file).write_text(block.text, encoding="utf-8")
         code = compile(block.text, block.document.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         if code.co_flags & inspect.CO_COROUTINE:
             in_a_thread(lambda: asyncio.run(eval(code, names)))
@@ -178,9 +184,44 @@ def test_every_setting_is_in_the_table() -> None:
     assert known <= setting_names(ROOT / "README.md")
 
 
+@pytest.mark.parametrize("field", fields(DedupSettings), ids=lambda field: field.name)
+def test_every_choice_of_a_setting_is_in_its_row_of_the_table(field: Field[Any]) -> None:
+    name = f"`SIMDEDUP_{field.name.upper()}`"
+    rows = re.findall(r"^\| `SIMDEDUP_.*", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    (row,) = (row for row in rows if name in row.split(" | ")[0])
+    for choice in get_args(getattr(settings, str(field.type), None)):
+        assert re.search(rf"`\"?{choice}\"?`", row), choice
+
+
+def test_the_table_of_stats_has_every_stat_once() -> None:
+    text = (ROOT / "docs" / "reference" / "stats.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `(simdedup/[^`]+)` \|", text, re.MULTILINE)) == stat_names()
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
     assert {name for name in scrapy_simdedup.__all__ if f":: scrapy_simdedup.{name}\n" not in text} <= IN_MODULES
+    assert {name for name in stores.__all__ if f":: scrapy_simdedup.stores.{name}\n" not in text} <= IN_MODULES
+
+
+@pytest.mark.parametrize("document", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_what_the_documents_for_developers_name_is_in_the_code(document: str) -> None:
+    """Paths, classes with their members, and functions: `urls/noise.py`, `Site.normalize`, `split_url()`."""
+    package = ROOT / "scrapy_simdedup"
+    named = re.findall(r"`([^`\s]+)`", (ROOT / document).read_text(encoding="utf-8"))
+    paths = [name for name in named if re.fullmatch(r"[\w./-]+(/|\.(py|md|cfg|toml|txt|json|cff|sql))", name)]
+    assert [path for path in paths if not ((ROOT / path).exists() or (package / path).exists())] == []
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8")) for home in (package, ROOT / "tests") for path in home.rglob("*.py")
+    ]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    known = {node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))}
+    known |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    known |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    names = [name for name in named if re.fullmatch(r"[A-Z]\w+(\.\w+)?|\w+\(\)", name) and name not in paths]
+    assert names
+    unknown = [name for name in names if not set(name.removesuffix("()").split(".")) <= known]
+    assert [name for name in unknown if not name.startswith("SIMDEDUP_")] == []
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from commands.conftest import perform_here, stored
-from servers import executable
+from helpers.command_line import perform_here, stored
+from helpers.servers import executable
 
 EXAMPLE = Path(__file__).parent.parent / "example_project"
 LINE = re.compile(r"^ {2}(kept|BROKEN) +(.+?) +(\d+) of (\d+)", re.MULTILINE)
@@ -129,7 +129,7 @@ class TestTheDemonstration:
         printed = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
         id_of = {"/": "en/index", **json.loads(printed.stdout)}
         explained = 0
-        for record in (record for _, record in stored(store) if record.state == "alias"):
+        for record in (record for _, record in stored(store) if record.state == "duplicate"):
             (found,) = perform_here("explain", record.url, "--store", store, "--json").json
             dropped, original = (re.sub("^https?://[^/]+", "", url) for url in (record.url, found["other"]["url"]))
             assert found["dropped"]
@@ -143,7 +143,7 @@ class TestTheDemonstration:
 def test_skipping_known_urls_saves_two_fifths_of_the_requests_and_no_item(
     runs: list[Demonstration], tmp_path: Path
 ) -> None:
-    """``scrapy crawl shop -s SIMDEDUP_URLS=skip`` says how many."""
+    """``scrapy crawl shop -s SIMDEDUP_URL_LEARNING=skip`` says how many."""
     project = tmp_path / "example_project"
     shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("data", ".scrapy", "__pycache__"))
     with subprocess.Popen(
@@ -152,7 +152,7 @@ def test_skipping_known_urls_saves_two_fifths_of_the_requests_and_no_item(
         try:
             assert shop.stdout is not None
             site = shop.stdout.readline().strip()
-            words = ["crawl", "shop", "-a", f"site={site}", "-s", "SIMDEDUP_URLS=skip", "-s", "STATS_DUMP=1"]
+            words = ["crawl", "shop", "-a", f"site={site}", "-s", "SIMDEDUP_URL_LEARNING=skip", "-s", "STATS_DUMP=1"]
             done = run_python(project, "-m", "scrapy", *words)
         finally:
             shop.terminate()

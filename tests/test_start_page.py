@@ -11,7 +11,11 @@ import sys
 import time
 from pathlib import Path
 
-from documents import START, blocks_of
+import pytest
+
+from helpers.documents import START, blocks_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_start_page_shows_what_happens(tmp_path: Path) -> None:

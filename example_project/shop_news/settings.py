@@ -16,8 +16,8 @@ SIMDEDUP_STORE = "sqlite:///data/pages.sqlite"
 # Every item gets its page's content as Markdown, without menus and ads.
 SIMDEDUP_MARKDOWN_FIELD = "markdown"
 
-# What somebody who has seen the shop can tell about its addresses. It does nothing until SIMDEDUP_URLS = "skip", which
-# finds out about the others by itself, and then does not fetch what leads to known content.
+# What somebody who has seen the shop can tell about its addresses. It does nothing until SIMDEDUP_URL_LEARNING is
+# "skip", which finds out about the others by itself, and then does not fetch what leads to known content.
 SIMDEDUP_URL_RULES = [str(Path(__file__).parent.parent / "url_rules.json")]
 
 # Worth a try: SIMDEDUP_MODE = "observe" counts repeats and drops none, and SIMDEDUP_DROP = "near" drops what is merely

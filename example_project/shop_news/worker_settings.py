@@ -28,7 +28,7 @@ SIMDEDUP_STORE = REDIS_URL
 SIMDEDUP_RUN = os.environ.get("SIMDEDUP_RUN", "today")
 
 # What one worker learned about URLs saves the others fetches, too.
-SIMDEDUP_URLS = "skip"
+SIMDEDUP_URL_LEARNING = "skip"
 
 # ------------------------------------------------------------------ Scrapy
 

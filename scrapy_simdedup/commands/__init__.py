@@ -13,7 +13,7 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     import argparse
 
-BELOW_THE_COMMAND_LINE = 39
+BELOW_CMDLINE_PRIORITY = 39
 """A priority that overrides a project's settings."""
 
 
@@ -34,7 +34,7 @@ class SimdedupCommand(ScrapyCommand):
         """What ``scrapy simdedup -h`` begins with."""
         return (
             "Look into what scrapy-simdedup found. The exit code is 0 if the answer is yes (done, found, the same), "
-            "1 if it is no, and 2 if it could not be done."
+            "1 if it is no, and 2 if it could not be done. The glossary in docs/architecture.md explains the words."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -48,17 +48,17 @@ class SimdedupCommand(ScrapyCommand):
         """Take settings on either side of the action's name; refuse what nobody understands."""
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
-        opts.set = [*opts.set, *opts.set_too]
+        opts.set = [*opts.set, *opts.action_settings]
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 - none are left
         """Do what was asked for."""
         from scrapy.utils.log import configure_logging  # noqa: PLC0415 - see the top
 
-        from scrapy_simdedup.commands.actions import perform  # noqa: PLC0415
+        from scrapy_simdedup.commands.actions import run_action  # noqa: PLC0415
 
         assert self.settings is not None
         # Errors are said in one sentence; a log is for those who ask for one.
-        self.settings.set("LOG_ENABLED", False, priority=BELOW_THE_COMMAND_LINE)
+        self.settings.set("LOG_ENABLED", False, priority=BELOW_CMDLINE_PRIORITY)
         configure_logging(self.settings)
-        self.exitcode = perform(opts, self.settings)
+        self.exitcode: int = run_action(opts, self.settings)

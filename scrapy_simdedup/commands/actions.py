@@ -1,32 +1,28 @@
-"""The actions of ``scrapy simdedup``: a module each, with ``SUMMARY``, ``add_options`` and ``run``."""
+"""The actions of ``scrapy simdedup``, by their names; each is defined at the end of a module of this package."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands import (
     calibrate,
+    changes,
     check,
     clusters,
     compare,
     dedupe,
-    drift,
     explain,
-    export,
     forget,
-    load,
     migrate,
-    moved,
     report,
-    rollback,
     rules,
-    similar,
+    transfer,
 )
-from scrapy_simdedup.commands.call import FAILED, Call
-from scrapy_simdedup.commands.console import Console
+from scrapy_simdedup.commands.console import FAILED, Action, Console, Context
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings
 
@@ -35,73 +31,65 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-
-class Action(Protocol):
-    """What each of the modules is."""
-
-    SUMMARY: str
-    """What it does, as one line of the help."""
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        """Say what it needs to know."""
-
-    def run(self, call: Call) -> int:
-        """Do it; the exit code."""
-
-
 ACTIONS: dict[str, Action] = {
-    "compare": compare,
-    "explain": explain,
-    "similar": similar,
-    "clusters": clusters,
-    "drift": drift,
-    "moved": moved,
-    "rules": rules,
-    "report": report,
-    "calibrate": calibrate,
-    "dedupe": dedupe,
-    "check": check,
-    "forget": forget,
-    "rollback": rollback,
-    "export": export,
-    "import": load,
-    "migrate": migrate,
+    "compare": compare.COMPARE,
+    "explain": explain.EXPLAIN,
+    "similar": explain.SIMILAR,
+    "clusters": clusters.CLUSTERS,
+    "drift": changes.DRIFT,
+    "moved": changes.MOVED,
+    "rules": rules.RULES,
+    "report": report.REPORT,
+    "calibrate": calibrate.CALIBRATE,
+    "dedupe": dedupe.DEDUPE,
+    "check": check.CHECK,
+    "forget": forget.FORGET,
+    "rollback": forget.ROLLBACK,
+    "export": transfer.EXPORT,
+    "import": transfer.IMPORT,
+    "migrate": migrate.MIGRATE,
 }
 
 
 def add_actions(parser: ArgumentParser) -> None:
-    """Give the parser of ``scrapy simdedup`` one for each action."""
-    parser.set_defaults(set_too=[])
+    """Add a parser for each action to the parser of ``scrapy simdedup``."""
+    parser.set_defaults(action_settings=[])
     choices = parser.add_subparsers(
         title="Actions", dest="action", metavar="<action>", required=True, prog="scrapy simdedup"
     )
     for name, action in ACTIONS.items():
-        own = choices.add_parser(name, help=action.SUMMARY, description=action.SUMMARY)
+        own = choices.add_parser(name, help=action.summary, description=action.summary)
         action.add_options(own)
-        own.add_argument("--store", metavar="URL", help="default: the project's SIMDEDUP_STORE")
+        own.add_argument("--store", metavar="URL", help="or the path of a class; default: the project's SIMDEDUP_STORE")
         own.add_argument("--json", action="store_true", help="the answer as JSON")
         own.add_argument(
-            "-s", "--set", dest="set_too", action="append", default=[], metavar="NAME=VALUE", help="override a setting"
+            *("-s", "--set"),
+            dest="action_settings",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="override a setting",
         )
 
 
-def perform(options: Namespace, settings: Settings) -> int:
-    """Run an action; the exit code. What cannot be done is said in one sentence."""
+def run_action(options: Namespace, settings: Settings) -> int:
+    """Run the action that the options name, and give its exit code; an error is printed as one sentence."""
     console = Console(sys.stdout, sys.stderr, as_json=options.json)
     if options.store is not None:
         settings.set("SIMDEDUP_STORE", options.store, priority="cmdline")
     try:
-        return ACTIONS[options.action].run(Call(options, DedupSettings.from_settings(settings), settings, console))
+        code = ACTIONS[options.action].run(Context(options, DedupSettings.from_settings(settings), settings, console))
+        return code if isinstance(code, int) else asyncio.run(code)
     except BrokenPipeError:  # whoever read the answer has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        console.complain(f"scrapy simdedup {options.action}: {what}")
+        console.print_error(f"scrapy simdedup {options.action}: {what}")
     except SimdedupError as error:
-        console.complain(f"scrapy simdedup {options.action}: {error}")
+        console.print_error(f"scrapy simdedup {options.action}: {error}")
     except KeyboardInterrupt:
-        console.complain("stopped")
+        console.print_error("stopped")
     except Exception:  # noqa: BLE001 - a bug must not be taken for the answer "no"
-        console.complain(traceback.format_exc())
+        console.print_error(traceback.format_exc())
     return FAILED

@@ -1,40 +1,50 @@
-"""``calibrate``: which thresholds fit the sites of a store."""
+"""``calibrate``: which thresholds fit the sites of a store, by their headlines and by pairs that a person labelled."""
 
 from __future__ import annotations
 
-import asyncio
+import csv
+import io
+import json
+from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.call import YES
-from scrapy_simdedup.commands.console import count
-from scrapy_simdedup.commands.files import document
-from scrapy_simdedup.commands.labels import Labels, write_borderline
-from scrapy_simdedup.commands.stores import opened, records, store_url
-from scrapy_simdedup.commands.text import Strong, table
-from scrapy_simdedup.report.calibration import calibrate
-from scrapy_simdedup.report.closest import POOL, pairs_of
+from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.stores import (
+    document_path,
+    existing_store_url,
+    open_input,
+    open_output,
+    open_store,
+    records_with_progress,
+)
+from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
+from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate
+from scrapy_simdedup.report.document import write_calibration
+from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, closest_pairs, fingerprint_of
 from scrapy_simdedup.report.sample import Reservoir
-from scrapy_simdedup.report.write import write_calibration
+from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from scrapy_simdedup.commands.call import Call
-    from scrapy_simdedup.report.calibration import Calibration
-    from scrapy_simdedup.report.closest import ClosePair
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.settings import DedupSettings
 
-SUMMARY = "tell what each threshold would drop and how much of that looks wrong, and choose thresholds per site"
-BAR, LOWEST = 48, 60
-"""Characters of the longest bar, and the hundredths from which similarities are told apart."""
+LABEL_VALUES = {"same": True, "different": False}
+MAX_BAR_WIDTH, FIRST_STEP = 48, 60
+"""Characters of the longest bar; hundredths of similarity below which all pages are one bar."""
+SHOWN_SITES = 50
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """What is looked at, and where the answer goes."""
+    """The pages that are looked at, and the files that are read and written."""
     parser.add_argument("--site", help="look at this site alone")
-    parser.add_argument("--sample", type=count, default=300, metavar="N", help="pages looked at per site; default: 300")
+    parser.add_argument(
+        "--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300"
+    )
     parser.add_argument(
         "--pairs",
         metavar="FILE",
@@ -43,45 +53,58 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"
     )
-    parser.add_argument("-o", "--output", type=document, metavar="FILE", help="the answer as an .html or .json file")
+    parser.add_argument(
+        "-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"
+    )
 
 
-def run(call: Call) -> int:
-    """Weigh them."""
-    options = call.options
-    labels = Labels.read(options.pairs) if options.pairs else Labels([])
-    found = asyncio.run(_calibrate(call, labels))
+async def run(context: Context) -> int:
+    """Choose thresholds, and show what each would drop."""
+    options = context.options
+    labels = LabelledPages.read(options.pairs) if options.pairs else LabelledPages([])
+    found = await _calibrate(context, labels)
     if options.audit:
         write_borderline(found.borderline, options.audit)
     if options.output:
-        write_calibration(found, call.settings, options.output)
-    call.console.answer(found.as_dict(), _text(found))
+        write_calibration(found, context.settings, options.output)
+    context.console.print_answer(asdict(found), _text(found))
     return YES
 
 
-async def _calibrate(call: Call, labels: Labels) -> Calibration:
-    url = store_url(call)
+CALIBRATE = Action(
+    "tell what each threshold would drop and how much of that looks wrong, and choose thresholds per site",
+    run,
+    add_options,
+)
+
+
+async def _calibrate(context: Context, labels: LabelledPages) -> Calibration:
+    url = existing_store_url(context)
     pages = 0
     pairs: list[ClosePair] = []
-    home, pool = "", Reservoir[Record](POOL)
-    async with opened(url) as store:
-        async for site, record in records(call, store, call.options.site):
+    home, pool = "", Reservoir[str, Record](MAX_COMPARED_PAGES)
+    async with open_store(url) as store:
+        async for site, record in records_with_progress(context, store, context.options.site):
             if site != home:
-                pairs += pairs_of(home, pool, call.options.sample)
-                home, pool = site, Reservoir(POOL)
-            labels.look_at(site, record)
+                pairs += closest_pairs(home, pool.values(), context.options.sample)
+                home, pool = site, Reservoir(MAX_COMPARED_PAGES)
+            labels.collect(site, record)
             if record.state != "released":
                 pool.put(record.key.hex(), record)
             pages += 1
-        pairs += pairs_of(home, pool, call.options.sample)
-    return calibrate(pairs, labels.found(call.settings), call.settings, store=without_password(url), pages=pages)
+        pairs += closest_pairs(home, pool.values(), context.options.sample)
+    return calibrate(
+        pairs, labels.labelled_pairs(context.settings), context.settings, store=redact_password(url), pages=pages
+    )
 
 
 def _text(found: Calibration) -> Iterator[str]:
-    yield Strong(f"{found.sampled:,} of {found.pages:,} pages, by similarity to the closest other page of their site")
+    yield StyledLine(
+        f"{found.sampled:,} of {found.pages:,} pages, by similarity to the closest other page of their site"
+    )
     yield "(█ with the same headline, ░ with another):"
     yield ""
-    yield from _picture(found)
+    yield from _histogram(found)
     yield ""
     rows = [
         (f"{line.at:.2f}", *(None if share is None else f"{share:.1%}" for share in shares))
@@ -90,11 +113,11 @@ def _text(found: Calibration) -> Iterator[str]:
     ]
     names = ("#threshold", "#drops", "#with another headline", "#wrong by labels", "#copies missed by labels")
     kept = names if found.labelled else names[:3]
-    yield from table(kept, [row[: len(kept)] for row in rows])
+    yield from format_table(kept, [row[: len(kept)] for row in rows])
     yield ""
-    yield from table(
+    yield from format_table(
         ("#identical", "#near", "#pages", "because", "site"),
-        [(f"{c.identical:.2f}", f"{c.near:.2f}", c.sampled, c.because, c.site) for c in found.choices[:50]],
+        [(f"{c.identical:.2f}", f"{c.near:.2f}", c.sampled, c.because, c.site) for c in found.choices[:SHOWN_SITES]],
     )
     yield ""
     yield found.setting or "The thresholds in force fit every site."
@@ -102,21 +125,81 @@ def _text(found: Calibration) -> Iterator[str]:
         yield ""
         yield "Borderline pairs, to judge by eye with scrapy simdedup compare:"
         for pair in found.borderline:
-            yield f"  {pair.similarity:.3f}{'  another headline' if pair.renamed else ''}"
+            yield f"  {pair.similarity:.3f}{'  another headline' if pair.headline_differs else ''}"
             yield f"    {pair.one}"
             yield f"    {pair.other}"
 
 
-def _picture(found: Calibration) -> Iterator[str]:
+def _histogram(found: Calibration) -> Iterator[str]:
     """Bars for steps of 0.02; what is far below the thresholds is one step."""
     same, other = found.same_headline, found.other_headline
-    edges = [0, *range(LOWEST, 100, 2)]
+    edges = [0, *range(FIRST_STEP, 100, 2)]
     counts = [
         (sum(same[start:end]), sum(other[start:end])) for start, end in zip(edges, [*edges[1:], 100], strict=True)
     ]
     most = max(map(sum, counts)) or 1
     for start, pages in zip(edges, counts, strict=True):
         # Rounded up: what is there can be seen.
-        bars = "".join(sign * -(-BAR * number // most) for sign, number in zip("█░", pages, strict=True))
+        bars = "".join(sign * -(-MAX_BAR_WIDTH * number // most) for sign, number in zip("█░", pages, strict=True))
         name = f"{start / 100:.2f}" if start else "less"
         yield f"  {name}  {bars} {sum(pages) or ''}".rstrip()
+
+
+class LabelledPages:
+    """Labels, with the fingerprints of their pages as far as the store has them.
+
+    A label is two URLs, and whether a person found that their pages are the same.
+    """
+
+    def __init__(self, labels: Sequence[tuple[str, str, bool]]) -> None:
+        self._labels = labels
+        self._wanted = {url for one, other, _ in labels for url in (one, other)}
+        self._found: dict[str, tuple[str, PageFingerprint]] = {}
+
+    @classmethod
+    def read(cls, name: str) -> LabelledPages:
+        """Read a .csv or .jsonl file of ``one``, ``other`` and ``label``; rows without a label are left out.
+
+        Raises:
+            OSError: the file cannot be read.
+            SimdedupError: the file has another form.
+        """
+        with open_input(name) as file:
+            text = file.read().decode("utf-8-sig", "replace")
+        try:
+            rows = list(csv.DictReader(io.StringIO(text)) if ".csv" in name else map(json.loads, text.splitlines()))
+            labels = [(row["one"], row["other"], LABEL_VALUES[row["label"].strip()]) for row in rows if row["label"]]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            rows, labels = [], []
+        if not rows:
+            form = "a .csv or .jsonl file with the columns one, other (URLs) and label (same or different)"
+            raise SimdedupError(f"{name} cannot be read: write {form}")
+        return cls(labels)
+
+    def collect(self, site: str, record: Record) -> None:
+        """Keep the record's fingerprint if a label is about its page."""
+        if record.url in self._wanted:
+            fp = fingerprint_of(record)
+            if fp is not None:
+                self._found[record.url] = site, fp
+
+    def labelled_pairs(self, settings: DedupSettings) -> list[LabelledPair]:
+        """The labels whose pages are both in the store, with the similarities of the pages."""
+        made = []
+        for one, other, same in self._labels:
+            if one in self._found and other in self._found:
+                (site, fp), (_, other_fp) = self._found[one], self._found[other]
+                with suppress(FingerprintMismatch):
+                    similarity = fp.compare(other_fp, identical=settings.identical, near=settings.near).similarity
+                    made.append(LabelledPair(site, one, other, similarity, same))
+        return made
+
+
+def write_borderline(pairs: Iterable[ClosePair], name: str) -> None:
+    """Write pairs as a CSV file, in which a person fills the column of labels."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow(("label", "similarity", "one", "other"))
+    rows.writerows(("", f"{pair.similarity:.3f}", pair.one, pair.other) for pair in pairs)
+    with open_output(name) as file:
+        file.write(text.getvalue().encode("utf-8", "replace"))

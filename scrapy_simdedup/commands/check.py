@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.stores import opened, records, store_url
-from scrapy_simdedup.commands.text import Bad, Good, table
+from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, format_table
+from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store_urls import without_password
-from scrapy_simdedup.wording import plural, size
+from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from collections.abc import Iterator
 
-    from scrapy_simdedup.commands.call import Call
     from scrapy_simdedup.store.base import Record
 
-SUMMARY = "tell whether a store is sound, and what is in it"
-
-
-def add_options(parser: ArgumentParser) -> None:
-    """Nothing but the store."""
+SHOWN_ROWS = 20
+"""Rows of each table that are shown."""
 
 
 @dataclass(slots=True)
-class Findings:
-    """What a store holds."""
+class StoreSummary:
+    """Counts of what a store holds."""
 
     store: str
+    """The store's URL without its password."""
     made_by: Counter[str] = field(default_factory=Counter)
-    """How its fingerprints are made."""
+    """Pages by the way in which their fingerprints were made."""
     bytes_on_disk: int | None = None
     pages: int = 0
     sites: int = 0
@@ -48,77 +42,67 @@ class Findings:
     orphans: int = 0
     """Repeats whose original is not in the store any more."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"sound": self.sound}
-
     @property
     def sound(self) -> bool:
-        """Whether everything in it can be used."""
+        """Whether every record can be used."""
         return not self.unreadable
 
+    def add(self, record: Record) -> None:
+        """Count a record."""
+        self.pages += 1
+        self.states[record.state] += 1
+        self.kinds[record.kind] += 1
+        self.runs[record.run] += 1
+        try:
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+        except FingerprintMismatch:
+            self.unreadable += 1
+            return
+        way = f"version {fp.algorithm}, {fp.bits} bits, {fp.shingle_size} words per shingle, {fp.extractor}"
+        self.made_by[way] += 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary as JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"sound": self.sound}
+
     def text(self) -> Iterator[str]:
-        """The same in lines."""
+        """The summary as lines for people."""
         if self.sound:
             yield Good(f"{self.store} is sound")
         else:
-            problem = f"{self.unreadable:,} records hold no fingerprint of this version"
-            yield Bad(f"{self.store} is damaged: {problem}")
-        disk = "" if self.bytes_on_disk is None else f", {size(self.bytes_on_disk)} on disk"
+            yield Bad(f"{self.store} is damaged: {self.unreadable:,} records hold no fingerprint of this version")
+        disk = "" if self.bytes_on_disk is None else f", {format_bytes(self.bytes_on_disk)} on disk"
         yield f"{plural(self.pages, 'page')} of {plural(self.sites, 'site')}{disk}"
         if self.orphans:
             yield f"{self.orphans:,} repeats have lost their original, which is fetched and kept again when it comes by"
-        for what, counts in (
-            *(("state", self.states), ("verdict", self.kinds)),
-            *(("run", self.runs), ("fingerprints", self.made_by)),
-        ):
+        tables = {"state": self.states, "verdict": self.kinds, "run": self.runs, "fingerprints": self.made_by}
+        for what, counts in tables.items():
             yield ""
-            yield from table((what, "#pages"), counts.most_common(20))
-            if len(counts) > 20:
-                yield f"and {len(counts) - 20:,} more"
+            yield from format_table((what, "#pages"), counts.most_common(SHOWN_ROWS))
+            if len(counts) > SHOWN_ROWS:
+                yield f"and {len(counts) - SHOWN_ROWS:,} more"
 
 
-def run(call: Call) -> int:
-    """Check it; yes if it is sound."""
-    found = asyncio.run(_check(call, store_url(call)))
-    call.console.answer(found.as_dict(), found.text())
-    return YES if found.sound else NO
-
-
-async def _check(call: Call, url: str) -> Findings:
-    found = Findings(without_password(url), bytes_on_disk=_bytes_on_disk(url))
-    async with opened(url) as store:
-        site = None
-        keys: set[bytes] = set()
-        originals: list[bytes] = []
-        async for home, record in records(call, store, None, "pages checked"):
+async def run(context: Context) -> int:
+    """Check the store; the answer is yes if it is sound."""
+    url = existing_store_url(context)
+    found = StoreSummary(redact_password(url), bytes_on_disk=store_by_url(url).bytes_on_disk())
+    site = None
+    keys: set[bytes] = set()
+    originals: list[bytes] = []
+    async with open_store(url) as store:
+        async for home, record in records_with_progress(context, store, None, "pages checked"):
             if home != site:
                 found.orphans += sum(original not in keys for original in originals)
                 site, keys, originals = home, set(), []
                 found.sites += 1
-            _count(found, record)
+            found.add(record)
             keys.add(record.key)
-            if record.state == "alias" and record.original is not None:
+            if record.state == "duplicate" and record.original is not None:
                 originals.append(record.original)
-        found.orphans += sum(original not in keys for original in originals)
-    return found
+    found.orphans += sum(original not in keys for original in originals)
+    context.console.print_answer(found.as_dict(), found.text())
+    return YES if found.sound else NO
 
 
-def _count(found: Findings, record: Record) -> None:
-    found.pages += 1
-    found.states[record.state] += 1
-    found.kinds[record.kind] += 1
-    found.runs[record.run] += 1
-    try:
-        fp = PageFingerprint.from_bytes(record.fingerprint)
-    except FingerprintMismatch:
-        found.unreadable += 1
-        return
-    found.made_by[f"version {fp.algorithm}, {fp.bits} bits, {fp.shingle_size} words per shingle, {fp.extractor}"] += 1
-
-
-def _bytes_on_disk(url: str) -> int | None:
-    scheme, _, path = url.partition(":///")
-    if scheme != "sqlite":
-        return None
-    return sum(file.stat().st_size for suffix in ("", "-wal", "-shm") if (file := Path(path + suffix)).is_file())
+CHECK = Action("tell whether a store is sound, and what is in it", run)

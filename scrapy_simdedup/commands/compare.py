@@ -1,46 +1,68 @@
-"""``compare A B``: how alike two pages are, what each consists of, and what differs."""
+"""``compare``: how alike two pages are, what each consists of, and what differs."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from difflib import unified_diff
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.pages import read_pages
-from scrapy_simdedup.commands.text import Bad, Good, Soft, Strong, table
-from scrapy_simdedup.report.comparison import compare_under
+from scrapy import Request, Spider
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import HtmlResponse
+
+from scrapy_simdedup.commands import BELOW_CMDLINE_PRIORITY
+from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.report.comparison import PageComparison, compare_with_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from scrapy_simdedup.commands.call import Call
-    from scrapy_simdedup.report.comparison import PageComparison
+    from scrapy.http import Response
+    from scrapy.settings import Settings
+    from twisted.python.failure import Failure
 
-SUMMARY = "tell how alike two pages are, and what differs"
+ISOLATED_SETTINGS = {
+    "SIMDEDUP_ENABLED": False,
+    "TWISTED_REACTOR_ENABLED": True,
+    "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
+    "FEEDS": {},
+    "JOBDIR": None,
+}
+"""Settings that keep a fetch from leaving traces in what the project's crawls write."""
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Two pages."""
+    """The two pages that are compared."""
     for name in ("one", "other"):
         parser.add_argument(name, metavar="FILE|URL", help="a file, a URL, or - for what is piped in")
 
 
-def run(call: Call) -> int:
-    """Compare them; yes if they are identical."""
-    one, other = read_pages([call.options.one, call.options.other], call.scrapy)
-    settings = call.settings
-    found = compare_under(settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url))
+def run(context: Context) -> int:
+    """Compare the pages; the answer is yes if they are identical."""
+    one, other = read_pages([context.options.one, context.options.other], context.scrapy)
+    settings = PageSettings(context.settings).of(other.url)
+    found = compare_with_settings(
+        settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url)
+    )
     drop = settings.near if settings.drop == "near" else settings.identical
-    call.console.answer(found.as_dict(), _text(found, drop))
+    context.console.print_answer(found.as_dict(), _text(found, drop))
     return YES if found.kind == "identical" else NO
+
+
+COMPARE = Action("tell how alike two pages are, and what differs", run, add_options)
 
 
 def _text(found: PageComparison, drop: float) -> Iterator[str]:
     one, other = found.one, found.other
     would = "would" if found.kind != "different" and found.similarity >= drop else "would not"
     alike = f"similarity {found.similarity:.3f}, {found.distance} differing bits"
-    yield Strong(f"{found.kind}: {alike}; a crawl {would} drop one")
+    yield StyledLine(f"{found.kind}: {alike}; a crawl {would} drop one")
     if would == "would" and (one.title, one.h1) != (other.title, other.h1):
         yield Soft("Their headlines differ, so it also weighs what other pages of the site repeat, and may keep both.")
     yield Bad("- " + one.name)
@@ -52,11 +74,11 @@ def _text(found: PageComparison, drop: float) -> Iterator[str]:
         ("unjudged", one.unjudged, other.unjudged),
         ("shingles of content", one.shingles, other.shingles),
     ]
-    roles = sorted({*one.words_by_role, *other.words_by_role}, key=lambda role: -one.words_by_role.get(role, 0))
+    roles = sorted({**one.words_by_role, **other.words_by_role}, key=lambda role: -one.words_by_role.get(role, 0))
     facts += [(f"words of {role}", one.words_by_role.get(role, 0), other.words_by_role.get(role, 0)) for role in roles]
-    yield from table(("", "-", "+"), [(name, left or None, right or None) for name, left, right in facts])
+    yield from format_table(("", "-", "+"), [(name, left or None, right or None) for name, left, right in facts])
     yield ""
-    yield Strong(f"What differs ({len(found.differences)} blocks of text):")
+    yield StyledLine(f"What differs ({len(found.differences)} blocks of text):")
     for difference in found.differences:
         yield Soft(f"  [{difference.role}]")
         if difference.one is not None:
@@ -64,8 +86,80 @@ def _text(found: PageComparison, drop: float) -> Iterator[str]:
         if difference.other is not None:
             yield Good(f"  + {difference.other}")
     yield ""
-    yield Strong("Both as Markdown:")
+    yield StyledLine("Both as Markdown:")
     left, right = one.markdown.splitlines(), other.markdown.splitlines()
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
     yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPage:
+    """A page that the command line names."""
+
+    name: str
+    """A path, a URL, or ``-``."""
+    url: str
+    html: str
+    """The page's HTML, decoded as Scrapy does it."""
+
+
+def is_url(name: str) -> bool:
+    """Whether the name is a URL, not a path."""
+    return name.startswith(("http://", "https://"))
+
+
+def read_pages(names: Sequence[str], settings: Settings) -> list[NamedPage]:
+    """The pages at paths, at URLs, or on stdin for ``-``; URLs are fetched under the project's settings.
+
+    Raises:
+        OSError: a file cannot be read.
+        SimdedupError: a URL cannot be fetched.
+    """
+    fetched = _fetch([name for name in names if is_url(name)], settings)
+    return [NamedPage(name, name, fetched[name]) if is_url(name) else _read(name) for name in names]
+
+
+def _read(name: str) -> NamedPage:
+    body = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    url = "file:///dev/stdin" if name == "-" else Path(name).absolute().as_uri()
+    return NamedPage(name, url, HtmlResponse(url, body=body).text)
+
+
+class _Fetcher(Spider):
+    name = "simdedup"
+
+    def __init__(self, urls: Sequence[str], pages: dict[str, str], problems: list[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.urls, self.pages, self.problems = urls, pages, problems
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.urls:
+            yield Request(url, dont_filter=True, errback=self.failed, cb_kwargs={"name": url})
+
+    def parse(self, response: Response, name: str) -> None:
+        if isinstance(response, HtmlResponse):
+            self.pages[name] = response.text
+        else:
+            self.problems.append(f"{name} is no HTML page")
+
+    def failed(self, failure: Failure) -> None:
+        url = failure.request.url  # type: ignore[attr-defined]  # Scrapy adds it
+        response = getattr(failure.value, "response", None)
+        why = f"answered with status {response.status}" if response is not None else failure.getErrorMessage()
+        self.problems.append(f"{url} could not be fetched: {why}")
+
+
+def _fetch(urls: Sequence[str], settings: Settings) -> dict[str, str]:
+    pages: dict[str, str] = {}
+    problems: list[str] = []
+    if urls:
+        settings = settings.copy()
+        settings.setdict(ISOLATED_SETTINGS, priority=BELOW_CMDLINE_PRIORITY)
+        process = CrawlerProcess(settings, install_root_handler=False)
+        process.crawl(_Fetcher, urls=list(dict.fromkeys(urls)), pages=pages, problems=problems)
+        process.start()
+    missing = [url for url in urls if url not in pages]
+    if problems or missing:
+        raise SimdedupError(problems[0] if problems else f"{missing[0]} could not be fetched")
+    return pages

@@ -1,38 +1,193 @@
-"""Where answers go: tables for people, JSON for programs, and progress beside them on stderr."""
+"""What an action of ``scrapy simdedup`` is given, and the console that shows its answer, as text or as JSON."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import stat
+import time
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
-
-from scrapy_simdedup.commands.progress import Progress
-from scrapy_simdedup.commands.text import coloured, printable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+
+    from scrapy.settings import Settings
+
+    from scrapy_simdedup.settings import DedupSettings
+
+YES, NO, FAILED = 0, 1, 2
+"""The exit codes."""
+TERMINAL_INTERVAL, FILE_INTERVAL = 0.1, 10.0
+"""Seconds between two lines of progress, on a terminal and in a file."""
+BAR_WIDTH = 30
+"""Characters of a full progress bar."""
+CLEAR_LINE = "\r\x1b[K"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One call of ``scrapy simdedup ...``."""
+
+    options: Namespace
+    """The options of the action."""
+    settings: DedupSettings
+    """The project's settings with those of the command line; outside of a project the defaults."""
+    scrapy: Settings
+    """All of Scrapy's settings."""
+    console: Console
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of ``scrapy simdedup``, such as ``check``."""
+
+    summary: str
+    """What the action does, as one line of the help."""
+    run: Callable[[Context], int | Coroutine[Any, Any, int]]
+    """Does it, prints the answer, and gives the exit code. An action that fetches pages is no coroutine: Scrapy runs a
+    loop of its own."""
+    add_options: Callable[[ArgumentParser], None] = lambda _: None
+    """Adds the action's own options to its parser."""
+
+
+class StyledLine(str):
+    """A line that is the answer, or the head of a table; a terminal shows it bold."""
+
+    code = "1"
+
+
+class Soft(StyledLine):
+    """A line that is beside the point; a terminal shows it dimmed."""
+
+    code = "2"
+
+
+class Good(StyledLine):
+    """A line about what is there, kept or sound; a terminal shows it green."""
+
+    code = "32"
+
+
+class Bad(StyledLine):
+    """A line about what is gone, dropped or damaged; a terminal shows it red."""
+
+    code = "31"
+
+
+def printable(text: str) -> str:
+    """The text without control characters: URLs and titles of pages may hold some that would steer a terminal."""
+    if text.isprintable():
+        return str(text)
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def coloured(line: str) -> str:
+    """A printable line with the colour of its class, for a terminal."""
+    return f"\x1b[{line.code}m{printable(line)}\x1b[0m" if isinstance(line, StyledLine) else printable(line)
+
+
+def format_table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], width: int = 10_000, *, indent: str = ""
+) -> Iterator[str]:
+    """The lines of a table, whose columns are as wide as their widest cells.
+
+    Args:
+        head: the columns' names; ``#`` before a name marks a column of numbers, which are aligned to the right.
+        rows: cells by column; None is a dash.
+        width: characters that a line may have; longer lines are cut.
+        indent: what each line begins with.
+    """
+    numbers = [name.startswith("#") for name in head]
+    cells = [[name.lstrip("#") for name in head], *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    for place, row in enumerate(cells):
+        columns = (
+            text.rjust(size) if number else text.ljust(size)
+            for text, size, number in zip(row, widths, numbers, strict=True)
+        )
+        line = (indent + "  ".join(columns)).rstrip()
+        line = line if len(line) <= width else line[: width - 1] + "…"
+        yield line if place else StyledLine(line)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
+
+
+class Progress:
+    """The progress of a long task on a stream: a bar on a terminal, a line now and then in a file."""
+
+    def __init__(self, stream: TextIO, what: str, share: Callable[[int], float] | None) -> None:
+        self._stream, self._what, self._share, self._terminal = stream, what, share, _is_terminal(stream)
+        self._pause = TERMINAL_INTERVAL if self._terminal else FILE_INTERVAL
+        self._start = self._shown_at = time.monotonic()
+        self._signs = ("█", "░") if (stream.encoding or "utf-8").lower().startswith("utf") else ("#", "-")
+
+    def show(self, done: int) -> None:
+        """Show the number done; nothing is shown before the first interval is over."""
+        now = time.monotonic()
+        if now - self._shown_at >= self._pause:
+            self._shown_at = now
+            text = self._text(done, now - self._start)
+            self._stream.write(
+                CLEAR_LINE + text[: shutil.get_terminal_size().columns - 1] if self._terminal else f"{text}\n"
+            )
+            self._stream.flush()
+
+    def end(self) -> None:
+        """Clear the line of a terminal."""
+        if self._terminal and self._shown_at != self._start:
+            self._stream.write(CLEAR_LINE)
+            self._stream.flush()
+
+    def _text(self, done: int, seconds: float) -> str:
+        text = f"{done:,} {self._what}, {done / max(seconds, 1e-6):,.0f} per second"
+        share = self._share(done) if self._share else 0.0
+        if not 0 < share <= 1:  # more than all: it was read once more, or grew meanwhile
+            return text
+        full, empty = self._signs
+        bar = (full * round(share * BAR_WIDTH)).ljust(BAR_WIDTH, empty) + "  " if self._terminal else ""
+        left = timedelta(seconds=round(seconds * (1 - share) / share))
+        return f"{bar}{share:4.0%}  {text}, {left} left"
+
+
+def read_share(file: IO[bytes]) -> Callable[[int], float] | None:
+    """A function that gives the share of a file that was read, compressed or not; None for a pipe: it has no size."""
+    raw = getattr(file, "fileobj", file)
+    try:
+        status = os.fstat(raw.fileno())
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return None
+    return lambda _: raw.tell() / status.st_size
 
 
 class Console:
-    """Writes what an action says.
-
-    Args:
-        out: for answers.
-        err: for progress and complaints.
-        as_json: give answers as JSON.
-    """
+    """Prints answers, as text or as JSON, to one stream, and progress and errors to another."""
 
     def __init__(self, out: TextIO, err: TextIO, *, as_json: bool) -> None:
-        self.out, self.err, self.as_json = out, err, as_json
+        self.out: TextIO = out
+        self.err: TextIO = err
+        self.as_json: bool = as_json
         for stream in (out, err):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to stop
 
-    def answer(self, data: Any, lines: Iterable[str]) -> None:
-        """Say the answer: ``data`` if JSON is wanted, else ``lines``."""
+    def print_answer(self, data: Any, lines: Iterable[str]) -> None:
+        """Print the answer: ``data`` if JSON is wanted, else ``lines``."""
         if self.as_json:
             self.out.write(json.dumps(data, indent=2) + "\n")
         else:
@@ -41,29 +196,29 @@ class Console:
             self.out.writelines(f"{show(line)}\n" for line in lines)
         self.out.flush()
 
-    def complain(self, sentence: str) -> None:
-        """Say what went wrong, or what should be known besides the answer."""
+    def print_error(self, sentence: str) -> None:
+        """Print an error, or what should be known besides the answer."""
         self.err.write(printable(sentence) + "\n")
 
     @property
     def width(self) -> int:
-        """Characters per line; where nobody looks, as many as it takes."""
+        """Characters per line of a terminal; anything else has no limit."""
         return shutil.get_terminal_size().columns if self.out.isatty() else 10_000
 
     @contextmanager
     def progress(
         self, what: str, total: int | None = None, share: Callable[[int], float] | None = None
     ) -> Iterator[Callable[[int], None]]:
-        """Show how far a long work is; call what this gives with the number that is done.
+        """Show the progress of a long task; the function that this gives is called with the number done.
 
         Args:
-            what: such as ``"pages read"``.
-            total: how many there will be, where that is known.
-            share: how much of the work is done then, 0..1, where that is known otherwise.
+            what: the things that are counted, such as ``"pages read"``.
+            total: their number at the end, where that is known.
+            share: gives the share of the task that is done, where that is known otherwise.
         """
         if total:
             share = lambda done: done / total  # noqa: E731
-        progress = Progress(self.err, what, share, terminal=_is_terminal(self.err))
+        progress = Progress(self.err, what, share)
         try:
             yield progress.show
         finally:
@@ -74,8 +229,8 @@ def _is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def count(text: str) -> int:
-    """What an option means that says how many."""
+def positive_int(text: str) -> int:
+    """The value of an option that says how many."""
     number = int(text)
     if number < 1:
         raise ArgumentTypeError("give a number from 1 on")

@@ -1,47 +1,76 @@
-"""``explain URL``: why a page was dropped or kept."""
+"""``explain`` and ``similar``: why a page was dropped or kept, and which stored pages are most like it."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.stores import in_batches, opened, store_url
-from scrapy_simdedup.commands.text import Bad, Good, Strong
-from scrapy_simdedup.detect.site import host_of, site_of
+from scrapy_simdedup.commands.compare import is_url, read_pages
+from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.stores import existing_store_url, open_detector, open_store, record_batches
+from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.explanation import Explanation
-from scrapy_simdedup.report.nearest import Nearest
-from scrapy_simdedup.report.records import records_of
+from scrapy_simdedup.report.gather import live_records
+from scrapy_simdedup.report.neighbours import Nearest
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
-    from scrapy_simdedup.commands.call import Call
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
-SUMMARY = "tell why a page was dropped or kept, and what it repeats"
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """A page."""
+def add_explain_options(parser: ArgumentParser) -> None:
+    """The page that is explained."""
     parser.add_argument("url", metavar="URL", help="a page that a crawl came by")
 
 
-def run(call: Call) -> int:
-    """Explain it; no if the store does not have it."""
-    found = asyncio.run(_explain(call))
+async def run_explain(context: Context) -> int:
+    """Explain the page; the answer is no if the store does not have it."""
+    url = context.options.url
+    async with open_store(existing_store_url(context)) as store:
+        pages = await _find_pages(store, url, site_of(url, context.settings.scope))
+        found = [Explanation(record, await _deciding_page(context, store, site, record)) for site, record in pages]
     if not found:
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
-        call.console.complain(f"{call.options.url} is not in the store: {why}")
+        context.console.print_error(f"{url} is not in the store: {why}")
         return NO
-    url = call.options.url
-    settings = call.settings.for_site(host_of(url), site_of(url))
+    settings = PageSettings(context.settings).of(url)
     data = [explanation.as_dict(settings) for explanation in found]
-    call.console.answer(data, _lines(found, settings))
+    context.console.print_answer(data, _lines(found, settings))
     return YES
+
+
+EXPLAIN = Action("tell why a page was dropped or kept, and what it repeats", run_explain, add_explain_options)
+
+
+async def _find_pages(store: FingerprintStore, url: str, site: str | None) -> list[tuple[str, Record]]:
+    """The newest record of each page with this URL, of this site or else of any, with its site; the latest is last."""
+    newest: dict[tuple[str, bytes], tuple[str, Record]] = {}
+    async for home, record in live_records(store, site):
+        if record.url == url:
+            newest[home, record.key] = home, record
+    if not newest and site is not None:
+        return await _find_pages(store, url, None)
+    return sorted(newest.values(), key=lambda page: page[1].last_seen)
+
+
+async def _deciding_page(context: Context, store: FingerprintStore, site: str, page: Record) -> Record | None:
+    """The original of a repeat, or the page that a near-duplicate is most like."""
+    if page.original is not None:
+        found = [record async for _, record in live_records(store, site) if record.key == page.original]
+        return max(found, key=lambda record: (record.state == "confirmed", record.id), default=None)
+    if page.kind != "near":
+        return None
+    nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
+    async for records in record_batches(context, store, site):
+        nearest.add([record for record in records if record.state in {"reserved", "confirmed"}])
+    return nearest.found[0].record if nearest.found else None
 
 
 def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
@@ -49,43 +78,69 @@ def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
         if place:
             yield ""
         name, why, *more = explanation.text(settings)
-        yield Strong(name)
+        yield StyledLine(name)
         yield (Bad if explanation.dropped else Good)(why)
         yield from more
 
 
-async def find(store: FingerprintStore, url: str, site: str | None) -> list[tuple[str, Record]]:
-    """The newest record of each page with this URL, with its site, the latest change last.
-
-    Args:
-        store: an open store.
-        url: as it was fetched.
-        site: where it is looked for first; None looks everywhere.
-    """
-    found: dict[tuple[str, bytes], Record] = {}
-    async for home, record in records_of(store, site):
-        if record.url == url:
-            found[home, record.key] = record
-    if not found and site is not None:
-        return await find(store, url, None)
-    pages = [(home, record) for (home, _), record in found.items()]
-    return sorted(pages, key=lambda page: page[1].last_seen)
+def add_similar_options(parser: ArgumentParser) -> None:
+    """The page that others are compared with, and how many are shown."""
+    parser.add_argument(
+        "page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read"
+    )
+    parser.add_argument("--site", help="compare with the pages of this site; default: that of a stored page, else all")
+    parser.add_argument("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10")
 
 
-async def _explain(call: Call) -> list[Explanation]:
-    async with opened(store_url(call)) as store:
-        pages = await find(store, call.options.url, site_of(call.options.url, call.settings.site))
-        return [Explanation(record, await _other(call, store, site, record)) for site, record in pages]
+def run_similar(context: Context) -> int:
+    """List the most similar pages; the answer is yes if one is a near-duplicate at least."""
+    name, url, site = context.options.page, existing_store_url(context), context.options.site
+    stored = asyncio.run(_stored(context, url, name)) if is_url(name) else None
+    if stored is None:
+        nearest = Nearest(_fingerprint(context, url, name), b"", context.options.limit)
+    else:
+        home, record = stored
+        site = site or home
+        nearest = Nearest(PageFingerprint.from_bytes(record.fingerprint), record.key, context.options.limit)
+    asyncio.run(_search(context, url, site, nearest))
+    near = PageSettings(context.settings).of(name).near
+    rows = [
+        (found.similarity, found.distance, found.record.state, found.record.url)
+        for found in nearest.found
+        if found.similarity > 0
+    ]
+    context.console.print_answer(
+        [dict(zip(("similarity", "distance", "state", "url"), row, strict=True)) for row in rows],
+        format_table(("#similarity", "#bits", "state", f"of {nearest.compared:,} pages"), rows, context.console.width),
+    )
+    return YES if any(found.similarity >= near for found in nearest.found) else NO
 
 
-async def _other(call: Call, store: FingerprintStore, site: str, page: Record) -> Record | None:
-    """The page that a repeat repeats, or that a near-duplicate is most like."""
-    if page.original is not None:
-        found = [record async for _, record in records_of(store, site) if record.key == page.original]
-        return max(found, key=lambda record: (record.state == "confirmed", record.id), default=None)
-    if page.kind != "near":
-        return None
-    nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
-    async for records in in_batches(call, store, site, "pages compared"):
-        nearest.add([record for record in records if record.state in {"reserved", "confirmed"}])
-    return nearest.found[0].record if nearest.found else None
+SIMILAR = Action("list the pages of the store that are most like one", run_similar, add_similar_options)
+
+
+async def _stored(context: Context, url: str, page: str) -> tuple[str, Record] | None:
+    """The newest record of a page, with its site."""
+    async with open_store(url) as store:
+        found = await _find_pages(store, page, context.options.site or site_of(page, context.settings.scope))
+    return found[-1] if found else None
+
+
+def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
+    """The fingerprint of a file, or of a page that is fetched now, made as those of the store."""
+    (page,) = read_pages([name], context.scrapy)
+
+    async def fingerprint() -> PageFingerprint:
+        async with open_detector(context, url) as detector:
+            return await detector.fingerprint(page.html, url=page.url)
+
+    fp = asyncio.run(fingerprint())
+    if fp.unjudged and fp.unjudged not in COMPARED_BY_BODY:
+        raise SimdedupError(f"{name} is like no other page: it is unjudged ({fp.unjudged})")
+    return fp
+
+
+async def _search(context: Context, url: str, site: str | None, nearest: Nearest) -> None:
+    async with open_store(url) as store:
+        async for records in record_batches(context, store, site):
+            nearest.add(records)

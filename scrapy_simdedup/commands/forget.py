@@ -1,36 +1,38 @@
-"""``forget URL``: take pages out of the store, so that the next run keeps them."""
+"""``forget`` and ``rollback``: take pages out of the store, so that the next run keeps what it fetches of them."""
 
 from __future__ import annotations
 
-import asyncio
 import time
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.forgetting import forget, said
+from scrapy_simdedup.commands.console import NO, YES, Action, Context
+from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.detect.events import split_journal_name
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable
 
-    from scrapy_simdedup.commands.call import Call
     from scrapy_simdedup.store.base import Record
 
-SUMMARY = "take pages out of the store, with those of the same content, so that the next run keeps them"
+DELETIONS_PER_STEP = 500
+"""Records that are deleted in one step: other processes can use the store between two steps."""
 DAY = 86_400.0
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Which."""
+def add_forget_options(parser: ArgumentParser) -> None:
+    """The pages that are forgotten."""
     parser.add_argument("urls", nargs="*", metavar="URL", help="these pages")
     parser.add_argument("--site", help="all pages of this site, or those that the other options choose")
     parser.add_argument("--older-than", type=float, metavar="DAYS", help="pages that were not seen for so long")
     parser.add_argument("--dry-run", action="store_true", help="only say how many")
 
 
-def run(call: Call) -> int:
-    """Take them out; no if there are none."""
-    options = call.options
+async def run_forget(context: Context) -> int:
+    """Forget the chosen pages; the answer is no if there are none."""
+    options = context.options
     if not (options.urls or options.site or options.older_than is not None):
         raise SimdedupError("say which pages: URLs, --site, or --older-than")
     urls = frozenset(options.urls)
@@ -40,7 +42,99 @@ def run(call: Call) -> int:
         return (not urls or record.url in urls) and (before is None or record.last_seen < before)
 
     # Who names a repeat wants its content again, so its original must go as well.
-    chosen, others = asyncio.run(forget(call, options.site, choose, originals=bool(urls), dry_run=options.dry_run))
-    data = {"pages": chosen, "others": others, "dry_run": options.dry_run}
-    call.console.answer(data, said(chosen, others, dry_run=options.dry_run))
-    return YES if chosen else NO
+    counts = await forget(context, options.site, choose, originals=bool(urls), dry_run=options.dry_run)
+    _print(context, counts)
+    return YES if counts[0] else NO
+
+
+FORGET = Action(
+    "take pages out of the store, with those of the same content, so that the next run keeps them",
+    run_forget,
+    add_forget_options,
+)
+
+
+def add_rollback_options(parser: ArgumentParser) -> None:
+    """The run that is rolled back."""
+    parser.add_argument("run", metavar="RUN", help="its name, as check and report show it")
+    parser.add_argument("--dry-run", action="store_true", help="only say how many pages")
+
+
+async def run_rollback(context: Context) -> int:
+    """Forget what a run wrote; the answer is no if the store has nothing of that run.
+
+    Older versions of pages that the run fetched again were replaced when it did, and do not come back: these pages
+    count as new.
+    """
+    run, dry_run = context.options.run, context.options.dry_run
+    counts = await forget(context, None, lambda record: record.run == run, originals=False, dry_run=dry_run)
+    journals = 0 if dry_run else await _delete_journals(context, run)
+    _print(context, counts, run=run)
+    return YES if counts[0] or journals else NO
+
+
+ROLLBACK = Action(
+    "take out what a run wrote, such as one whose output was thrown away", run_rollback, add_rollback_options
+)
+
+
+def _print(context: Context, counts: tuple[int, int], **data: str) -> None:
+    (chosen, others), dry_run = counts, context.options.dry_run
+    would = "would be forgotten" if dry_run else "are forgotten"
+    text = f"{chosen:,} pages {would}, and {others:,} with the same content: the next run keeps what it meets of these"
+    context.console.print_answer({**data, "pages": chosen, "others": others, "dry_run": dry_run}, [text])
+
+
+async def forget(
+    context: Context, site: str | None, choose: Callable[[Record], bool], *, originals: bool, dry_run: bool
+) -> tuple[int, int]:
+    """Delete the chosen records, and the repeats of their pages.
+
+    Were the repeats left, the next page with the content would still be dropped. Without them nothing of the content is
+    in the store, so whichever of its URLs is fetched next is kept.
+
+    Args:
+        context: says which store.
+        site: look at this site alone; None looks at all.
+        choose: whether a record is to go.
+        originals: whether the whole cluster goes: what a chosen record repeats, and better copies of that.
+        dry_run: only count them.
+
+    Returns:
+        How many were chosen, and how many go with these.
+    """
+    pages: defaultdict[str, set[bytes]] = defaultdict(set)
+    chosen: defaultdict[str, list[int]] = defaultdict(list)
+    others: defaultdict[str, list[int]] = defaultdict(list)
+    replacements: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
+    async with open_store(existing_store_url(context)) as store:
+        async for home, record in records_with_progress(context, store, site):
+            if choose(record):
+                chosen[home].append(record.id)
+                pages[home].add(record.original if originals and record.original else record.key)
+            if originals and record.original and record.state != "duplicate":
+                replacements[home][record.key] = record.original
+        for home, keys in pages.items():
+            originals_of_keys = {replacements[home].get(key, key) for key in keys}
+            better = (key for key, original in replacements[home].items() if original in originals_of_keys)
+            keys.update(originals_of_keys, better)
+            known = set(chosen[home])
+            async for _, record in records_with_progress(context, store, home):
+                is_one = originals and record.key in keys
+                is_repeat = record.state == "duplicate" and record.original in keys
+                if (is_one or is_repeat) and record.id not in known:
+                    others[home].append(record.id)
+        for home in pages:
+            ids = [] if dry_run else chosen[home] + others[home]
+            for start in range(0, len(ids), DELETIONS_PER_STEP):
+                await store.forget(home, ids[start : start + DELETIONS_PER_STEP], time.time())
+    return sum(map(len, chosen.values())), sum(map(len, others.values()))
+
+
+async def _delete_journals(context: Context, run: str) -> int:
+    """Delete the journals of the run, as what they note of URLs and of the past rests on its pages; how many."""
+    async with open_store(existing_store_url(context)) as store:
+        names = [name async for name in store.journals() if split_journal_name(name)[0] == run]
+        for name in names:
+            await store.delete_journal(name)
+    return len(names)

@@ -2,67 +2,66 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.call import NO, YES
-from scrapy_simdedup.commands.console import count
-from scrapy_simdedup.commands.files import writing
-from scrapy_simdedup.commands.stores import opened, records, store_url
-from scrapy_simdedup.commands.text import Strong, table
-from scrapy_simdedup.crawl.rule_files import given_rules
-from scrapy_simdedup.report.url_rules import Replay, lesson_of_notes
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.stores import existing_store_url, open_output, open_store, records_with_progress
+from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
+from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
 from scrapy_simdedup.urls import export_rules
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
-    from scrapy_simdedup.commands.call import Call
-    from scrapy_simdedup.report.lesson import Lesson
-
-SUMMARY = "tell which parts of URLs do not change the page, and how many fetches that would have saved"
+    from scrapy_simdedup.report.data import UrlSavings
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Where, how many, and where they go."""
+    """Which rules are shown, how many, and the file that they are exported to."""
     parser.add_argument("--site", help="of this site alone")
-    parser.add_argument("--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URLS)")
-    parser.add_argument("-n", "--limit", type=count, default=30, metavar="N", help="rules shown; default: 30")
+    parser.add_argument(
+        "--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"
+    )
+    parser.add_argument("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30")
     parser.add_argument("-o", "--output", metavar="FILE", help="where they go in the JSON of duplicate-url-discarder")
 
 
-def run(call: Call) -> int:
-    """Tell; no if there are none in force."""
-    lesson = asyncio.run(_learn(call))
-    if call.options.output:
-        with writing(call.options.output) as file:
-            file.write(json.dumps([rule.to_dict() for rule in export_rules(lesson.rules)], indent=1).encode())
-    call.console.answer(asdict(lesson), _text(lesson, call.options.limit, call.console.width))
-    return YES if any(rule.in_force for rule in lesson.rules) else NO
+async def run(context: Context) -> int:
+    """Show the rules and what they save; the answer is no if none is in force.
+
+    The rules are those that crawls noted in the store; where no crawl learned from URLs, the stored pages are replayed.
+    """
+    options = context.options
+    async with open_store(existing_store_url(context)) as store:
+        given = load_rule_files(context.settings.url_rules)
+        savings = await savings_from_notes(store, run=options.run, site=options.site, given=given)
+        if savings is None:
+            replay = Replay()
+            async for site, record in records_with_progress(context, store, options.site, "pages met once more"):
+                replay.add(site, record)
+            savings = replay.url_savings
+    if options.output:
+        with open_output(options.output) as file:
+            file.write(json.dumps([rule.to_dict() for rule in export_rules(savings.rules)], indent=1).encode())
+    context.console.print_answer(asdict(savings), _text(savings, options.limit, context.console.width))
+    return YES if any(rule.in_force for rule in savings.rules) else NO
 
 
-async def _learn(call: Call) -> Lesson:
-    replay = Replay()
-    async with opened(store_url(call)) as store:
-        given = given_rules(call.settings.url_rules)
-        noted = await lesson_of_notes(store, run=call.options.run, site=call.options.site, given=given)
-        if noted is not None:
-            return noted
-        async for site, record in records(call, store, call.options.site, "pages met once more"):
-            replay.add(site, record)
-        return replay.lesson
+RULES = Action(
+    "tell which parts of URLs do not change the page, and how many fetches that would have saved", run, add_options
+)
 
 
-def _text(lesson: Lesson, limit: int, width: int) -> Iterator[str]:
-    share = lesson.saved / lesson.pages if lesson.pages else 0.0
-    saved = f"saved {lesson.saved:,} of {lesson.pages:,} fetches ({share:.0%})"
-    yield Strong(
+def _text(savings: UrlSavings, limit: int, width: int) -> Iterator[str]:
+    share = savings.saved / savings.pages if savings.pages else 0.0
+    saved = f"saved {savings.saved:,} of {savings.pages:,} fetches ({share:.0%})"
+    yield StyledLine(
         f"Learning from URLs {saved}"
-        if lesson.by_crawl
-        else f"A crawl that learns from URLs would have {saved}, and lost {lesson.lost:,} contents"
+        if savings.by_crawl
+        else f"A crawl that learns from URLs would have {saved}, and lost {savings.lost:,} contents"
     )
     yield ""
     rows = [
@@ -70,6 +69,6 @@ def _text(lesson: Lesson, limit: int, width: int) -> Iterator[str]:
             *(rule.skipped, rule.successes, rule.failures, str(rule), rule.pattern),
             rule.site if rule.in_force else f"{rule.site} (refuted)",
         )
-        for rule in lesson.rules[:limit]
+        for rule in savings.rules[:limit]
     ]
-    yield from table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)
+    yield from format_table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)

@@ -1,59 +1,59 @@
-"""The store that a call is about, opened."""
+"""The store that an action is about, and the files that it reads and writes."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import gzip
+import sys
+import zlib
+from argparse import ArgumentTypeError
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
-from scrapy import Request
-from scrapy.utils.request import fingerprint as request_fingerprint
-
-from scrapy_simdedup.crawl.run import job_store
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.site import key_of
-from scrapy_simdedup.errors import SettingError, StoreError
-from scrapy_simdedup.report.records import records_of
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.errors import SettingError, SimdedupError, StoreError
+from scrapy_simdedup.report.gather import live_records
+from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.url import job_store, store_by_url
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
-    from scrapy_simdedup.commands.call import Call
+    from scrapy_simdedup.commands.console import Context
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
-BATCH = 5_000
+RECORDS_PER_BATCH = 5_000
 
 
-def named_url(call: Call) -> str:
-    """The URL of a store that lasts, new or old.
+def persistent_store_url(context: Context) -> str:
+    """The URL of the store, new or old.
 
     Raises:
-        SettingError: none is named.
+        SettingError: no store is named, or one that does not outlast a process.
     """
-    url = call.settings.store or (job_store(jobdir) if (jobdir := call.scrapy.get("JOBDIR")) else None)
-    if url is None or url.startswith("memory:"):
-        raise SettingError("SIMDEDUP_STORE", url, "name a store that lasts, such as --store sqlite:///pages.sqlite")
+    url = context.settings.store or (job_store(jobdir) if (jobdir := context.scrapy.get("JOBDIR")) else None)
+    if url is None or not store_by_url(url).lasts:
+        shown, remedy = url and redact_password(url), "name a store that lasts, such as --store sqlite:///pages.sqlite"
+        raise SettingError("SIMDEDUP_STORE", shown, remedy)
     return url
 
 
-def store_url(call: Call) -> str:
-    """The URL of a store that a crawl has written.
+def existing_store_url(context: Context) -> str:
+    """The URL of the store, which a crawl has written.
 
     Raises:
-        SettingError: none is named.
+        SettingError: no store is named, or one that does not outlast a process.
         StoreError: there is nothing at that URL.
     """
-    url = named_url(call)
-    scheme, _, path = url.partition(":///")
-    if scheme == "sqlite" and not Path(path).is_file():
-        raise StoreError(url, "there is no such file", "name a store that a crawl has written")
+    url = persistent_store_url(context)
+    if not store_by_url(url).exists():
+        raise StoreError(redact_password(url), "there is no such file", "name a store that a crawl has written")
     return url
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[FingerprintStore]:
-    """The store at a URL; closed in the end."""
+async def open_store(url: str) -> AsyncIterator[FingerprintStore]:
+    """The store at a URL, opened; it is closed in the end."""
     store = store_by_url(url)
     await store.open()
     try:
@@ -63,13 +63,13 @@ async def opened(url: str) -> AsyncIterator[FingerprintStore]:
 
 
 @asynccontextmanager
-async def opened_detector(call: Call, url: str) -> AsyncIterator[NearDuplicateDetector]:
-    """A detector that makes fingerprints under the secret of the store at a URL.
+async def open_detector(context: Context, url: str | None = None) -> AsyncIterator[NearDuplicateDetector]:
+    """A detector on the store at a URL, or on that of the settings, opened; it is closed in the end.
 
     Raises:
         StoreError: the store's fingerprints are made in another way than the settings say.
     """
-    detector = NearDuplicateDetector(url, settings=call.settings)
+    detector = NearDuplicateDetector(url, settings=context.settings)
     await detector.open()
     try:
         yield detector
@@ -77,33 +77,67 @@ async def opened_detector(call: Call, url: str) -> AsyncIterator[NearDuplicateDe
         await detector.close()
 
 
-async def records(
-    call: Call, store: FingerprintStore, site: str | None, what: str = "pages read"
+async def records_with_progress(
+    context: Context, store: FingerprintStore, site: str | None, what: str = "pages read"
 ) -> AsyncIterator[tuple[str, Record]]:
-    """Records with their sites, of one site or of all, while it is shown how far this is."""
+    """The records of one site, or of all, with their sites; the console shows how many were read."""
     total = None if site is not None else await store.count()
-    with call.console.progress(what, total) as show:
+    with context.console.progress(what, total) as show:
         done = 0
-        async for home, record in records_of(store, site):
+        async for home, record in live_records(store, site):
             yield home, record
             done += 1
             show(done)
 
 
-async def in_batches(call: Call, store: FingerprintStore, site: str | None, what: str) -> AsyncIterator[list[Record]]:
-    """The same records, :data:`BATCH` at a time."""
+async def record_batches(context: Context, store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
+    """The records of one site, or of all, to be compared :data:`RECORDS_PER_BATCH` at a time."""
     batch: list[Record] = []
-    async for _, record in records(call, store, site, what):
+    async for _, record in records_with_progress(context, store, site, "pages compared"):
         batch.append(record)
-        if len(batch) == BATCH:
+        if len(batch) == RECORDS_PER_BATCH:
             yield batch
             batch = []
     yield batch
 
 
-def key_in_a_crawl(url: str) -> bytes:
-    """Who the page at a URL is in a crawl, unless the project has a request fingerprinter of its own."""
+@contextmanager
+def open_output(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write to, or stdout for None and ``-``; it takes its place, compressed for .gz, when it is complete."""
+    if name is None or name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(name)
+    part = path.with_name(path.name + ".part")
     try:
-        return request_fingerprint(Request(url))
-    except ValueError:  # no URL that could be fetched
-        return key_of(url)
+        with gzip.open(part, "wb") if compress and path.suffix == ".gz" else part.open("wb") as file:
+            yield cast("IO[bytes]", file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[IO[bytes]]:
+    """A file to read from, or stdin for ``-``; one whose name ends with .gz is unpacked.
+
+    Raises:
+        OSError: the file cannot be read.
+        SimdedupError: the file is compressed, and damaged or cut.
+    """
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        with gzip.open(name, "rb") if name.endswith(".gz") else Path(name).open("rb") as file:
+            yield cast("IO[bytes]", file)
+    except (EOFError, zlib.error) as exc:
+        raise SimdedupError(f"{name} cannot be read to its end: {exc}") from exc
+
+
+def document_path(name: str) -> str:
+    """The value of an option that names a document."""
+    if not name.endswith((".html", ".json")):
+        raise ArgumentTypeError("give a path that ends with .html or .json")
+    return name

@@ -1,4 +1,4 @@
-"""A record as a line of JSON, and back."""
+"""``export`` and ``import``: a store as JSON lines, which any other store can read."""
 
 from __future__ import annotations
 
@@ -6,82 +6,218 @@ import json
 import math
 from base64 import b64decode, b64encode
 from dataclasses import asdict
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.commands.console import YES, Action, Context, read_share
+from scrapy_simdedup.commands.stores import (
+    existing_store_url,
+    open_input,
+    open_output,
+    open_store,
+    persistent_store_url,
+    records_with_progress,
+)
+from scrapy_simdedup.errors import SimdedupError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.base import FingerprintStore, Record
 
-VERSION = 1
-"""Version of the lines."""
-MEMOS = ("fingerprint", "secret")
-"""What stores must agree on to share records."""
-IN_BASE64 = ("key", "fingerprint", "original")
-OF_THE_LOG = ("id", "position")
-"""What the log that a record is appended to gives it anew."""
-MOST = 2**31 - 1
-"""What every store can count up to."""
-LONGEST = 2**16 - 1
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+EXPORT_VERSION = 1
+"""Version of the format of the lines."""
+SHARED_METADATA = ("fingerprint", "secret")
+"""Metadata that stores must agree on to share records; the first line of an export has it."""
+BASE64_FIELDS = ("key", "fingerprint", "original")
+LOG_FIELDS = ("id", "position")
+"""Fields that a record gets from the log it is appended to; they are not exported."""
+MAX_INT = 2**31 - 1
+"""The greatest number that every store can keep."""
+MAX_FIELD_BYTES = 2**16 - 1
 """Bytes of a key or a fingerprint that every store can keep."""
-
 _HINTS = {"site": str, **get_type_hints(Record)}
 
 
+def add_export_options(parser: ArgumentParser) -> None:
+    """The file that is written."""
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: stdout; compressed if it ends with .gz")
+
+
+async def run_export(context: Context) -> int:
+    """Export the store, and print where it went, unless it went to stdout."""
+    output = context.options.output
+    with open_output(output) as file:
+        pages = await _export(context, file)
+    if output:
+        context.console.print_answer({"pages": pages, "file": output}, [f"{pages:,} pages are in {output}"])
+    return YES
+
+
+EXPORT = Action(
+    "write a store as JSON lines, with the secret under its hashes: keep the file to yourself",
+    run_export,
+    add_export_options,
+)
+
+
+async def _export(context: Context, file: IO[bytes]) -> int:
+    written, site = 0, ""
+    unsettled: list[Record] = []
+
+    def write_unsettled() -> None:
+        file.writelines(to_line(site, record) for record in sorted(unsettled, key=lambda record: record.id))
+        unsettled.clear()
+
+    async with open_store(existing_store_url(context)) as store:
+        async for home, record in records_with_progress(context, store, None, "pages written"):
+            if not written:  # only a store with pages is sure to have them
+                metadata = {name: await store.set_default(name, "") for name in SHARED_METADATA}
+                file.write(json.dumps({"simdedup": EXPORT_VERSION, **metadata}).encode() + b"\n")
+            if home != site:
+                write_unsettled()
+                site = home
+            if record.settled:
+                file.write(to_line(site, record))
+            else:  # a settled version takes the place of those before it, so these must come after it
+                unsettled.append(record)
+            written += 1
+        write_unsettled()
+    return written
+
+
+def add_import_options(parser: ArgumentParser) -> None:
+    """The file that is read."""
+    parser.add_argument("file", metavar="FILE", help="what export wrote, or - for what is piped in")
+
+
+async def run_import(context: Context) -> int:
+    """Import the file, and print how many of its pages are new."""
+    url = persistent_store_url(context)
+    with open_input(context.options.file) as file:
+        added, known = await _import(context, file, url)
+    text = f"{added:,} pages were added; {known:,} were there already"
+    context.console.print_answer({"added": added, "known": known, "store": redact_password(url)}, [text])
+    return YES
+
+
+IMPORT = Action(
+    "read what export wrote into this store, new or old; pages that it has already stay as they are",
+    run_import,
+    add_import_options,
+)
+
+
+async def _import(context: Context, file: IO[bytes], url: str) -> tuple[int, int]:
+    added = known = 0
+    head = file.readline()
+    if not head:
+        return 0, 0
+    async with open_store(url) as store:
+        for name, value in read_header(head).items():
+            if await store.set_default(name, value) != value:
+                problem = "its fingerprints were made in another way, or under another secret, than those in the file"
+                raise StoreError(redact_password(url), problem, "name another store")
+        log: SiteLogWriter | None = None
+        with context.console.progress("pages read", share=read_share(file)) as show:
+            for number, line in enumerate(file, start=2):
+                try:
+                    site, record = from_line(line)
+                except SimdedupError as exc:
+                    raise SimdedupError(f"line {number}: {exc}") from exc
+                if log is None or log.site != site:
+                    log = SiteLogWriter(store, site)
+                if await log.add(record):
+                    added += 1
+                else:
+                    known += 1
+                show(added + known)
+    return added, known
+
+
+class SiteLogWriter:
+    """Appends the records of pages that a site's log does not have yet, in an open store."""
+
+    def __init__(self, store: FingerprintStore, site: str) -> None:
+        self.site = site
+        self._store = store
+        self._known_keys: set[bytes] = set()
+        self._cursor = 0
+
+    async def add(self, record: Record) -> bool:
+        """Append the record; False if the log has its page already."""
+        while record.key not in self._known_keys:
+            id_ = await self._store.append(self.site, record, self._cursor)
+            if id_ is not None:
+                self._cursor = id_
+                return True
+            await self._read()  # the log has grown beyond what was read of it
+        return False
+
+    async def _read(self) -> None:
+        complete = False
+        while not complete:
+            tail = await self._store.read(self.site, self._cursor)
+            self._cursor, complete = tail.cursor, tail.complete
+            self._known_keys.update(record.key for record in tail.records)
+
+
 def to_line(site: str, record: Record) -> bytes:
-    """A record with its site, with a line break."""
+    """A site and its record as one line of an export."""
     values = asdict(record)
-    for name in OF_THE_LOG:
+    for name in LOG_FIELDS:
         del values[name]
-    for name in IN_BASE64:
+    for name in BASE64_FIELDS:
         values[name] = None if values[name] is None else b64encode(values[name]).decode()
     return json.dumps({"site": site, **values}, separators=(",", ":")).encode() + b"\n"
 
 
-def read_head(line: bytes) -> dict[str, str]:
-    """What the first line says that stores must agree on.
+def read_header(line: bytes) -> dict[str, str]:
+    """The metadata in the first line of an export, which stores must agree on.
 
     Raises:
-        SimdedupError: this is no export.
+        SimdedupError: the line is not that of an export of this version.
     """
     try:
         head = json.loads(line)
-        if head["simdedup"] == VERSION:
-            return {name: str(head[name]) for name in MEMOS}
+        if head["simdedup"] == EXPORT_VERSION:
+            return {name: str(head[name]) for name in SHARED_METADATA}
     except (ValueError, TypeError, KeyError):
         pass
-    raise SimdedupError(f"the first line is not that of an export of version {VERSION}: {_shown(line)}")
+    raise SimdedupError(f"the first line is not that of an export of version {EXPORT_VERSION}: {_start_of(line)}")
 
 
 def from_line(line: bytes) -> tuple[str, Record]:
-    """A site and its record, which has no place in a log yet.
+    """The site and the record in a line of an export; the record is in no log yet.
 
     Raises:
-        SimdedupError: this is no line of an export.
+        SimdedupError: the line is none of an export.
     """
     try:
         values: dict[str, Any] = json.loads(line)
-        for name in IN_BASE64:
+        for name in BASE64_FIELDS:
             values[name] = None if values[name] is None else b64decode(values[name], validate=True)
         unfit = next((name for name, value in values.items() if not _fits(value, _HINTS[name])), None)
         if unfit:
             raise SimdedupError(f"{unfit} cannot be {values[unfit]!r:.60} in a record")
         site, record = values.pop("site"), Record(**values)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
-        raise SimdedupError(f"this line is no record: {_shown(line)}") from exc
+        raise SimdedupError(f"this line is no record: {_start_of(line)}") from exc
     PageFingerprint.from_bytes(record.fingerprint)  # a site that had another in its log could not be judged
     return site, record
 
 
 def _fits(value: object, hint: Any) -> bool:
-    kinds = get_args(hint) or (hint,)
+    """Whether a value is of the type that a field of a record has, and every store can keep it."""
+    types = get_args(hint) or (hint,)
     if get_origin(hint) is Literal:
-        return value in kinds
-    if float in kinds and isinstance(value, int | float):
+        return value in types
+    if float in types and isinstance(value, int | float):
         return math.isfinite(value)
     if isinstance(value, bytes):
-        return len(value) <= LONGEST
-    return isinstance(value, kinds) and (not isinstance(value, int) or 0 <= value <= MOST)
+        return len(value) <= MAX_FIELD_BYTES
+    return isinstance(value, types) and (not isinstance(value, int) or 0 <= value <= MAX_INT)
 
 
-def _shown(line: bytes) -> str:
+def _start_of(line: bytes) -> str:
     return repr(line[:60].decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The downloader middleware: requests are looked at by their URLs, responses get their verdicts and a tag."""
+"""The downloader middleware: filters requests by their URLs, and has responses judged."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
-from scrapy_simdedup.crawl.gate import META_VERDICT
+from scrapy_simdedup.crawl.response_handler import META_VERDICT
 from scrapy_simdedup.crawl.runtime import Runtime
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.live_stats import LiveStats
 
 logger = logging.getLogger(__name__)
 
@@ -21,8 +23,9 @@ class NearDuplicateDownloaderMiddleware:
     """Judges pages. Alone it also drops them; beside the spider middlewares it leaves that to those, which see more."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self.runtime, self.live = runtime, runtime.live
-        runtime.parts.add("downloader")
+        self.runtime: Runtime = runtime
+        self.live: LiveStats = runtime.live
+        runtime.enabled_parts.add("downloader")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicateDownloaderMiddleware:
@@ -30,24 +33,26 @@ class NearDuplicateDownloaderMiddleware:
         return cls(Runtime.of(crawler))
 
     async def process_request(self, request: Request) -> Request | None:
-        """Ask whether the request's URL leads to known content, and hold it back while its site is left alone.
+        """Ask whether the request's URL leads to known content.
 
         Raises:
-            SkippedRequest: it need not be made.
+            SkippedRequest: the URL leads to known content, so the request is not made.
         """
-        # It is another page's, and comes along where a user copies response.meta.
+        # Where a user copies response.meta into a request, the verdict is that of another page.
         request.meta.pop(META_VERDICT, None)
+        skipper = self.runtime.url_skipper
+        if skipper.mode == "off":
+            return None
         try:
-            instead = await self.runtime.guide.advise(request)
-            if instead is None:
-                self.runtime.guide.examples.sent(request)
-                await self.runtime.walls.hold(request)
+            replacement = await skipper.filter(request)
+            if replacement is None:
+                skipper.observations.sent(request)
         except SkippedRequest:
             raise
         except Exception:  # whatever went wrong in us must not cost the user a page
             logger.exception("Could not look at the request of %s; it is made", request.url)
             return None
-        return instead
+        return replacement
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Judge the response and tag it.
@@ -55,5 +60,6 @@ class NearDuplicateDownloaderMiddleware:
         Raises:
             NearDuplicatePage: it is a repeat, and no spider middleware is there to drop it.
         """
-        self.runtime.guide.examples.answered(request)
-        return await self.runtime.gate.process(request, response)
+        if self.runtime.url_skipper.mode != "off":
+            self.runtime.url_skipper.observations.answered(request)
+        return await self.runtime.handler.process(request, response)

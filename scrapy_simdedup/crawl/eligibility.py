@@ -1,21 +1,27 @@
-"""Which responses are judged at all."""
+"""The eligibility of responses and requests: which are judged, and which may be skipped."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 
+from scrapy_simdedup.detect.events import round_trips
+
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.http import Response
+
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
 META_OPT_OUT = "simdedup"
 """``Request.meta["simdedup"] = False`` opts a request out."""
 
 _INCOMPLETE = frozenset({"partial", "dataloss", "download_stopped"})
+_SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
+"""Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
 
 
 def is_page(request: Request) -> bool:
@@ -23,14 +29,14 @@ def is_page(request: Request) -> bool:
     return request.callback is not NO_CALLBACK and request.method != "HEAD"
 
 
-def is_judged(request: Request) -> bool:
+def is_opted_in(request: Request) -> bool:
     """Whether the user has not opted the request out."""
     return request.meta.get(META_OPT_OUT) is not False
 
 
-def why_not(request: Request, response: Response) -> str | None:
+def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | None:
     """The reason why this response is kept unjudged, or None if it is to be judged."""
-    if not is_judged(request):
+    if not is_opted_in(request):
         return "opted_out"
     if not 200 <= response.status < 300:
         return "status"
@@ -48,7 +54,7 @@ def why_not(request: Request, response: Response) -> str | None:
 def is_inspection(request: Request) -> bool:
     """Whether a person looks at this page with ``scrapy shell``, ``fetch``, ``view``, ``parse`` or ``check``.
 
-    Scrapy has no name for these; their callbacks tell: the shell passes a Deferred's method, the others functions of
+    Scrapy has no name for these; their callbacks differ: the shell passes a Deferred's method, the others functions of
     their own modules. Such pages are tagged, never dropped and never recorded.
     """
     callback = request.callback
@@ -61,3 +67,29 @@ def is_inspection(request: Request) -> bool:
         or home.startswith(("scrapy.commands.", "scrapy.shell", "scrapy.contracts"))
         or "SCRAPY_CHECK" in os.environ
     )
+
+
+def is_skippable(request: Request) -> bool:
+    """Whether a request is an ordinary one, which a callback yielded for a link."""
+    return (
+        request.method == "GET"
+        and not request.body
+        and not request.dont_filter
+        and is_page(request)
+        and is_opted_in(request)
+        and not any(request.meta.get(name) for name in _SPECIAL_META_KEYS)
+        and not is_inspection(request)
+    )
+
+
+def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any] | None:
+    """The request as plain values from which it can be made later; None if it holds others."""
+    try:
+        values = {name: value for name, value in request.to_dict(spider=spider).items() if value}
+        values["headers"] = {
+            name.decode("ascii"): [value.decode("ascii") for value in found]
+            for name, found in values.get("headers", {}).items()
+        }
+    except ValueError:  # a callback that is no method of the spider; a header that is no ASCII
+        return None
+    return values if round_trips(values) else None

@@ -1,4 +1,4 @@
-"""What Scrapy sees when something is dropped."""
+"""The exceptions that drop a page, a request or an item in Scrapy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NearDuplicatePage(IgnoreRequest):
         self.response = response
         """The page that was dropped."""
         self.verdict = verdict
-        """Why: the original, the kind and the similarity."""
+        """Its verdict, with the original, the kind and the similarity."""
         super().__init__(f"{response.url} {_what_it_is(verdict)}")
 
 
@@ -42,11 +42,11 @@ class SkippedRequest(IgnoreRequest):
 
     def __init__(self, url: str, known_url: str | None, rule: str) -> None:
         self.url = url
-        """What was not fetched."""
+        """The URL that was not fetched."""
         self.known_url = known_url
-        """The fetched URL that it leads to the content of."""
+        """The URL of the fetched page whose content it leads to."""
         self.rule = rule
-        """Why, such as ``query:sid in viewtopic.php``."""
+        """The rule by which it was skipped, such as ``query:sid in viewtopic.php``."""
         super().__init__(f"{url} leads to the page of {known_url}: {rule} does not matter")
 
 

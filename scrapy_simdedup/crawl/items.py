@@ -1,33 +1,55 @@
-"""The page's cleaned Markdown as a field of its items."""
+"""Items: their texts, the URL of their page, and its cleaned Markdown as one of their fields."""
 
 from __future__ import annotations
 
 import logging
+import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableMapping, Sequence
+
     from scrapy.http import Response
 
     from scrapy_simdedup.page.roles import RoleWords
 
 logger = logging.getLogger(__name__)
 
+IS_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//\S+\s*", re.IGNORECASE).fullmatch
+URL_FIELDS = ("url", "link", "href")
+"""Fields in which an item is likely to name its page."""
+
+
+def item_url(item: MutableMapping[str, Any]) -> str:
+    """The URL of the page that an item was scraped from; empty if the item does not name it."""
+    return next((str(item[field]) for field in URL_FIELDS if item.get(field)), "")
+
+
+def item_texts(item: MutableMapping[str, Any], fields: Sequence[str]) -> Iterator[str]:
+    """The texts of the item's ``fields``; where none are named, of all text fields that hold no URL."""
+    for field in fields or item:
+        value = item.get(field)
+        if isinstance(value, str):
+            if fields or not IS_URL(value):
+                yield value
+        elif fields and value is not None:
+            yield str(value)
+
 
 class MarkdownField:
-    """Puts the Markdown into items that have a place for it; it is made once per page, and only where an item wants it.
+    """Adds the page's cleaned Markdown to its items in the field ``name``, unless that is None.
 
-    Args:
-        name: the field; None adds nothing.
-        words: what class and id names of the pages say.
+    The Markdown is made once per page, and only where an item needs it.
     """
 
     def __init__(self, name: str | None, words: RoleWords) -> None:
-        self.name, self._words = name, words
+        self.name: str | None = name
+        self._words = words
         self._made: weakref.WeakKeyDictionary[Response, str] = weakref.WeakKeyDictionary()
-        self._complained: set[type] = set()
+        self._warned_types: set[type] = set()
 
     def add(self, item: Any, response: Response) -> None:
         """Fill the field of one item, unless its callback did."""
@@ -39,15 +61,15 @@ class MarkdownField:
         try:
             adapter = ItemAdapter(item)
             if adapter.get(self.name) is None:
-                adapter[self.name] = self._of(response)
+                adapter[self.name] = self._markdown_of(response)
         except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
-            if type(item) not in self._complained:
-                self._complained.add(type(item))
+            if type(item) not in self._warned_types:
+                self._warned_types.add(type(item))
                 logger.warning(
                     "The Markdown of pages cannot be put into %s[%r]: %r", type(item).__name__, self.name, error
                 )
 
-    def _of(self, response: HtmlResponse) -> str:
+    def _markdown_of(self, response: HtmlResponse) -> str:
         text = self._made.get(response)
         if text is None:
             from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it

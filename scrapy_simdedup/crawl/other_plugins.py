@@ -1,4 +1,4 @@
-"""Pages that another plugin delivered before: all that is known of them is how it called their requests."""
+"""Pages that another plugin delivered before; only the keys that it gave their requests are known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.store.whole import whole_log
+from scrapy_simdedup.store.base import whole_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,45 +17,39 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.store.base import FingerprintStore
 
-LOG = "imported:"
-"""The log of their keys, beside those of the sites: a key does not tell its site."""
-META_KEYS = ("deltafetch_key", "crawl_once_key")
-"""Where users of other plugins name a page themselves."""
+IMPORTED_LOG = "imported:"
+"""The log of the imported keys, beside those of the sites: the site of a key is not known."""
+PLUGIN_META_KEYS = ("deltafetch_key", "crawl_once_key")
+"""Entries of a request's meta in which users of other plugins name a page themselves."""
 
 
-class Imported:
+class ImportedPages:
     """When each page was delivered, by the key that the other plugin gave it."""
 
     def __init__(self) -> None:
-        self._times: dict[bytes, float] = {}
+        self.times: dict[bytes, float] = {}
+        """Seconds since the epoch by key; empty where nothing was imported."""
 
-    async def read(self, store: FingerprintStore) -> None:
-        """Take in what ``scrapy simdedup migrate`` wrote.
+    async def load(self, store: FingerprintStore) -> None:
+        """Read what ``scrapy simdedup migrate`` wrote.
 
         Raises:
             StoreError: the store failed.
         """
-        async for record in whole_log(store, LOG):
+        async for record in whole_log(store, IMPORTED_LOG):
             if not record.forgotten:
-                self._times[record.key] = record.first_seen
+                self.times[record.key] = record.first_seen
 
-    def since(self, request: Request, key: bytes) -> float | None:
-        """When the page was delivered, in seconds since the epoch; None if nobody told.
-
-        Args:
-            request: asks for the page.
-            key: its fingerprint in this crawl.
-        """
-        if not self._times:
-            return None
+    def delivered_at(self, request: Request, key: bytes) -> float | None:
+        """When the request's page was delivered; None if no other plugin delivered it."""
         with suppress(ValueError):  # a URL that cannot be taken apart
-            return next((self._times[name] for name in _names(request, key) if name in self._times), None)
+            return next((self.times[name] for name in _possible_keys(request, key) if name in self.times), None)
         return None
 
 
-def _names(request: Request, key: bytes) -> Iterator[bytes]:
+def _possible_keys(request: Request, key: bytes) -> Iterator[bytes]:
     """How other plugins may have called the request."""
-    for name in META_KEYS:
+    for name in PLUGIN_META_KEYS:
         if given := request.meta.get(name):
             yield given if isinstance(given, bytes) else str(given).encode()
     yield key

@@ -9,9 +9,9 @@ from itemadapter import ItemAdapter
 from scrapy import signals
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
-from scrapy_simdedup.crawl.item_texts import item_texts, item_url
+from scrapy_simdedup.crawl.items import item_texts, item_url
 from scrapy_simdedup.crawl.runtime import Runtime
-from scrapy_simdedup.detect.site import site_of
+from scrapy_simdedup.detect.names import site_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_ON_THE_WAY = 10_000
-"""Items that are waited for at a time. Those that a later pipeline put others in the place of never come back."""
+MAX_PENDING_ITEMS = 10_000
+"""Items whose end is awaited at a time; an item that a later pipeline replaced by another never ends."""
 
 
 class NearDuplicatePipeline:
-    """Drops an item whose text repeats that of an item which came through before.
+    """Drops an item whose text repeats that of an item that was delivered.
 
     The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all text fields that hold no URL. As with
-    pages, only items of one site are compared, in the sense of ``SIMDEDUP_SITE``: that of the item's field ``url``,
+    pages, only items of one site are compared, in the sense of ``SIMDEDUP_SCOPE``: that of the item's field ``url``,
     ``link`` or ``href``. Place the pipeline behind those that clean items: an item counts as delivered when Scrapy
     reports it as scraped.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.fields = runtime.settings.item_fields
-        runtime.parts.add("pipeline")
+        self.fields: tuple[str, ...] = runtime.settings.item_fields
+        runtime.enabled_parts.add("pipeline")
         # Item objects are held, so that no other object can get the id of one that is still on its way.
-        self._on_the_way: dict[int, tuple[Any, PageRef]] = {}
+        self._pending_items: dict[int, tuple[Any, PageRef]] = {}
         connect = runtime.crawler.signals.connect
         connect(self._scraped, signals.item_scraped)
         connect(self._failed, signals.item_dropped)
@@ -66,21 +66,21 @@ class NearDuplicatePipeline:
     async def _process(self, item: Any) -> Any:
         adapter = ItemAdapter(item)
         texts = tuple(item_texts(adapter, self.fields))
-        if not texts or not self.runtime.ready:
+        if not texts or not self.runtime.handler.is_open:
             return item
         url = item_url(adapter)
-        site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.site)}"
-        verdict = await self.runtime.judge.item(texts, url=url, site=site)
+        site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.scope)}"
+        verdict = await self.runtime.judge.judge_item(texts, url=url, site=site)
         if verdict.is_duplicate and self.runtime.settings.mode != "observe":
-            self.runtime.tally.item_dropped()
+            self.runtime.stats.item_dropped()
             raise NearDuplicateItem(
                 f"Repeats the item of {verdict.original or 'another page'} (similarity {verdict.similarity:.3f})",
                 log_level="DEBUG",
             )
         if verdict.page is not None:
-            self._on_the_way[id(item)] = (item, verdict.page)
-            if len(self._on_the_way) > MOST_ON_THE_WAY:
-                lost, _ = self._on_the_way[next(iter(self._on_the_way))]
+            self._pending_items[id(item)] = (item, verdict.page)
+            if len(self._pending_items) > MAX_PENDING_ITEMS:
+                lost, _ = self._pending_items[next(iter(self._pending_items))]
                 self._failed(lost)
         return item
 
@@ -92,6 +92,6 @@ class NearDuplicatePipeline:
 
     def _settle(self, item: Any, failure: str | None) -> None:
         # A later pipeline that returns another object leaves the item reserved: its repeats are then kept.
-        _, page = self._on_the_way.pop(id(item), (None, None))
+        _, page = self._pending_items.pop(id(item), (None, None))
         if page is not None:
-            self.runtime.settlement.write(page, failure)
+            self.runtime.settler.write_outcome(page, failure)

@@ -1,4 +1,4 @@
-"""Requests whose URLs are equal by the rules of URLs alone count as one."""
+"""A request fingerprinter to which URLs that are equal by the rules of URLs alone are one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CanonicalRequestFingerprinter:
         return cls(build_from_crawler(inner, crawler))
 
     def fingerprint(self, request: Request) -> bytes:
-        """Who the request is."""
+        """The request's fingerprint, of its canonical URL unless its meta says ``verbatim_url``."""
         known = self._known.get(request)
         if known is None:
             url = None if request.meta.get("verbatim_url") else canonical_url(request.url)

@@ -1,49 +1,46 @@
-"""One per crawler: what the middlewares and the pipeline share."""
+"""The runtime of a crawler: everything that the middlewares and the pipeline share."""
 
 from __future__ import annotations
 
 import logging
 import time
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING
 
 import scrapy
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
-from scrapy_simdedup.crawl.gate import Gate
-from scrapy_simdedup.crawl.imported import Imported
+from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
+from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
+from scrapy_simdedup.crawl.items import MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.ledger import Ledger
-from scrapy_simdedup.crawl.live import Live
-from scrapy_simdedup.crawl.markdown_field import MarkdownField
-from scrapy_simdedup.crawl.outcomes import Outcomes
-from scrapy_simdedup.crawl.redesigns import Redesigns
+from scrapy_simdedup.crawl.live_stats import LiveStats
+from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.reporter import Reporter
-from scrapy_simdedup.crawl.run import job_store, run_name
-from scrapy_simdedup.crawl.settlement import Settlement
-from scrapy_simdedup.crawl.stats import Tally
-from scrapy_simdedup.crawl.urls import UrlGuide
-from scrapy_simdedup.crawl.waiting import Tasks, Waiters, sleep
-from scrapy_simdedup.crawl.walls import Walls
-from scrapy_simdedup.crawl.workers import Workers
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.liveness import BEAT_SECONDS
+from scrapy_simdedup.crawl.response_handler import ResponseHandler
+from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
+from scrapy_simdedup.crawl.worker_pool import WorkerPool
+from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDetector
+from scrapy_simdedup.detect.names import run_name
+from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.url import job_store
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from scrapy_simdedup.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
 META_DELIVER = "simdedup_deliver"
-COMPLAIN_SECONDS = 60.0
+ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
 
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
@@ -51,69 +48,84 @@ _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.We
 
 
 class Runtime:
-    """Detector, ledger and tally of one crawler."""
+    """Detector, delivery tracker and stats of one crawler, and whatever else its parts share."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.settings = DedupSettings.from_settings(crawler.settings)
+        self.settings: DedupSettings = DedupSettings.from_settings(crawler.settings)
         if not self.settings.enabled:
             raise NotConfigured
-        self.parts: set[str] = set()
+        self.enabled_parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
-        self.walls = Walls(crawler, self.settings)
         jobdir = crawler.settings.get("JOBDIR")
-        self.tally = Tally(crawler.stats)
-        self.workers = Workers(self.settings.workers, self.settings.worker_timeout, self.tally.extracted)
-        self.detector = NearDuplicateDetector(
+        self.stats: CrawlStats = CrawlStats(crawler.stats)
+        self.worker_pool: WorkerPool = WorkerPool(
+            self.settings.workers, self.settings.worker_timeout, self.stats.extracted
+        )
+        fingerprinter = self.worker_pool if self.settings.workers else LocalFingerprinter(self.stats.extracted)
+        self.detector: NearDuplicateDetector = NearDuplicateDetector(
             self.settings.store or (job_store(jobdir) if jobdir else "memory:"),
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
             on_store_error=self.store_failed,
-            on_wall=self.walls.suspected,
-            extract=self.workers.fingerprint,
+            on_wall=partial(report_wall, crawler=crawler, stats=self.stats),
+            fingerprinter=fingerprinter,
         )
-        self.redesigns = Redesigns(crawler, self.detector.history)
-        self._complained = -COMPLAIN_SECONDS
-        self.waiters = Waiters()
-        deliveries = Tasks()
-        self.guide = UrlGuide(
-            crawler, self.settings, self.detector, deliveries=deliveries, on_store_error=self.store_failed
+        self.redesign_alerts: RedesignAlerts = RedesignAlerts(crawler, self.stats, self.detector.history)
+        self._last_error_log = -ERROR_LOG_SECONDS
+        self.page_settled: KeyedCondition = KeyedCondition()
+        settling_tasks = BackgroundTasks()
+        self.url_skipper: UrlSkipper = UrlSkipper(
+            crawler,
+            self.settings,
+            self.detector,
+            self.stats,
+            settling_tasks=settling_tasks,
+            on_store_error=self.store_failed,
         )
-        self.settlement = Settlement(
+        self.settler: DeliverySettler = DeliverySettler(
             crawler,
             self.detector,
-            self.tally,
-            self.waiters,
+            self.stats,
+            self.page_settled,
             confirm=self.settings.confirm,
-            tasks=deliveries,
-            on_settled=self.guide.examples.settled,
+            tasks=settling_tasks,
+            on_settled=self.url_skipper.observations.settled,
         )
-        self.ledger = Ledger(self.settlement.ended, items_count=self.settings.confirm != "callback")
-        self._outcomes = Outcomes(crawler, self.ledger)
-        self.judge = Judge(
+        self.delivery_tracker: DeliveryTracker = DeliveryTracker(
+            self.settler.delivery_ended, items_count=self.settings.confirm != "callback"
+        )
+        self._delivery_signals = DeliverySignals(crawler, self.delivery_tracker)
+        self.judge: Judge = Judge(
             self.detector,
-            self.ledger,
-            self.tally,
-            self.waiters,
+            self.delivery_tracker,
+            self.stats,
+            self.page_settled,
             self.settings,
-            most_waiters=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
+            max_waiting=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
             is_closing=lambda: not crawler.crawling,
         )
-        self.imported = Imported()
-        self.markdown = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
-        self.reporter = Reporter(self.settings)
-        self.gate = Gate(self)
-        self.live = Live(
+        self.imported_pages: ImportedPages = ImportedPages()
+        self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.reporter: Reporter = Reporter(self.settings)
+        self.handler: ResponseHandler = ResponseHandler(
             crawler,
-            settings=self.settings,
+            self.settings,
             detector=self.detector,
-            tally=self.tally,
-            ledger=self.ledger,
-            waiters=self.waiters,
+            judge=self.judge,
+            stats=self.stats,
+            tracker=self.delivery_tracker,
+            settler=self.settler,
+            imported=self.imported_pages,
+            reporter=self.reporter if self.settings.report else None,
+            observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
+            redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
         )
-        self._end, self._beats = Waiters(), Tasks()
-        self.ready = False
+        self.live: LiveStats = LiveStats(
+            crawler, self.settings, self.detector, self.stats, self.delivery_tracker, page_settled=self.page_settled
+        )
+        self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
@@ -132,31 +144,18 @@ class Runtime:
             _runtimes[crawler] = weakref.ref(runtime)
         return runtime
 
-    # ------------------------------------------------------------------ delivery
-
     @property
-    def sees_delivery(self) -> bool:
+    def tracks_delivery(self) -> bool:
         """Whether both spider middlewares are there to see callbacks end."""
-        return {"outer", "inner"} <= self.parts
-
-    def confirm(self, response: Response) -> None:
-        """Confirm a page by hand, where ``SIMDEDUP_CONFIRM="manual"``."""
-        delivery = self.ledger.of(response)
-        if delivery is not None:
-            self.settlement.settle(delivery.page, None)
-
-    def is_same_request(self, one: Request, other: Request | None) -> bool:
-        """Whether a callback asks again for what it was given."""
-        fingerprint = self.crawler.request_fingerprinter.fingerprint
-        return other is not None and fingerprint(one) == fingerprint(other)
-
-    # ------------------------------------------------------------------ opening and closing
+        return {"outer", "inner"} <= self.enabled_parts
 
     async def _opened(self) -> None:
         try:
             await self.detector.open()
-            await self.imported.read(self.detector.store)
-            await self.detector.history.began(alone=not (self.settings.run or self.crawler.settings.get("JOBDIR")))
+            await self.imported_pages.load(self.detector.store)
+            await self.detector.history.run_started(
+                alone=not (self.settings.run or self.crawler.settings.get("JOBDIR"))
+            )
         except SimdedupError as error:
             logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
             await self.detector.close()
@@ -164,53 +163,55 @@ class Runtime:
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
             raise CloseSpider("simdedup_store_error") from error
-        self.ready = True
-        self._beats.start(self._beat())
-        await self.guide.open()
+        self.handler.open(tracks_delivery=self.tracks_delivery)
+        self._heartbeat_tasks.start(self._send_heartbeats())
+        await self.url_skipper.open()
 
-    async def _beat(self) -> None:
-        while self.ready:
-            await self._end.wait("end", BEAT_SECONDS)
-            await self.detector.beat()
-            await self.redesigns.write()
+    async def _send_heartbeats(self) -> None:
+        while self.handler.is_open:
+            await self._closing.wait("end", HEARTBEAT_SECONDS)
+            await self.detector.heartbeat()
+            await self.redesign_alerts.flush()
 
     def store_failed(self, error: StoreError) -> None:
-        """Count it, and mention it in the log."""
-        self.tally.store_error()
-        if time.monotonic() - self._complained >= COMPLAIN_SECONDS:
-            self._complained = time.monotonic()
+        """Count a failure of the store, and mention it in the log."""
+        self.stats.store_error()
+        if time.monotonic() - self._last_error_log >= ERROR_LOG_SECONDS:
+            self._last_error_log = time.monotonic()
             logger.error("The store failed, so pages are kept: %s", error, extra={"spider": self.crawler.spider})
 
     async def _closed(self) -> None:
-        if not self.ready:
+        if not self.handler.is_open:
             return
-        self.ready = False
-        self.ledger.close()
-        self.waiters.wake_all()
-        self._end.wake_all()
-        await self._beats.drain()
-        await self.settlement.close()
-        await self.redesigns.write()
-        await self.guide.close(self.tally.mean_dropped)
-        await self.workers.close()
-        missing = self._missing()
-        await self.reporter.write(self.detector, self.tally, self.guide, self.ledger.seconds_per_page, missing)
+        self.handler.close()
+        self.delivery_tracker.close()
+        self.page_settled.notify_all()
+        self._closing.notify_all()
+        await self._heartbeat_tasks.drain()
+        await self.settler.close()
+        await self.redesign_alerts.flush()
+        await self.url_skipper.close()
+        await self.worker_pool.close()
+        missing = self._missing_parts()
+        await self.reporter.write(
+            self.detector, self.stats, self.url_skipper, self.delivery_tracker.seconds_per_page, missing
+        )
         await self.detector.close()
-        summary = self.tally.summary(
+        summary = self.stats.summary(
             mode=self.settings.mode,
-            seconds_per_page=self.ledger.seconds_per_page,
-            urls=self.guide.tally.lines(self.guide.mode, self.guide.rules()),
+            seconds_per_page=self.delivery_tracker.seconds_per_page,
+            url_mode=self.url_skipper.mode,
+            rules=self.url_skipper.rules(),
             missing=missing,
         )
         logger.info(summary, extra={"spider": self.crawler.spider})
 
-    def _missing(self) -> list[str]:
-        notes = []
-        if "downloader" not in self.parts:
-            notes.append("NearDuplicateDownloaderMiddleware is not enabled, so no page was judged")
-        elif not self.sees_delivery:
-            notes.append(
+    def _missing_parts(self) -> list[str]:
+        if "downloader" not in self.enabled_parts:
+            return ["NearDuplicateDownloaderMiddleware is not enabled, so no page was judged"]
+        if not self.tracks_delivery:
+            return [
                 "the delivery middlewares are not enabled, so a page counts as delivered once it was downloaded: "
                 "what its callback or a pipeline loses is not made good by its repeats"
-            )
-        return notes
+            ]
+        return []

@@ -1,7 +1,7 @@
-"""The spider middlewares: they drop what the downloader middleware tagged, and see how delivery goes.
+"""The spider middlewares: they drop what the downloader middleware tagged, and watch the delivery of the rest.
 
 The outer one (10) stands next to the engine and sees the end of a callback's output; the inner one (100000) stands next
-to the callback and sees whether it was reached and whether it raised, before another middleware can swallow that.
+to the callback and sees whether it is called and whether it raises, before another middleware can swallow that.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class DeliveryOuterMiddleware:
-    """Drops tagged pages, or their items, and notes when a callback's output is exhausted."""
+    """Drops tagged pages, or their items, and notes when a callback's output ended."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        runtime.parts.add("outer")
+        runtime.enabled_parts.add("outer")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DeliveryOuterMiddleware:
@@ -34,48 +34,57 @@ class DeliveryOuterMiddleware:
         return cls(Runtime.of(crawler))
 
     def process_spider_input(self, response: Response) -> None:
-        """Keep a repeated page from its callback."""
-        verdict = self.runtime.gate.drops_page(response)
+        """Keep a repeated page from its callback.
+
+        Raises:
+            NearDuplicatePage: the page is dropped.
+        """
+        verdict = self.runtime.handler.dropped_page_verdict(response)
         if verdict is not None:
             raise NearDuplicatePage(response, verdict)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass the output on, count what delivery depends on, and take out the items of a repeated page."""
         runtime = self.runtime
-        delivery = runtime.ledger.of(response)
-        drop_items = runtime.gate.drops(response) is not None
+        fingerprint = runtime.crawler.request_fingerprinter.fingerprint
+        delivery = runtime.delivery_tracker.delivery_of(response)
+        drop_items = runtime.handler.drops(response) is not None
         try:
             async for output in result:
                 if isinstance(output, Request):
                     # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
-                    again = output.dont_filter and runtime.is_same_request(output, response.request)
-                    if delivery is not None and again:
+                    if (
+                        delivery is not None
+                        and output.dont_filter
+                        and response.request is not None
+                        and fingerprint(output) == fingerprint(response.request)
+                    ):
                         delivery.fail("retried")
                 elif output is not None:
                     if drop_items:
-                        runtime.tally.item_dropped()
+                        runtime.stats.item_dropped()
                         continue
                     runtime.markdown.add(output, response)
                     if delivery is not None:
-                        delivery.open_items += 1
+                        delivery.pending_items += 1
                 yield output
         except Exception:
             if delivery is not None:
                 delivery.fail("callback_error")
-                runtime.ledger.exhaust(delivery)
+                runtime.delivery_tracker.output_ended(delivery)
             raise
         if delivery is not None:
             if response.meta.get(META_DELIVER) is False:
                 delivery.fail("not_delivered")
-            runtime.ledger.exhaust(delivery)
+            runtime.delivery_tracker.output_ended(delivery)
 
 
 class DeliveryInnerMiddleware:
-    """Notes that a callback was reached, and whether it raised."""
+    """Notes that a callback is called, and whether it raised."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        runtime.parts.add("inner")
+        runtime.enabled_parts.add("inner")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DeliveryInnerMiddleware:
@@ -83,19 +92,19 @@ class DeliveryInnerMiddleware:
         return cls(Runtime.of(crawler))
 
     def process_spider_input(self, response: Response) -> None:
-        """The callback is next."""
-        delivery = self.runtime.ledger.of(response)
+        """Note that the callback is called now."""
+        delivery = self.runtime.delivery_tracker.delivery_of(response)
         if delivery is not None:
-            self.runtime.ledger.reach(delivery)
+            self.runtime.delivery_tracker.callback_started(delivery)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> Iterable[Any] | None:
         """Swallow our own exception; note every other and leave it to those who handle it."""
         if isinstance(exception, NearDuplicatePage):
             exception.__traceback__ = None  # with its frames it would hold the page until the garbage collector comes
             return ()
-        delivery = self.runtime.ledger.of(response)
+        delivery = self.runtime.delivery_tracker.delivery_of(response)
         if delivery is not None:
             delivery.fail("callback_error")
             if isinstance(exception, CloseSpider):  # the only one that Scrapy sends no spider_error for
-                self.runtime.ledger.exhaust(delivery)
+                self.runtime.delivery_tracker.output_ended(delivery)
         return None

@@ -1,148 +1,250 @@
-"""Every counter, and the summary in the log at close."""
+"""Every counter of the plugin, and the summary in the log at close."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from scrapy_simdedup.wording import plural, size
+from scrapy_simdedup.display import format_bytes, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.unjudged import UnjudgedReason
+    from scrapy_simdedup.urls import Rule
 
-P = "simdedup/"
+PREFIX = "simdedup/"
+"""How the names begin in Scrapy's stats."""
+JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
+"""The kinds of verdict of pages that could be judged, in the order of the summary."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 
 
-class Tally:
-    """Counts what the plugin does, in Scrapy's stats, and keeps what the summary needs beside them."""
+class CrawlStats:
+    """Counts what the plugin does, in Scrapy's stats, and keeps the counts for the summary beside them.
+
+    A new counter is a method here and a line in docs/reference/stats.md. Its name is written without the prefix; a part
+    that varies, such as a reason, stands at its end in angle brackets.
+
+    Args:
+        stats: the stats of Scrapy, which may be of a class that keeps nothing.
+    """
 
     def __init__(self, stats: StatsCollector) -> None:
-        self.stats = stats
-        self.pages: Counter[str] = Counter()
-        """Verdicts by kind, and ``dropped``."""
-        self.unjudged: Counter[str] = Counter()
+        self._stats = stats
+        self._counts: Counter[str] = Counter()
+        self.extract_seconds: float = 0.0
+        """Seconds of reading and fingerprinting, of all pages."""
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
-        self.items_dropped = 0
-        self.bytes_dropped = 0
-        self.extract_seconds = 0.0
-        self.confirmed = 0
-        self.released = 0
 
-    @property
-    def judged_pages(self) -> int:
-        """Pages that got a verdict other than unjudged."""
-        return sum(count for kind, count in self.pages.items() if kind not in {"dropped", "unjudged"})
+    def __getitem__(self, name: str) -> int:
+        """A count by its name without the prefix, such as ``pages/dropped``."""
+        return self._counts[name]
+
+    def _add(self, name: str, value: str = "", *, amount: int = 1) -> None:
+        """Count; ``value`` takes the place of the part that varies."""
+        name = name.partition("<")[0] + value
+        self._counts[name] += amount
+        self._stats.inc_value(PREFIX + name, amount)
+
+    def _set(self, name: str, value: float) -> None:
+        self._stats.set_value(PREFIX + name, value)
+
+    def _raise(self, name: str, value: float) -> None:
+        self._stats.max_value(PREFIX + name, value)
 
     def judged(self, verdict: Verdict) -> None:
         """A page got its verdict."""
-        self.pages[verdict.kind] += 1
         if verdict.kind == "unjudged":
-            self.not_judged(verdict.reason or "unknown", counted=True)
+            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"))
             return
-        self.stats.inc_value(P + "pages/judged")
-        self.stats.inc_value(f"{P}pages/{verdict.kind}")
+        self._add("pages/judged")
+        self._add("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
             # Buckets of 0.01, wide enough to stay few and fine enough to see both thresholds.
-            self.stats.inc_value(f"{P}similarity_count/{int(verdict.similarity * 100) / 100:.2f}")
+            self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
-            self.stats.inc_value(P + "pages/superseding")
+            self._add("pages/preferred")
         if verdict.kind in {"identical", "near"} and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
-    def not_judged(self, reason: str, *, counted: bool = False) -> None:
+    def not_judged(self, reason: UnjudgedReason) -> None:
         """A page is kept without a verdict."""
-        if not counted:
-            self.pages["unjudged"] += 1
-        self.unjudged[reason] += 1
-        self.stats.inc_value(P + "pages/unjudged")
-        self.stats.inc_value(f"{P}pages/unjudged_reason_count/{reason}")
+        self._add("pages/unjudged")
+        self._add("pages/unjudged_reason_count/<reason>", reason)
 
     def page_dropped(self, size: int) -> None:
         """A page of ``size`` bytes was dropped, or its items will be."""
-        self.pages["dropped"] += 1
-        self.bytes_dropped += size
-        self.stats.inc_value(P + "pages/dropped")
-        self.stats.inc_value(P + "bytes_dropped", size)
+        self._add("pages/dropped")
+        self._add("bytes_dropped", amount=size)
 
     def item_dropped(self) -> None:
         """An item was dropped because its page, or it itself, is a repeat."""
-        self.items_dropped += 1
-        self.stats.inc_value(P + "items/dropped")
+        self._add("items/dropped")
 
     def extracted(self, seconds: float) -> None:
         """Reading and fingerprinting a page took ``seconds``."""
         self.extract_seconds += seconds
-        self.stats.set_value(P + "extract_seconds", self.extract_seconds)
-        self.stats.max_value(P + "extract_seconds_max", seconds)
+        self._set("extract_seconds", self.extract_seconds)
+        self._raise("extract_seconds_max", seconds)
 
     def settled(self, failure: str | None) -> None:
         """A page was confirmed (None), or released for a reason."""
         if failure is None:
-            self.confirmed += 1
-            self.stats.inc_value(P + "confirmed")
+            self._add("confirmed")
         else:
-            self.released += 1
-            self.stats.inc_value(P + "released")
-            self.stats.inc_value(f"{P}released_reason_count/{failure}")
+            self._add("released")
+            self._add("released_reason_count/<reason>", failure)
 
     def store_error(self) -> None:
         """The store could not be used for a page, which was kept."""
-        self.stats.inc_value(P + "store/error_count")
+        self._add("store/error_count")
+
+    def wall_suspected(self) -> None:
+        """A site answers everything with one content."""
+        self._add("walls_suspected")
+
+    def page_refetched(self, change: Change) -> None:
+        """A known page was fetched again, and ``change`` says what is new on it."""
+        self._add("change_count/<change>", change)
+
+    def redesign_suspected(self) -> None:
+        """Half of a site's known pages came in a new template."""
+        self._add("redesigns_suspected")
+
+    def url_seen(self) -> None:
+        """It was noted for the learner what a URL leads to."""
+        self._add("urls/seen")
+
+    def url_skipped(self) -> None:
+        """A request was not made, as its URL leads to known content."""
+        self._add("urls/skipped")
+
+    def url_would_skip(self) -> None:
+        """A request would not have been made, if URLs were not only observed."""
+        self._add("urls/would_skip")
+
+    def url_readmitted(self) -> None:
+        """A request that was skipped is made after all."""
+        self._add("urls/readmitted")
+
+    def url_deprioritized(self) -> None:
+        """A request was scheduled again with a lower priority."""
+        self._add("urls/deprioritized")
+
+    def url_kept(self, reason: str) -> None:
+        """A request that could have been skipped was made, for a reason."""
+        self._add("urls/kept_reason_count/<reason>", reason)
+
+    def url_verified(self, *, wrong: bool) -> None:
+        """A request was made although rules spoke against it; ``wrong`` if it led to new content."""
+        self._add("urls/verified")
+        if wrong:
+            self._add("urls/verified_wrong")
+
+    def urls_closed(self, rules: int) -> None:
+        """The crawl is over, with so many rules about URLs in force."""
+        self._set("urls/rules", rules)
+        if self["urls/skipped"]:
+            self._set("urls/bytes_saved", self.fetched_bytes_saved)
 
     @property
-    def mean_dropped(self) -> float:
-        """Bytes of a dropped page on average."""
-        return self.bytes_dropped / self.pages["dropped"] if self.pages["dropped"] else 0.0
+    def kinds(self) -> dict[str, int]:
+        """Pages by the kind of their verdict, without kinds that no page has."""
+        return {kind: self[f"pages/{kind}"] for kind in (*JUDGED_KINDS, "unjudged") if self[f"pages/{kind}"]}
 
-    def summary(self, *, mode: str, seconds_per_page: float, urls: list[str], missing: list[str]) -> str:
+    @property
+    def unjudged(self) -> Counter[str]:
+        """Pages that were kept without a verdict, by reason."""
+        start = "pages/unjudged_reason_count/"
+        return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
+
+    @property
+    def fetches_saved(self) -> int:
+        """Requests that were skipped, without those that were made after all."""
+        return max(0, self["urls/skipped"] - self["urls/readmitted"])
+
+    @property
+    def fetched_bytes_saved(self) -> int:
+        """An estimate of the bytes of the fetches that were saved: each as many as the average dropped page."""
+        dropped = self["pages/dropped"]
+        return round(self.fetches_saved * self["bytes_dropped"] / dropped) if dropped else 0
+
+    def summary(
+        self, *, mode: str, seconds_per_page: float, url_mode: str, rules: Sequence[Rule], missing: Sequence[str]
+    ) -> str:
         """The lines for the log at close.
 
         Args:
-            mode: the setting, so that observe mode says what would have been dropped.
+            mode: in observe mode the summary says what would have been dropped.
             seconds_per_page: what callback and pipelines took for a delivered page on average.
-            urls: lines about requests that were not made.
+            url_mode: what is done to requests whose URLs lead to known content; ``off`` has no lines.
+            rules: the rules about URLs that are in force, the best first.
             missing: sentences about promises that cannot be kept because a part is not enabled.
         """
-        kinds = [
-            f"{self.pages[kind]} {kind}"
-            for kind in ("new", "identical", "near", "unchanged", "changed", "stub")
-            if self.pages[kind]
-        ]
-        judged = self.judged_pages
-        repeats = self.pages["identical"] + self.pages["near"]
-        share = 100 * repeats / judged if judged else 0.0
-        dropped = self.pages["dropped"]
-        would = "would have been dropped" if mode == "observe" else "dropped"
+        judged = self["pages/judged"]
+        per_page = f", {1000 * self.extract_seconds / judged:.1f} ms per page" if judged else ""
+        return "\n".join(
+            [
+                "Near-duplicates:",
+                *self._page_lines(mode, seconds_per_page),
+                *self._url_lines(url_mode, rules),
+                f"  cost: {self.extract_seconds:.1f} s of fingerprinting{per_page}",
+                *self._delivery_lines(),
+                *(f"  note: {sentence}" for sentence in missing),
+            ]
+        )
+
+    def _page_lines(self, mode: str, seconds_per_page: float) -> list[str]:
+        judged, dropped, items = self["pages/judged"], self["pages/dropped"], self["items/dropped"]
+        kinds = ", ".join(f"{self[f'pages/{kind}']} {kind}" for kind in JUDGED_KINDS if self[f"pages/{kind}"])
+        share = 100 * (self["pages/identical"] + self["pages/near"]) / judged if judged else 0.0
+        would = "would have been " if mode == "observe" else ""
         lines = [
-            "Near-duplicates:",
-            f"  {plural(judged, 'page')} judged: {', '.join(kinds)}",
-            f"  {plural(dropped, 'page')} {would} ({share:.0f} % of the judged repeat another page)",
+            f"  {plural(judged, 'page')} judged: {kinds}",
+            f"  {plural(dropped, 'page')} {would}dropped ({share:.0f} % of the judged repeat another page)",
         ]
-        if dropped or self.items_dropped:
-            saved = f"  {'would have saved' if mode == 'observe' else 'saved'}: {size(self.bytes_dropped)} of pages"
+        if dropped or items:
+            verb = "would have saved" if mode == "observe" else "saved"
+            saved = f"  {verb}: {format_bytes(self['bytes_dropped'])} of pages"
             if seconds_per_page > 0:
                 saved += f", about {dropped * seconds_per_page:.1f} s of callbacks and pipelines"
-            if self.items_dropped:
-                saved += f", {plural(self.items_dropped, 'item')}"
+            if items:
+                saved += f", {plural(items, 'item')}"
             lines.append(saved)
-        lines += urls
-        lines.append(
-            f"  cost: {self.extract_seconds:.1f} s of fingerprinting"
-            + (f", {1000 * self.extract_seconds / judged:.1f} ms per page" if judged else "")
-        )
-        if self.unjudged:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in self.unjudged.most_common())
-            lines.append(f"  {plural(sum(self.unjudged.values()), 'page')} kept unjudged: {reasons}")
-        lines.append(f"  {plural(self.confirmed, 'page')} delivered, {self.released} released")
+        return lines
+
+    def _url_lines(self, mode: str, rules: Sequence[Rule]) -> list[str]:
+        if mode == "off":
+            return []
+        if mode == "skip":
+            about = f" (about {format_bytes(self.fetched_bytes_saved)})" if self.fetched_bytes_saved else ""
+            skipped, readmitted = self["urls/skipped"], self["urls/readmitted"]
+            fetches = f"{self.fetches_saved} fetches saved{about}: {skipped} skipped, {readmitted} readmitted"
+        elif mode == "deprioritize":
+            fetches = f"{self['urls/deprioritized']} fetches deprioritized"
+        else:
+            fetches = f"{self['urls/would_skip']} fetches would have been saved"
+        if self["urls/verified"]:
+            fetches += f"; {self['urls/verified']} verified, {self['urls/verified_wrong']} of them wrong"
+        best = ", ".join(dict.fromkeys(str(rule) for rule in rules if rule.skipped))
+        return [f"  URLs: {fetches}", f"  {len(rules)} rules about URLs" + (f", such as {best[:200]}" if best else "")]
+
+    def _delivery_lines(self) -> list[str]:
+        lines = []
+        if unjudged := self.unjudged:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
+            lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
+        lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
         if self.repeated:
             lines.append("  most repeated:")
             lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]
-        lines += [f"  note: {sentence}" for sentence in missing]
-        return "\n".join(lines)
+        return lines

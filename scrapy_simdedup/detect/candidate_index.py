@@ -1,4 +1,4 @@
-"""The originals of one site in numpy arrays, 30 bytes each, and those among them that may be like a page."""
+"""The candidate index: the originals of one site in numpy arrays, 30 bytes each, and those that may be like a page."""
 
 from __future__ import annotations
 
@@ -6,47 +6,50 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from scrapy_simdedup.detect.keyed_rows import KeyedRows
-from scrapy_simdedup.detect.scan import Rows, nearest, words
-from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY, PageFingerprint
-from scrapy_simdedup.fingerprint.odd_sketch import unlike_bits
-
-Numbers = TypeVar("Numbers", np.uint32, np.uint64)
+from scrapy_simdedup.detect.search import InvertedIndex, hamming_search, to_words
+from scrapy_simdedup.fingerprint.sketch import hamming_distances
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.fingerprint.hashing import Rows
     from scrapy_simdedup.fingerprint.methods.base import Method
     from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.store.shelf import Shelf
+    from scrapy_simdedup.store.packed_records import PackedRecords
 
-RADIUS = 18
+Numbers = TypeVar("Numbers", np.uint32, np.uint64)
+
+SEARCH_RADIUS = 18
 """Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
 where 12 bits, which are enough for copies, find 80 %; and it lets through 1 % of a site's other pages."""
-CANDIDATES = 512
+MAX_IN_RADIUS = 512
 """Pages within the radius whose odd sketches are looked at, the nearest."""
-COMPARED = 64
+MAX_COMPARED = 64
 """Pages that are compared in full, those with the nearest odd sketches: what bounds the time a page can take."""
-BY_BODY, BY_TEXT = 1, {"roles": 2, "readability": 3}
-"""What may be compared with what: whole bodies, or texts that were found in the same way. 0 is never compared."""
+BODY_GROUP, TEXT_GROUPS = 1, {"roles": 2, "readability": 3}
+"""Comparison groups: whole bodies, or texts that were found in the same way. Pages of group 0 are never compared."""
 _FIRST_ROWS = 4
 _STAMP = 0xFFFF_FFFF
 
 
-class Originals:
-    """Row i of each array is about the record in slot i of a shelf, if it is searched.
+class CandidateIndex:
+    """Finds the originals that a page has to be compared with. Row i of each array is about the record in slot i.
 
     Args:
         bits: width of the simhashes.
-        shelf: where the records are.
-        method: how they are compared.
-        resemblance: from which on they have to be found.
+        records: the site's records.
+        method: how pages are compared.
+        resemblance: from which on pages have to be found.
     """
 
-    def __init__(self, bits: int, shelf: Shelf, method: Method, resemblance: float) -> None:
-        self._shelf, self._evidence = shelf, method.evidence
-        self._keyed = KeyedRows(method, resemblance, self._judged, self.evidence)
-        self._radius = RADIUS * bits // 64
+    def __init__(self, bits: int, records: PackedRecords, method: Method, resemblance: float) -> None:
+        self._records, self._row_dtype = records, method.row_dtype
+        self._inverted: InvertedIndex | None = None
+        if method.has_keys:
+            self._inverted = InvertedIndex(method, resemblance, self._judged, self.comparison_rows)
+        self._radius = SEARCH_RADIUS * bits // 64
         self._count = 0
         # Arrays grow by an eighth, in place; only the first rows are in use.
         self._stamps = np.zeros(_FIRST_ROWS, np.uint32)
@@ -55,17 +58,18 @@ class Originals:
         self._exact = np.zeros(_FIRST_ROWS, np.uint32)
         """The lower half of each digest: what it finds is looked at again."""
         self._body = np.zeros(_FIRST_ROWS, np.uint64)
-        self._method = np.zeros(_FIRST_ROWS, np.uint8)
+        self._group = np.zeros(_FIRST_ROWS, np.uint8)
         self._confirmed = np.zeros(_FIRST_ROWS, np.bool_)
 
     @property
     def size(self) -> int:
         """Bytes of the arrays."""
-        return sum(column.nbytes for column in self._columns()) + self._keyed.size
+        inverted = 0 if self._inverted is None else self._inverted.size
+        return sum(column.nbytes for column in self._columns()) + inverted
 
     def ids(self, rows: Rows) -> NDArray[np.uint64]:
         """The ids of records."""
-        found: NDArray[np.uint64] = np.frombuffer(self._shelf.ids, np.uint64)[rows]
+        found: NDArray[np.uint64] = np.frombuffer(self._records.ids, np.uint64)[rows]
         return found
 
     def confirmed(self, rows: Rows) -> NDArray[np.bool_]:
@@ -73,111 +77,114 @@ class Originals:
         return self._confirmed[rows]
 
     def has(self, slot: int, id_: int) -> bool:
-        """Whether a record is among them."""
+        """Whether a record is an original that is searched."""
         return slot < self._count and int(self._stamps[slot]) == id_ & _STAMP
 
-    def stand(self, slots: NDArray[np.uint64], ids: NDArray[np.uint64], method: int) -> NDArray[np.bool_]:
-        """Whether records are still where they were, and among those whose texts were found in one way."""
+    def are_live(self, slots: NDArray[np.uint64], ids: NDArray[np.uint64], fp: PageFingerprint) -> NDArray[np.bool_]:
+        """Whether records are still in their slots, and can be compared with a page."""
         rows = slots.astype(np.intp)
-        there = (self.ids(rows) == ids) & (self._stamps[rows] == ids & _STAMP)
-        standing: NDArray[np.bool_] = there & (self._method[rows] == method)
-        return standing
+        are_there = (self.ids(rows) == ids) & (self._stamps[rows] == ids & _STAMP)
+        live: NDArray[np.bool_] = are_there & (self._group[rows] == comparison_group(fp))
+        return live
 
     def add(self, slot: int, record: Record, fp: PageFingerprint) -> bool:
-        """Take a record in; False if its page repeats nothing and cannot be repeated."""
-        if not is_searched(fp):
+        """Take a record in; False if its page cannot be compared with any."""
+        if not is_comparable(fp):
             return False
         if slot >= len(self._stamps):
             self._grow(slot)
         self._count = max(self._count, slot + 1)
         self._stamps[slot] = record.id & _STAMP
-        self._simhash[slot] = words(fp.simhash, self._simhash.shape[1])
+        self._simhash[slot] = to_words(fp.simhash, self._simhash.shape[1])
         self._exact[slot], self._body[slot] = _number(fp.exact[:4]), _number(fp.body)
-        self._method[slot] = method_of(fp)
-        self.change(slot, record)
-        if not fp.unjudged:
-            self._keyed.add(slot, fp.evidence[0])
+        self._group[slot] = comparison_group(fp)
+        self.update(slot, record)
+        if self._inverted is not None and not fp.unjudged:
+            self._inverted.add(slot, fp.comparison_row[0])
         return True
 
-    def change(self, slot: int, record: Record) -> None:
-        """Take in what became of a record that is there; its fingerprint stays what it was."""
+    def update(self, slot: int, record: Record) -> None:
+        """Take in the new state of a record that is there; its fingerprint does not change."""
         self._confirmed[slot] = record.state == "confirmed"
 
     def remove(self, slot: int) -> None:
-        """Let a record go, if it is there."""
+        """Search a record no more, if it is there."""
         if slot < self._count:
-            self._stamps[slot] = self._method[slot] = 0
+            self._stamps[slot] = self._group[slot] = 0
 
     def same_body(self, body: bytes) -> Rows:
-        """Those with these very bytes."""
-        return self._standing(np.flatnonzero(self._used(self._body) == _number(body)))
+        """The originals with these very bytes."""
+        return self._live(np.flatnonzero(self._used(self._body) == _number(body)))
 
-    def candidates(self, fp: PageFingerprint, key: bytes, *, whole: bool = False) -> Rows:
-        """Those that may be like the page, at most :data:`COMPARED` and all that are equal.
+    def candidates(self, fp: PageFingerprint, key: bytes, *, all_copies: bool = False) -> Rows:
+        """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all with an equal text.
 
         Args:
             fp: the page's fingerprint.
-            key: who the page is.
-            whole: look for others also where one is equal.
+            key: the page's request fingerprint.
+            all_copies: look for others also where the text of one is equal.
         """
-        if not is_searched(fp):
+        if not is_comparable(fp):
             return np.zeros(0, np.intp)
         if fp.unjudged:
             return self._comparable(fp, self.same_body(fp.body))
-        equal = self._equal(fp)
-        if not whole and any(self._confirmed[row] and self._shelf.key(row) != key for row in equal):
+        equal = self._with_equal_text(fp)
+        if not all_copies and any(self._confirmed[row] and self._records.key(row) != key for row in equal):
             return equal  # nothing can be more similar, so nothing else need be looked at
-        one = fp.evidence[0]
-        keys = self._keyed.keys(one)
-        near = self._nearest(fp, one) if keys is None else self._sharing(fp, keys)
+        near = self._by_simhash(fp) if self._inverted is None else self._by_keys(fp, self._inverted)
         chosen: Rows = np.union1d(near, equal) if len(equal) else np.sort(near)
         return chosen
 
-    def evidence(self, rows: Rows) -> NDArray[np.void]:
-        """What judged pages are compared by, in their order."""
-        return np.frombuffer(self._shelf.tails(rows.tolist(), self._evidence.itemsize), self._evidence)
+    def distance(self, row: int, fp: PageFingerprint) -> int:
+        """Differing bits of the simhashes of a record and a page."""
+        known = int.from_bytes(self._simhash[row].astype("<u8").tobytes(), "little")
+        return (known ^ fp.simhash).bit_count()
 
-    def _nearest(self, fp: PageFingerprint, one: np.void) -> Rows:
-        """Those within the radius; of many, those that have most units and headings in common, or the nearest."""
-        has_units = "odd_units" in (self._evidence.names or ())
-        most = CANDIDATES if has_units else COMPARED
-        near = self._comparable(fp, nearest(self._used(self._simhash).T, fp.simhash, self._radius, most))
-        if len(near) <= COMPARED:
+    def comparison_rows(self, rows: Rows) -> NDArray[np.void]:
+        """What the method compares of judged pages, in the order of ``rows``."""
+        return np.frombuffer(self._records.tails(rows.tolist(), self._row_dtype.itemsize), self._row_dtype)
+
+    def _by_simhash(self, fp: PageFingerprint) -> Rows:
+        """Originals within the radius; of many, those with the most common units and headings, or the nearest."""
+        has_units = "odd_signatures" in (self._row_dtype.names or ())
+        most = MAX_IN_RADIUS if has_units else MAX_COMPARED
+        near = self._comparable(fp, hamming_search(self._used(self._simhash).T, fp.simhash, self._radius, most))
+        if len(near) <= MAX_COMPARED:
             return near
-        many = self.evidence(near)
-        unlike = unlike_bits(one["odd_units"], many["odd_units"])
-        unlike += unlike_bits(one["odd_headings"], many["odd_headings"])
-        return near[np.argpartition(unlike, COMPARED)[:COMPARED]]
+        one, many = fp.comparison_row[0], self.comparison_rows(near)
+        unlike = hamming_distances(one["odd_signatures"], many["odd_signatures"])
+        unlike += hamming_distances(one["odd_headings"], many["odd_headings"])
+        return near[np.argpartition(unlike, MAX_COMPARED)[:MAX_COMPARED]]
 
-    def _sharing(self, fp: PageFingerprint, keys: NDArray[np.uint32]) -> Rows:
-        """Those that share keys with the page; of many, those that share most."""
-        rows, counts = self._keyed.sharing(keys)
+    def _by_keys(self, fp: PageFingerprint, inverted: InvertedIndex) -> Rows:
+        """Originals that share keys with the page; of many, those that share most."""
+        rows, counts = inverted.lookup(fp.comparison_row[0])
         near = self._comparable(fp, rows)
-        if len(near) <= COMPARED:
+        if len(near) <= MAX_COMPARED:
             return near
         shared = counts[np.searchsorted(rows, near)]
-        return near[np.argpartition(-shared, COMPARED)[:COMPARED]]
+        return near[np.argpartition(-shared, MAX_COMPARED)[:MAX_COMPARED]]
 
     def _judged(self) -> Rows:
-        """All that are compared by their text."""
-        return self._standing(np.flatnonzero(self._method[: self._count] > BY_BODY))
+        """All originals that are compared by their text."""
+        return self._live(np.flatnonzero(self._group[: self._count] > BODY_GROUP))
 
-    def _equal(self, fp: PageFingerprint) -> Rows:
-        """Those with the same set of shingles."""
+    def _with_equal_text(self, fp: PageFingerprint) -> Rows:
+        """Originals with the same set of shingles."""
         rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact[:4])))
-        return rows[self.evidence(rows)["exact"] == _number(fp.exact)] if len(rows) else rows
+        return rows[self.comparison_rows(rows)["exact"] == _number(fp.exact)] if len(rows) else rows
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
-        return self._standing(rows[self._method[rows] == method_of(fp)])
+        return self._live(rows[self._group[rows] == comparison_group(fp)])
 
-    def _standing(self, rows: Rows) -> Rows:
-        """Without those that went from the shelf since they were taken in."""
+    def _live(self, rows: Rows) -> Rows:
+        """The rows whose records are still in their slots."""
         if len(rows):
             rows = rows[self.ids(rows) & _STAMP == self._stamps[rows]]
         return rows
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        return self._stamps, self._simhash, self._exact, self._body, self._method, self._confirmed
+        return self._stamps, self._simhash, self._exact, self._body, self._group, self._confirmed
 
     def _grow(self, slot: int) -> None:
         rows = max(slot + 1, len(self._stamps) * 9 // 8)
@@ -188,14 +195,14 @@ class Originals:
         return column[: self._count]
 
 
-def is_searched(fp: PageFingerprint) -> bool:
+def is_comparable(fp: PageFingerprint) -> bool:
     """Whether a page can repeat others and be repeated: it has content."""
     return fp.unjudged is None or fp.unjudged in COMPARED_BY_BODY
 
 
-def method_of(fp: PageFingerprint) -> int:
-    """What a page is compared by; see :data:`BY_TEXT`."""
-    return BY_BODY if fp.unjudged else BY_TEXT[fp.extractor]
+def comparison_group(fp: PageFingerprint) -> int:
+    """The group of pages that a page is compared with; see :data:`TEXT_GROUPS`."""
+    return BODY_GROUP if fp.unjudged else TEXT_GROUPS[fp.extractor]
 
 
 def _number(digest: bytes) -> int:

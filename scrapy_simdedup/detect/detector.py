@@ -1,42 +1,45 @@
-"""The detector: a page's way from its HTML to its verdict, and the verdict's way into the store."""
+"""The detector: from a page's HTML to its verdict, and from the verdict into the store."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
-from scrapy_simdedup.detect.agreement import agree
-from scrapy_simdedup.detect.history import History
-from scrapy_simdedup.detect.liveness import worker_name
-from scrapy_simdedup.detect.reader import Reader
-from scrapy_simdedup.detect.site import host_of, key_of, site_of
-from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.events import EventLog
+from scrapy_simdedup.detect.names import RunContext, site_of, url_key
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
 from scrapy_simdedup.detect.transactions import Transactions
-from scrapy_simdedup.detect.visit import Visit
+from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.making import fingerprint_texts
-from scrapy_simdedup.page.claims import claimed_url
+from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
+from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import store_by_url
-from scrapy_simdedup.store_urls import without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy_simdedup.detect.reader import Extract
-    from scrapy_simdedup.detect.stubs import Wall
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.signals import Wall
     from scrapy_simdedup.store.base import FingerprintStore, Sleep
 
 
-class NearDuplicateDetector:
-    """Judges pages against those of their site.
+REMEDY = "set it back, or name another store"
 
-    Once open it never raises because the store fails: the page is kept, ``store_errors`` counts and
-    ``on_store_error`` is told.
+
+class NearDuplicateDetector:
+    """Judges pages against the other pages of their site.
+
+    Once open it never raises because the store fails: the page is kept, the failure is counted in ``store_errors``, and
+    ``on_store_error`` is called.
 
     Args:
         store: its URL, or a store; None takes the settings' own, or ``memory:``.
@@ -44,10 +47,10 @@ class NearDuplicateDetector:
         run: the run's name; None takes the settings' own, or makes a new one.
         worker: the name of this process; None makes one.
         now: the clock, in seconds since the epoch.
-        sleep: lets other work go on while a store waits; give your own where asyncio does not run.
+        sleep: lets other work go on while a store waits; needed where asyncio does not run.
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
         on_wall: called when most of what a site gave lately is one content.
-        extract: makes the fingerprints; None makes them here and now.
+        fingerprinter: makes the fingerprints; None makes them in this process.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -64,7 +67,7 @@ class NearDuplicateDetector:
         sleep: Sleep = asyncio.sleep,
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
-        extract: Extract | None = None,
+        fingerprinter: Fingerprinter | None = None,
         **keywords: Any,
     ) -> None:
         if settings is None:
@@ -74,44 +77,49 @@ class NearDuplicateDetector:
         if store is None:
             store = settings.store or "memory:"
         self.settings = settings
-        self.store = store_by_url(store, sleep, settings.ttl) if isinstance(store, str) else store
-        self.store_name = without_password(store) if isinstance(store, str) else type(store).__name__
+        self._page_settings = PageSettings(settings)
+        self.store: FingerprintStore = store_by_url(store, sleep, settings.ttl) if isinstance(store, str) else store
+        self.store_name: str = redact_password(store) if isinstance(store, str) else type(store).__name__
         """The store's URL without its password."""
-        self.run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)
-        self.worker = worker or worker_name()
-        self.secret = b""
-        """The key under the hashes, known once the detector is open."""
-        self.store_errors = 0
+        run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)
+        self.context: RunContext = RunContext(run, worker or worker_name(), now, sleep)
+        self.secret: bytes = b""
+        """The key of the hashes, known once the detector is open."""
+        self.store_errors: int = 0
         """How often the store failed."""
-        self._now = now
         self._on_store_error = on_store_error
-        self._extract = extract
-        self._reader: Reader | None = None
-        self._logs = SiteLogs(self.store, settings, run=self.run, worker=self.worker, now=now, sleep=sleep)
-        self.history = History(
-            self.store, self._logs, run=self.run, worker=self.worker, now=now, on_store_error=self._failed
-        )
-        """Takes down what later runs ask of this one."""
-        self._transactions = Transactions(self._logs, self.history, self.store_name, self._failed, on_wall)
+        self._fingerprinter = fingerprinter or LocalFingerprinter()
+        self._sample: PageFingerprint | None = None
+        """A fingerprint made as all others; None until the detector is open."""
+        self._logs = SiteLogs(self.store, settings, self.context)
+        self.history: EventLog = EventLog(self.store, self._logs, self.context, on_store_error=self._count_store_error)
+        """Writes down what later runs ask about this one."""
+        self._transactions = Transactions(self._logs, self.history, self.store_name, self._count_store_error, on_wall)
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+        return self.context.run
 
     async def open(self) -> None:
-        """Open the store, and make sure that its fingerprints and ours are made the same way.
+        """Open the store, and check that its fingerprints are made as this detector makes them.
 
         Raises:
             StoreError: the store cannot be used, or holds fingerprints made in another way.
         """
         await self.store.open()
         try:
-            self.secret = await agree(self.store, self.store_name, self.settings)
-            await self._logs.beat()
+            self.secret = await check_compatible(self.store, self.store_name, self.settings)
+            await self._logs.heartbeat()
         except StoreError:
             await self.store.close()
             raise
-        self._reader = Reader(self.settings, self.secret, self._extract)
+        self._fingerprinter.open(self._page_settings, self.secret)
+        self._sample = fingerprint("", self.settings, self.secret)
 
     async def close(self) -> None:
         """Close the store."""
-        await self._transactions.settle_owed()
+        await self._transactions.retry_settlements()
         await self.store.close()
 
     async def judge(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
@@ -119,72 +127,79 @@ class NearDuplicateDetector:
 
         Args:
             html: the page.
-            url: where it came from.
-            key: who the page is, such as its request's fingerprint; None derives one from the URL.
+            url: the page's URL.
+            key: the page's request fingerprint; None derives one from the URL.
         """
-        key = key or key_of(url)
-        fp = await self.read(html, url=url, key=key)
-        return await self.judge_fingerprint(fp, url=url, key=key, claimed=claimed_url(html, url))
+        canonical = declared_canonical_url(html, url) if self.settings_for(url).prefer is not None else None
+        return await self.judge_page(await self.fetched(html, url=url, key=key, canonical=canonical))
 
-    async def read(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
-        """The page's fingerprint; a body that the site is known to have is not parsed again."""
-        known = self._logs.known(site_of(url, self.settings.site))
-        settings = self.settings_for(url)
-        return await self._opened().read(html, url=url, key=key or key_of(url), known=known, settings=settings)
-
-    def read_texts(self, texts: Sequence[str]) -> PageFingerprint:
-        """The fingerprint of texts that are all content, however short, such as the fields of an item."""
-        return fingerprint_texts(texts, self.settings, self.secret)
-
-    async def judge_fingerprint(
+    async def fetched(
         self,
-        fp: PageFingerprint,
+        html: str,
         *,
         url: str,
         key: bytes | None = None,
         site: str | None = None,
-        keep_pending: bool = False,
+        canonical: str | None = None,
         known_since: float | None = None,
-        claimed: str | None = None,
-    ) -> Verdict:
-        """The verdict on a page whose fingerprint is known.
+    ) -> FetchedPage:
+        """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
         Args:
-            fp: what :meth:`read` gave.
-            url: where the page came from.
-            key: who the page is, such as its request's fingerprint; None derives one from the URL.
-            site: whose pages it is compared with; None takes the URL's.
-            keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+            html: the page.
+            url: the page's URL.
+            key: the page's request fingerprint; None derives one from the URL.
+            site: the site with whose pages it is compared; None takes the URL's.
+            canonical: the canonical URL that the page declares, for ``SIMDEDUP_PREFER``.
             known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
                 which the store knows nothing else is then unchanged.
-            claimed: the URL that the page calls its own, as :func:`~scrapy_simdedup.page.claims.claimed_url` finds it;
-                ``SIMDEDUP_BETTER`` may ask for it.
+        """
+        key, site = key or url_key(url), site or site_of(url, self.settings.scope)
+        fp, context = await self._fingerprint(html, url, key, site), self.context
+        return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since)
+
+    async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
+        """The page's fingerprint; a body that the site is known to have is not parsed again."""
+        return await self._fingerprint(html, url, key or url_key(url), site_of(url, self.settings.scope))
+
+    def fingerprint_texts(self, texts: Sequence[str]) -> PageFingerprint:
+        """The fingerprint of texts that are all content, however short, such as the fields of an item."""
+        return fingerprint_texts(texts, self.settings, self.secret)
+
+    def page_of(
+        self, fp: PageFingerprint, *, url: str, key: bytes | None = None, site: str | None = None
+    ) -> FetchedPage:
+        """A page whose fingerprint is known, to be judged.
+
+        Args:
+            fp: what :meth:`fingerprint` or :meth:`fingerprint_texts` gave.
+            url: the page's URL.
+            key: the page's request fingerprint; None derives one from the URL.
+            site: the site with whose pages it is compared; None takes the URL's.
 
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
         """
-        settings = self.settings_for(url)
-        self._opened().check(fp, settings)
-        visit = Visit(
-            site=site or site_of(url, self.settings.site),
-            key=key or key_of(url),
-            url=url,
-            fingerprint=fp,
-            run=self.run,
-            worker=self.worker,
-            now=self._now(),
-            keep_pending=keep_pending,
-            known_since=known_since,
-            claimed=claimed,
-        )
-        return await self._transactions.judge(visit, settings)
+        sample, extractor = self._opened(), self.settings_for(url).extractor
+        fp.check_comparable(sample if extractor == sample.extractor else replace(sample, extractor=extractor))
+        key, site, context = key or url_key(url), site or site_of(url, self.settings.scope), self.context
+        return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())
+
+    async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
+        """The verdict on a page that has its fingerprint.
+
+        Args:
+            page: what :meth:`fetched` or :meth:`page_of` gave.
+            keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+        """
+        return await self._transactions.judge(page, self.settings_for(page.url), keep_pending=keep_pending)
 
     async def confirm(self, page: PageRef | None) -> bool:
-        """The page was delivered: from now on it can displace others. False if the store could not be told."""
+        """Tell that a page was delivered: from now on it can displace others. False if the store failed."""
         return page is None or await self._transactions.settle(page.site, page.id, "confirmed")
 
     async def release(self, page: PageRef | None) -> bool:
-        """The page was not delivered: it displaces nobody. False if the store could not be told."""
+        """Tell that a page was not delivered: it displaces no other. False if the store failed."""
         return page is None or await self._transactions.settle(page.site, page.id, "released")
 
     async def add(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
@@ -194,26 +209,119 @@ class NearDuplicateDetector:
         return verdict
 
     def settings_for(self, url: str) -> DedupSettings:
-        """The settings with the overrides of the URL's site."""
-        return self.settings.for_site(host_of(url), site_of(url)) if self.settings.sites else self.settings
+        """The settings of the page with this URL, with the overrides of its site and of its pattern."""
+        return self._page_settings.of(url)
 
-    async def beat(self) -> None:
-        """Tell other workers that this one is alive; to be called every :data:`BEAT_SECONDS`."""
+    async def heartbeat(self) -> None:
+        """Tell other workers that this one is alive; call it every ten seconds."""
         try:
-            await self._logs.beat()
+            await self._logs.heartbeat()
         except StoreError as exc:
-            self._failed(exc)
+            self._count_store_error(exc)
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
-        """The page was seen again without being sent, as by status 304."""
-        await self._transactions.refresh(site_of(url, self.settings.site), key or key_of(url), self.run, self._now())
+        """Tell that a page was seen again without being sent, as by status 304."""
+        site = site_of(url, self.settings.scope)
+        await self._transactions.refresh(site, key or url_key(url), self.context)
 
-    def _opened(self) -> Reader:
-        if self._reader is None:
+    async def _fingerprint(self, html: str, url: str, key: bytes, site: str) -> PageFingerprint:
+        self._opened()
+        body = body_digest(html, self.secret)
+        known = self._logs.indexes.known(site)
+        found = known.same_body(body, key) if known is not None else None
+        if found is not None and found.unjudged is None and found.extractor == self.settings_for(url).extractor:
+            return found
+        return await self._fingerprinter.fingerprint(html, url, body=body)
+
+    def _opened(self) -> PageFingerprint:
+        if self._sample is None:
             raise RuntimeError("open the detector before it judges pages")
-        return self._reader
+        return self._sample
 
-    def _failed(self, exc: StoreError) -> None:
+    def _count_store_error(self, exc: StoreError) -> None:
         self.store_errors += 1
         if self._on_store_error is not None:
             self._on_store_error(exc)
+
+
+class Fingerprinter(Protocol):
+    """Makes the fingerprints of one run's pages in one way, so that they can be compared; in this process or others."""
+
+    def open(self, settings: PageSettings, secret: bytes) -> None:
+        """Take over how fingerprints are made, once that is known to agree with the store.
+
+        Args:
+            settings: gives the settings of each page.
+            secret: the key of the hashes.
+        """
+
+    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+        """The fingerprint of a page; never raises for any HTML.
+
+        Args:
+            html: the decoded page.
+            url: the page's URL, which its settings depend on.
+            body: the page's :func:`~scrapy_simdedup.fingerprint.make.body_digest`, where that is known already.
+        """
+
+
+class LocalFingerprinter:
+    """Makes fingerprints in this process.
+
+    Args:
+        on_extracted: called with the seconds that each page took.
+    """
+
+    def __init__(self, on_extracted: Callable[[float], None] | None = None) -> None:
+        self._on_extracted = on_extracted
+        self._settings, self._secret = PageSettings(DedupSettings()), b""
+
+    def open(self, settings: PageSettings, secret: bytes) -> None:
+        """Take over how fingerprints are made."""
+        self._settings, self._secret = settings, secret
+
+    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+        """The fingerprint of a page, made while all other work of the process waits."""
+        settings = self._settings.of(url)
+        start = time.perf_counter()
+        made = fingerprint(html, settings, self._secret, body=body)
+        if self._on_extracted is not None:
+            self._on_extracted(time.perf_counter() - start)
+        return made
+
+
+async def check_compatible(store: FingerprintStore, name: str, settings: DedupSettings) -> bytes:
+    """The secret of a store's fingerprints, once it is sure that they are made as the settings say.
+
+    A new store takes the settings over. If the settings have no secret, the store gets one that nobody knows, so that
+    nobody can build a page that resembles another.
+
+    Args:
+        store: an open store.
+        name: the store's name in errors.
+        settings: the settings that a fingerprint depends on.
+
+    Raises:
+        StoreError: the store's fingerprints are made in another way.
+    """
+    ours = f"algorithm {ALGORITHM}, {settings.bits} bits, {settings.shingle_size} words per shingle, "
+    ours += settings.extractor
+    if settings.method == "exact":
+        ours += f", exact {settings.exact} without {' '.join(settings.ignore) or 'masks'}"
+    elif settings.method != "simhash":
+        ours += f", {settings.method}"
+    if settings.role_words:
+        ours += ", role words " + "; ".join(f"{role}: {' '.join(words)}" for role, words in settings.role_words)
+    theirs = await store.set_default("fingerprint", ours)
+    if theirs != ours:
+        raise StoreError(name, f"its fingerprints are of {theirs}, and these settings make {ours}", REMEDY)
+    given = (settings.secret or "").encode()
+    # The store recognises a secret that was given to it, but does not know it.
+    mark = hashlib.blake2b(given, digest_size=16, person=b"simdedup secret").hexdigest()
+    ours = f"given:{mark}" if given else f"own:{secrets.token_hex(16)}"
+    theirs = await store.set_default("secret", ours)
+    if given and theirs == ours:
+        return given
+    if theirs.startswith("own:") and not given:
+        return bytes.fromhex(theirs.removeprefix("own:"))
+    raise StoreError(name, "its fingerprints were made under another SIMDEDUP_SECRET", REMEDY)

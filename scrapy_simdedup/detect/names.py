@@ -1,9 +1,13 @@
-"""Whose pages are compared, and who a page is: the site and the key of a URL."""
+"""Names: the site and the key of a URL, and the name and context of a run."""
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,13 +16,16 @@ from w3lib.url import canonicalize_url
 from scrapy_simdedup.urls.site_names import registrable_domain
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.settings import SiteScope
+    from collections.abc import Callable
 
-ALL = "*"
+    from scrapy_simdedup.settings import Scope
+    from scrapy_simdedup.store.base import Sleep
+
+ALL_SITES = "*"
 """The one site of the scope ``all``."""
 
 
-def site_of(url: str, scope: SiteScope = "domain") -> str:
+def site_of(url: str, scope: Scope = "domain") -> str:
     """The site of a URL: its registrable domain, its host, or one for all.
 
     >>> site_of("https://shop.example.co.uk/a"), site_of("https://alice.github.io/")
@@ -29,7 +36,7 @@ def site_of(url: str, scope: SiteScope = "domain") -> str:
     ('shop.example.co.uk', '*')
     """
     if scope == "all":
-        return ALL
+        return ALL_SITES
     host = host_of(url)
     return registrable_domain(host) if scope == "domain" else host
 
@@ -42,8 +49,40 @@ def host_of(url: str) -> str:
         return ""
 
 
-def key_of(url: str) -> bytes:
-    """Who a page is if nobody says: its URL, canonicalised."""
-    with suppress(ValueError):  # what cannot be taken apart stays as it is
+def url_key(url: str) -> bytes:
+    """The key of a page without a request fingerprint: a digest of its canonicalised URL."""
+    with suppress(ValueError):  # a URL that cannot be parsed stays as it is
         url = canonicalize_url(url)
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """A run, the process that works on it, its clock, and how it waits."""
+
+    run: str
+    """The run's name, which the workers of one crawl share."""
+    worker: str
+    """The name of this process; see :func:`~scrapy_simdedup.detect.site_logs.worker_name`."""
+    now: Callable[[], float]
+    """The clock, in seconds since the epoch."""
+    sleep: Sleep
+    """Lets other work of the process go on for some seconds."""
+
+
+def run_name(spider: str, jobdir: str | None) -> str:
+    """A new name for each crawl; a job that is paused and resumed keeps the one in its directory."""
+    name = f"{spider}-{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+    if not jobdir:
+        return name
+    note = Path(jobdir) / "simdedup.run"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    known = note.read_text(encoding="utf-8").strip() if note.exists() else ""
+    if not known:  # it is empty where the disk was full, or the process was killed, when it was written
+        note.write_text(name + "\n", encoding="utf-8")
+    return known or name
+
+
+def spider_of(run: str) -> str:
+    """The spider of a run, from the name that :func:`run_name` made."""
+    return run.rsplit("-", 2)[0]

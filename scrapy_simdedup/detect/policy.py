@@ -1,24 +1,25 @@
-"""What a page is, given what its site has: the only place with the policy, and pure."""
+"""The policy: what a page is, given what its site has, and what the store remembers of it. No function has effects."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urldefrag
 
-from scrapy_simdedup.detect.better import is_better
-from scrapy_simdedup.detect.past import Past, past_of
+from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from scrapy_simdedup.detect.match import Match
     from scrapy_simdedup.detect.site_index import SiteIndex
-    from scrapy_simdedup.detect.verdict import Kind
-    from scrapy_simdedup.detect.visit import Visit
-    from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.detect.verdict import FetchedPage, Match, VerdictKind
+    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.settings import Criterion, DedupSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Decision:
 
     verdict: Verdict
     record: Record | None
-    """None: nothing, because the page is to be judged again."""
+    """The page's record; None where nothing is remembered, because the page is to be judged again."""
     original: Record | None = None
     """The other page that the verdict is about."""
     replaced: Record | None = None
@@ -36,160 +37,280 @@ class Decision:
     """What the page's URL gave before, if what it gives now is not even near that."""
 
 
-def decide(visit: Visit, index: SiteIndex, settings: DedupSettings) -> Decision:
-    """The verdict on a page.
+def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep_pending: bool = False) -> Decision:
+    """Decide about a page, in this order.
 
     0. A page that repeats a stub is a stub, and nothing is remembered of it.
-    1. A page that repeats a delivered page of another key is a duplicate, and becomes an alias, where as many with its
-       content are kept as may be. One that is a better copy, as the settings say, is kept and takes that page's place.
+    1. A page that repeats a delivered page of another key is a duplicate, where as many with its content are kept as
+       may be. One that is a better copy, as the settings say, is kept and takes that page's place.
     2. Where that page is still in work, nothing is decided yet.
-    3. Else it is compared with its own past, and kept unless the settings drop what did not change.
+    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
 
     Args:
-        visit: the page.
-        index: its site, up to date.
-        settings: those of its site.
+        page: the page.
+        index: the index of the page's site, up to date.
+        settings: the settings of the page.
+        keep_pending: where nothing is decided yet, keep the page.
     """
-    drop = _drop(settings)
-    match = index.closest(
-        visit.fingerprint, visit.key, visit.url, drop=drop, near=settings.near, count=settings.cluster_budget > 1
-    )
-    past = past_of(visit, index, settings)
-    decision = _choose(visit, match, past, index, settings, drop=drop)
-    return replace(decision, left=past.record) if past is not None and past.has_left(settings.near) else decision
+    drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
+    match = index.best_match(fp, page.key, page.url, drop=drop, near=near, count=settings.max_copies > 1)
+    revisit = compare_with_previous_version(page, index, settings)
+    decision = _choose(page, match, revisit, index, settings)
+    if keep_pending and decision.verdict.pending is not None:
+        decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
+    if revisit is not None and revisit.content_left(near):
+        decision = replace(decision, left=revisit.record)
+    return decision
 
 
 def _choose(
-    visit: Visit, match: Match | None, past: Past | None, index: SiteIndex, settings: DedupSettings, *, drop: float
+    page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
 ) -> Decision:
-    budget = settings.cluster_budget
-    copied = match if match is not None and match.similarity >= drop else None
-    if copied is not None and (copied.copies >= budget or copied.record.state == "stub"):
-        return _repeat(visit, copied, past, index, settings)
-    if past is not None and past.kind is not None:
-        return _revisit(visit, past, past.kind, index, settings, is_first=copied is None)
-    if visit.fingerprint.unjudged:
-        return _keep(visit, past, Verdict("unjudged", reason=visit.fingerprint.unjudged))
+    copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
+    if copied is not None and (copied.copies >= settings.max_copies or copied.record.state == "stub"):
+        return _decide_copy(page, copied, revisit, index, settings)
+    if revisit is not None and revisit.kind is not None:
+        return _decide_revisit(page, revisit, revisit.kind, index, settings, is_first=copied is None)
+    if page.fingerprint.unjudged:
+        return _keep(page, revisit, Verdict("unjudged", reason=page.fingerprint.unjudged))
     if match is None:
-        return _keep(visit, past, Verdict("new"))
-    verdict = _like(match, _kind(match, settings))
-    return _keep(visit, past, replace(verdict, reason="within_budget") if copied else verdict)
+        return _keep(page, revisit, Verdict("new"))
+    verdict = _verdict_about(match, settings)
+    return _keep(page, revisit, replace(verdict, reason="within_budget") if copied else verdict)
 
 
-def content_of(visit: Visit, original: Record | None) -> Hashable:
-    """What tells the page's content from others of its site, for those who count under how many URLs each comes."""
-    fp = visit.fingerprint
-    if fp.unjudged:  # too short to be compared, but a captcha may well be
-        return fp.unjudged, fp.title, fp.h1, fp.total
-    return visit.key if original is None else original.original or original.key
-
-
-def _repeat(visit: Visit, match: Match, past: Past | None, index: SiteIndex, settings: DedupSettings) -> Decision:
-    verdict = _like(match, _kind(match, settings))
+def _decide_copy(
+    page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
+) -> Decision:
+    verdict = _verdict_about(match, settings)
     original = match.record
     if original.state == "stub":
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.state == "confirmed":
-        if not settings.better or not is_better(visit, original, settings.better):
+        if not settings.prefer or not is_preferred(page, original, settings.prefer):
             verdict = replace(verdict, is_duplicate=True)
-            return Decision(verdict, _record(visit, past, verdict, "alias", original.key), original)
-        cluster = index.cluster_of(original)
-        rival = index.heir_in_work(cluster, visit.key)
+            return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
+        cluster = index.cluster_key(original)
+        rival = index.replacements.pending(cluster, page.key)
         if rival is None:
             verdict = replace(verdict, reason="better", supersedes=original.url)
-            return replace(_keep(visit, past, verdict, cluster), original=original)
+            return replace(_keep(page, revisit, verdict, cluster), original=original)
         original = rival
-    if visit.keep_pending:
-        return _keep(visit, past, replace(verdict, reason="in_work"))
-    pending = PageRef(visit.site, original.id, original.key, original.url)
+    pending = PageRef(page.site, original.id, original.key, original.url)
     return Decision(replace(verdict, pending=pending), None, original)
 
 
-def _is_represented(record: Record, index: SiteIndex) -> bool:
-    """Whether a page's content was delivered and is still known: with the page itself, or with the one it repeats."""
-    if record.state == "alias" and record.original is not None:
-        return index.delivered(record.original) is not None
+def _decide_revisit(
+    page: FetchedPage, revisit: Revisit, kind: VerdictKind, index: SiteIndex, settings: DedupSettings, *, is_first: bool
+) -> Decision:
+    before = revisit.record
+    verdict = Verdict(
+        kind,
+        original=before.url,
+        similarity=revisit.similarity,
+        distance=revisit.distance,
+        reason=IMPORTED if before.run == IMPORTED and revisit.similarity is None else None,
+        original_first_seen=before.first_seen,
+        original_run=before.run,
+        original_key=before.original or before.key,
+        change=revisit.change,
+    )
+    if kind == "unchanged" and settings.unchanged == "drop" and _content_is_delivered(before, index):
+        known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
+        again = replace(before, fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
+        return Decision(replace(verdict, is_duplicate=True), again)
+    return _keep(page, revisit, verdict, _cluster_key(page, revisit, index, settings) if is_first else None)
+
+
+def _content_is_delivered(record: Record, index: SiteIndex) -> bool:
+    """Whether a page's content was delivered and is still known: with the page itself, or with its original."""
+    if record.state == "duplicate" and record.original is not None:
+        return index.confirmed_version(record.original) is not None
     return record.state == "confirmed"
 
 
-def _revisit(
-    visit: Visit, past: Past, kind: Kind, index: SiteIndex, settings: DedupSettings, *, is_first: bool
-) -> Decision:
-    verdict = Verdict(
-        kind,
-        original=past.record.url,
-        similarity=past.similarity,
-        distance=past.distance,
-        reason=IMPORTED if past.record.run == IMPORTED and past.similarity is None else None,
-        original_first_seen=past.record.first_seen,
-        original_run=past.record.run,
-        original_key=past.record.original or past.record.key,
-        change=past.change,
-    )
-    if kind == "unchanged" and settings.unchanged == "drop" and _is_represented(past.record, index):
-        known = replace(PageFingerprint.from_bytes(past.record.fingerprint), structure=visit.fingerprint.structure)
-        again = replace(past.record, fingerprint=bytes(known), last_seen=visit.now, visits=past.record.visits + 1)
-        return Decision(replace(verdict, is_duplicate=True), again)
-    return _keep(visit, past, verdict, _cluster(visit, past, index, settings) if is_first else None)
-
-
-def _cluster(visit: Visit, past: Past, index: SiteIndex, settings: DedupSettings) -> bytes | None:
-    """Whose cluster the page was in and is still: whichever page comes first in a run, it stays the one that it was."""
-    cluster = index.cluster_of(past.record)
-    if past.kind != "unchanged" or cluster == visit.key:
+def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex, settings: DedupSettings) -> bytes | None:
+    """The cluster of the page's previous version, if the page still belongs to it: in whichever order pages come."""
+    cluster = index.cluster_key(revisit.record)
+    if revisit.kind != "unchanged" or cluster == page.key:
         return None
-    first = index.delivered(cluster)
+    first = index.confirmed_version(cluster)
     if first is None:
         return cluster
     fp = PageFingerprint.from_bytes(first.fingerprint)
-    is_like = fp.extractor == visit.fingerprint.extractor and fp.compare(visit.fingerprint).similarity >= _drop(
-        settings
-    )
-    return cluster if is_like else None
+    if fp.extractor != page.fingerprint.extractor:
+        return None
+    return cluster if fp.compare(page.fingerprint).similarity >= _drop_threshold(settings) else None
 
 
-def _drop(settings: DedupSettings) -> float:
+def _drop_threshold(settings: DedupSettings) -> float:
     return settings.near if settings.drop == "near" else settings.identical
 
 
-def _kind(match: Match, settings: DedupSettings) -> Kind:
-    return "identical" if match.similarity >= settings.identical else "near"
-
-
-def _like(match: Match, kind: Kind) -> Verdict:
+def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
+    original = match.record
     return Verdict(
-        kind,
-        original=match.record.url,
+        "identical" if match.similarity >= settings.identical else "near",
+        original=original.url,
         similarity=match.similarity,
         distance=match.distance,
-        original_first_seen=match.record.first_seen,
-        original_run=match.record.run,
-        original_key=match.record.original or match.record.key,
+        original_first_seen=original.first_seen,
+        original_run=original.run,
+        original_key=original.original or original.key,
     )
 
 
-def _keep(visit: Visit, past: Past | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:
-    replaced = past.record if past and past.record.state == "reserved" else None
-    return Decision(verdict, _record(visit, past, verdict, "reserved", cluster), replaced)
+def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:
+    replaced = revisit.record if revisit and revisit.record.state == "reserved" else None
+    return Decision(verdict, _new_record(page, revisit, verdict, "reserved", cluster), replaced)
 
 
-def _record(visit: Visit, past: Past | None, verdict: Verdict, state: State, original: bytes | None) -> Record:
-    before = past.record if past else None
-    changed = past is not None and past.kind == "changed"
+def _new_record(
+    page: FetchedPage, revisit: Revisit | None, verdict: Verdict, state: State, original: bytes | None
+) -> Record:
+    before = revisit.record if revisit else None
+    changed = revisit is not None and revisit.kind == "changed"
     return Record(
-        url=visit.url,
-        key=visit.key,
-        fingerprint=bytes(visit.fingerprint),
-        run=visit.run,
-        worker=visit.worker,
+        url=page.url,
+        key=page.key,
+        fingerprint=bytes(page.fingerprint),
+        run=page.run,
+        worker=page.worker,
         state=state,
         kind=verdict.kind,
         similarity=verdict.similarity,
         original=original,
-        first_seen=before.first_seen if before else visit.now,
-        last_seen=visit.now,
-        last_changed=visit.now if changed or not before else before.last_changed,
+        first_seen=before.first_seen if before else page.now,
+        last_seen=page.now,
+        last_changed=page.now if changed or not before else before.last_changed,
         visits=1 + (before.visits if before else 0),
         changes=changed + (before.changes if before else 0),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Revisit:
+    """A page compared with the newest version of itself."""
+
+    record: Record
+    """The newest version."""
+    kind: VerdictKind | None = None
+    """None where the two fingerprints were not made in the same way."""
+    similarity: float | None = None
+    distance: int | None = None
+    change: Change | None = None
+    """None where the structures are not known."""
+
+    def content_left(self, near: float) -> bool:
+        """Whether a content that was delivered is gone from its URL: what is there now is not even near it."""
+        was_live = self.record.state in {"confirmed", "duplicate"}
+        return was_live and self.kind == "changed" and self.similarity is not None and self.similarity < near
+
+
+def compare_with_previous_version(page: FetchedPage, index: SiteIndex, settings: DedupSettings) -> Revisit | None:
+    """The page compared with what its URL gave before; None if nothing is known of it.
+
+    Args:
+        page: the page.
+        index: the index of the page's site, up to date.
+        settings: the settings of the page.
+    """
+    record = index.previous_version(page.key, page.run)
+    if record is None:
+        if page.known_since is None:
+            return None
+        fp = bytes(page.fingerprint)  # the other tool remembered no content, so today's counts as unchanged
+        known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
+        return Revisit(known, "unchanged")
+    before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
+    if before.body == now.body:
+        return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None)
+    if now.unjudged or before.extractor != now.extractor:
+        return Revisit(record)
+    if before.unjudged:
+        return Revisit(record, "changed")
+    found = now.compare(before, identical=settings.identical, near=settings.near)
+    is_same = found.kind == "identical" and not index.is_only_boilerplate(now, before, settings.identical)
+    change = None
+    if now.structure and before.structure:
+        change = what_changed(same_content=is_same, one=before.structure, other=now.structure)
+    return Revisit(record, "unchanged" if is_same else "changed", found.similarity, found.distance, change)
+
+
+def imported_record(
+    url: str, key: bytes, fingerprint: bytes, kind: VerdictKind, since: float, *, worker: str = ""
+) -> Record:
+    """The record of a page of which another tool knows that it was delivered, and when.
+
+    It displaces no page (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
+    """
+    return Record(
+        url=url,
+        key=key,
+        fingerprint=fingerprint,
+        run=IMPORTED,
+        worker=worker,
+        state="confirmed",
+        kind=kind,
+        similarity=None,
+        original=None,
+        first_seen=since,
+        last_seen=since,
+        last_changed=since,
+        visits=1,
+        changes=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFacts:
+    """What is known of a copy besides its URL."""
+
+    is_canonical: bool
+    """Its URL is the one that the newer of the two copies calls its own (``rel=canonical``). A claim of the page."""
+    length: int
+    """Distinct shingles of its content, at most 65,535."""
+
+
+PreferenceKey: TypeAlias = Callable[[str, CopyFacts], Any]
+"""What copies are compared by: of a copy's URL and facts, a value that is greater for the better one."""
+
+PREFERENCES: dict[Criterion, PreferenceKey] = {
+    "canonical": lambda _, facts: facts.is_canonical,
+    "https": lambda url, _: url.lower().startswith("https:"),
+    "longer": lambda _, facts: facts.length,
+    "shorter_url": lambda url, _: -len(url),
+}
+"""The criteria of ``SIMDEDUP_PREFER`` by their names."""
+
+
+def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] | str) -> bool:
+    """Whether a copy is to take the place of its original.
+
+    Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better.
+
+    Args:
+        page: the copy.
+        original: the page that the copy repeats.
+        by: names of :data:`PREFERENCES`, the first of which that tells the two apart decides; or the import path of a
+            :data:`PreferenceKey`.
+    """
+    if site_of(page.url) != site_of(original.url):
+        return False
+    known = PageFingerprint.from_bytes(original.fingerprint)
+    key, canonical = _preference_key(by), page.canonical and urldefrag(page.canonical).url
+    ours, theirs = (
+        key(url, CopyFacts(canonical is not None and urldefrag(url).url == canonical, fp.content))
+        for url, fp in ((page.url, page.fingerprint), (original.url, known))
+    )
+    return bool(ours > theirs)
+
+
+@lru_cache(8)
+def _preference_key(by: tuple[Criterion, ...] | str) -> PreferenceKey:
+    if isinstance(by, str):
+        made: PreferenceKey = resolve_name(by)
+        return made
+    criteria = [PREFERENCES[name] for name in by]
+    return lambda url, facts: tuple(criterion(url, facts) for criterion in criteria)

@@ -1,43 +1,45 @@
-"""What is known of one site: its records, the originals among them that are searched, what the site repeats."""
+"""The index of one site: its records, the originals that pages are compared with, and the site's boilerplate."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.detect.heirs import Heirs
-from scrapy_simdedup.detect.likeness import Likeness
-from scrapy_simdedup.detect.match import Match
-from scrapy_simdedup.detect.originals import Originals
-from scrapy_simdedup.detect.seniority import Seniority
-from scrapy_simdedup.fingerprint.evidence import NEAR
+from scrapy_simdedup.detect.candidate_index import CandidateIndex
+from scrapy_simdedup.detect.copy_check import CopyCheck
+from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.verdict import Match
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
+from scrapy_simdedup.fingerprint.similarity import NEAR_RESEMBLANCE
 from scrapy_simdedup.store.base import IMPORTED
-from scrapy_simdedup.store.labels import Labels
-from scrapy_simdedup.store.shelf import Shelf
+from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_simdedup.store.base import Record, Tail
 
-SEARCHED = frozenset({"reserved", "confirmed", "stub"})
+SEARCHED_STATES = frozenset({"reserved", "confirmed", "stub"})
 """States of the records that a page is compared with."""
-EMPTY = 3_500
+STILL_A_COPY = 0.5
+"""Similarity below which a page is no copy any more of what it was, whatever the thresholds of the settings are."""
+EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
+_NEVER = float("inf"), 0
 
 
 class SiteIndex:
-    """What a site's log comes to, up to a cursor.
+    """The state of a site that follows from its log, up to a cursor.
 
     Args:
         bits: width of the simhashes.
-        run: the only run whose pages are searched; None searches those of all.
-        shelf: the site's records, if the store lends them; None keeps a copy of what was read.
-        of_all: whether this is the one site of all domains, of which a younger one displaces no older one's pages.
+        run: the only run whose pages are searched; None searches those of all runs.
+        records: the site's records, if the store lends them; None keeps a copy of what was read.
+        across_domains: whether this is the one site of all domains; no page displaces one of an older domain then.
         method: how pages are compared.
         resemblance: from which on pages have to be found, where the method looks for them by keys.
     """
@@ -46,138 +48,148 @@ class SiteIndex:
         self,
         bits: int,
         run: str | None = None,
-        shelf: Shelf | None = None,
+        records: PackedRecords | None = None,
         *,
-        of_all: bool = False,
+        across_domains: bool = False,
         method: str = "simhash",
-        resemblance: float = NEAR,
+        resemblance: float = NEAR_RESEMBLANCE,
     ) -> None:
-        self.cursor = 0
+        self.cursor: int = 0
         """The site's counter up to which the log was applied."""
         self._run = run
-        self._is_lent = shelf is not None
-        self._shelf = Shelf(Labels()) if shelf is None else shelf
-        self._originals = Originals(bits, self._shelf, METHODS[method], resemblance)
-        self._heirs = Heirs(self._shelf, self._originals)
-        self._likeness = Likeness(self._shelf, self._originals, learns=METHODS[method].learns)
-        self._seniority = Seniority() if of_all else None
+        self._is_shared = records is not None
+        self._records = PackedRecords(InternTable()) if records is None else records
+        self._originals = CandidateIndex(bits, self._records, METHODS[method], resemblance)
+        self.replacements: Replacements = Replacements(self._records, self._originals)
+        self._copy_check = CopyCheck(self._records, self._originals, METHODS[method])
+        self._domain_first_seen = DomainFirstSeen() if across_domains else None
 
     def __len__(self) -> int:
-        """How many records there are, released ones not counted."""
-        return len(self._shelf)
+        """The number of records, released ones not counted."""
+        return len(self._records)
 
     @property
     def size(self) -> int:
-        """Bytes that it takes besides what is lent, about."""
-        return EMPTY + self._originals.size + self._likeness.size + (0 if self._is_lent else self._shelf.size)
-
-    # ------------------------------------------------------------------ taking in the log
+        """Bytes that the index takes besides lent records, about."""
+        own = 0 if self._is_shared else self._records.size
+        return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
-        """Take in what happened. Tails may overlap: what is known already is passed over."""
+        """Take in a part of the log. Parts may overlap: records that are known already are passed over."""
         for record in tail.records:
             if record.position > self.cursor:
                 self._apply(record)
         self.cursor = max(self.cursor, tail.cursor)
 
     def _apply(self, record: Record) -> None:
-        if self._seniority is not None:
-            self._seniority.see(record)
+        if self._domain_first_seen is not None:
+            self._domain_first_seen.observe(record)
         slot = self._slot(record)
         if slot is None:
             return
-        of_run = self._run in {None, record.run} and record.run != IMPORTED
-        if record.state not in SEARCHED or not of_run:
+        is_of_run = self._run in {None, record.run} and record.run != IMPORTED
+        if record.state not in SEARCHED_STATES or not is_of_run:
             self._originals.remove(slot)
-            if record.state == "alias" and of_run:
-                self._likeness.add_repeat(record, slot)
+            if record.state == "duplicate" and is_of_run:
+                self._copy_check.members.add(record, slot)
             return
         if self._originals.has(slot, record.id):
-            self._originals.change(slot, record)
+            self._originals.update(slot, record)
         else:
             fp = PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
-                self._likeness.add_original(record, slot, fp)
-        self._heirs.see(record)
+                self._copy_check.add_original(record, slot, fp)
+        self.replacements.observe(record)
 
     def _slot(self, record: Record) -> int | None:
-        """Where the record is; None if it is gone."""
-        if not self._is_lent and record.state != "released":
-            return self._shelf.put(record)
-        slot = next((slot for slot in self._shelf.slots(record.key) if self._shelf.ids[slot] == record.id), None)
-        if slot is not None and not self._is_lent:
-            self._originals.remove(slot)
-            self._shelf.drop(slot)
-            return None
-        return slot
+        """The record's slot; None if the record is gone."""
+        if not self._is_shared and record.state != "released":
+            return self._records.put(record)
+        for slot in self._records.slots(record.key):
+            if self._records.ids[slot] == record.id:
+                if self._is_shared:
+                    return slot
+                self._originals.remove(slot)
+                self._records.drop(slot)
+                break
+        return None
 
-    # ------------------------------------------------------------------ asking
+    def previous_version(self, key: bytes, run: str) -> Record | None:
+        """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""
+        for version in self._versions(key):
+            if version.settled or version.run == run:
+                return version
+        return None
 
-    def past(self, key: bytes, run: str) -> Record | None:
-        """The newest version of a page that was delivered, dropped for another, or fetched in this very run."""
-        return next((version for version in self._versions(key) if version.settled or version.run == run), None)
-
-    def delivered(self, key: bytes) -> Record | None:
-        """The newest version of a page that was delivered, in whichever run, if it stands."""
+    def confirmed_version(self, key: bytes) -> Record | None:
+        """The newest version of a page that was delivered, in whichever run, if it is live."""
         return next((version for version in self._versions(key) if version.state == "confirmed"), None)
 
-    def cluster_of(self, record: Record) -> bytes:
-        """The key of the first page of its cluster."""
-        if record.state == "alias" and record.original is not None:
-            known = self.delivered(record.original)
+    def cluster_key(self, record: Record) -> bytes:
+        """The key of the first page of a record's cluster."""
+        if record.state == "duplicate" and record.original is not None:
+            known = self.confirmed_version(record.original)
             return known.original if known is not None and known.original else record.original
         return record.original or record.key
 
-    def heir_in_work(self, cluster: bytes, key: bytes) -> Record | None:
-        """The newest page of another key that is to take a cluster's place, and is not delivered yet."""
-        return self._heirs.in_work(cluster, key)
-
     def records(self) -> Iterator[Record]:
-        """All that are known, in no order."""
-        return (record for record in self._shelf if record.state != "released")
+        """All records that are known, released ones left out, in no order."""
+        return (record for record in self._records if record.state != "released")
 
     def same_body(self, body: bytes, key: bytes) -> PageFingerprint | None:
-        """The fingerprint of a page with these bytes, if one is at hand: the page itself before, or an original."""
-        known = self._versions(key) + [self._shelf[row] for row in self._originals.same_body(body)[:1]]
-        found = (PageFingerprint.from_bytes(record.fingerprint) for record in known)
-        return next((fp for fp in found if fp.body == body), None)
+        """The fingerprint of a page with these bytes, if one is at hand: of an older version, or of an original."""
+        known = self._versions(key)
+        for row in self._originals.same_body(body)[:1]:
+            known.append(self._records[row])
+        for record in known:
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+            if fp.body == body:
+                return fp
+        return None
 
     def _versions(self, key: bytes) -> list[Record]:
-        """Those of a page, the newest first."""
-        versions = (self._shelf[slot] for slot in self._shelf.slots(key))
-        return sorted((v for v in versions if v.state != "released"), key=lambda version: -version.id)
+        """The versions of a page, the newest first."""
+        versions = []
+        for slot in self._records.slots(key):
+            record = self._records[slot]
+            if record.state != "released":
+                versions.append(record)
+        if len(versions) > 1:
+            versions.sort(key=lambda version: -version.id)
+        return versions
 
-    def closest(
+    def best_match(
         self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float, count: bool = False
     ) -> Match | None:
         """The original of another key that decides about a page.
 
-        That is the most similar one: of the delivered ones from ``drop`` on, else of those still in work from ``drop``
-        on, else of all from ``near`` on. Of equals it is the oldest. Pages that may share nothing but what their site
-        repeats stay below ``drop``.
+        That is the most similar one: of the delivered originals from ``drop`` on; else of those still in work from
+        ``drop`` on; else of all from ``near`` on. Of equally similar ones it is the oldest. Originals that may share
+        nothing but boilerplate with the page stay below ``drop``.
 
         Args:
             fp: the page's fingerprint.
-            key: who the page is.
-            url: where it came from.
-            drop: similarity from which it is dropped.
-            near: similarity from which it is near.
+            key: the page's request fingerprint.
+            url: the page's URL.
+            drop: similarity from which the page is dropped.
+            near: similarity from which the page is near.
             count: find all copies, to count them.
         """
         originals = self._originals
-        rows = originals.candidates(fp, key, whole=count)
-        alike = self._likeness.similarity(fp, key, rows, drop)
+        rows = originals.candidates(fp, key, all_copies=count)
+        alike = self._copy_check.similarity(fp, key, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + originals.confirmed(rows))
         best: Match | None = None
         copies: set[bytes] = set()
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
-            record = self._shelf[rows[at]]
-            if record.key == key or (self._seniority is not None and not self._seniority.may_displace(record.url, url)):
+            record = self._records[rows[at]]
+            if record.key == key or (
+                self._domain_first_seen is not None and not self._domain_first_seen.may_displace(record.url, url)
+            ):
                 continue
             if best is None:
-                distance = fp.simhash ^ PageFingerprint.from_bytes(record.fingerprint).simhash
-                best = Match(record, float(alike[at]), distance.bit_count(), 0)
+                best = Match(record, float(alike[at]), originals.distance(rows[at], fp), 0)
             if alike[at] < drop:
                 break
             copies.add(record.key)
@@ -185,6 +197,83 @@ class SiteIndex:
                 break
         return best and replace(best, copies=len(copies))
 
-    def explains(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
-        """Whether what two judged pages have in common, alike from ``drop`` on, may be what the site repeats."""
-        return self._likeness.explains(one, other, drop)
+    def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
+        """Whether two judged pages, similar from ``drop`` on, may have nothing but boilerplate in common."""
+        return self._copy_check.is_only_boilerplate(one, other, drop)
+
+
+class Replacements:
+    """The pages that took, or are to take, the place of the first page of their cluster.
+
+    Args:
+        records: the site's records.
+        originals: those that are searched; a page whose place was taken is searched no more.
+    """
+
+    def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
+        self._records, self._originals = records, originals
+        self._keys: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        """By the key of a cluster's first page, the keys of its replacements, until others took their places."""
+
+    def observe(self, record: Record) -> None:
+        """Take in a page that is searched. Once it is delivered, it alone stands for its cluster."""
+        if record.original is None:
+            return
+        keys = self._keys[record.original]
+        if record.state == "confirmed":
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+            older = {record.original, *keys} - {record.key}
+            keys.difference_update([key for key in older if not self._is_live(key, record, fp)])
+        keys.add(record.key)
+
+    def _is_live(self, key: bytes, record: Record, fp: PageFingerprint) -> bool:
+        """Whether a page is still searched, now that another of its cluster was delivered."""
+        is_live = False
+        for slot in self._records.slots(key):
+            other = self._records[slot]
+            if self._originals.has(slot, other.id):
+                if other.id < record.id and other.state == "confirmed" and _is_still_a_copy(fp, other):
+                    self._originals.remove(slot)
+                else:
+                    is_live = True
+        return is_live
+
+    def pending(self, cluster: bytes, key: bytes) -> Record | None:
+        """The newest page of another key that is to take a cluster's place, and is not delivered yet."""
+        keys = self._keys.get(cluster, set()) - {key}
+        slots = (slot for other in keys for slot in self._records.slots(other))
+        versions = (self._records[slot] for slot in slots if self._originals.has(slot, self._records.ids[slot]))
+        reserved = (v for v in versions if v.state == "reserved" and v.original == cluster)
+        return max(reserved, key=lambda version: version.id, default=None)
+
+
+def _is_still_a_copy(fp: PageFingerprint, other: Record) -> bool:
+    """Whether a record is still a copy of a page; if its content changed since, the record keeps its own place."""
+    theirs = PageFingerprint.from_bytes(other.fingerprint)
+    return theirs.extractor == fp.extractor and fp.compare(theirs, near=STILL_A_COPY).kind != "different"
+
+
+class DomainFirstSeen:
+    """When each registrable domain was first seen in a store.
+
+    Where all sites are compared with each other, no page displaces one of an older domain. Else whoever copies a page
+    and has the copy crawled before the page would have the page dropped.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[str, tuple[float, int]] = {}
+
+    def observe(self, record: Record) -> None:
+        """Take in a record of any state. Of two domains first seen in one instant, its id decides."""
+        domain = site_of(record.url)
+        self._since[domain] = min(self._since.get(domain, _NEVER), (record.first_seen, record.id))
+
+    def may_displace(self, original: str, page: str) -> bool:
+        """Whether an original may displace a page: it is of the same registrable domain, or of an older one.
+
+        Args:
+            original: the URL of the original.
+            page: the URL of the page that repeats the original.
+        """
+        theirs, ours = site_of(original), site_of(page)
+        return theirs == ours or self._since.get(theirs, _NEVER) < self._since.get(ours, _NEVER)

@@ -1,25 +1,42 @@
-"""The logs of all sites as one worker sees them: read up to date, appended to, freed of what is dead or outdated."""
+"""The logs of all sites as one worker sees them: read up to date, appended to, freed of what is dead or expired."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
+from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.expiry import SLACK, Ages
-from scrapy_simdedup.detect.liveness import is_alive
-from scrapy_simdedup.detect.site_indexes import SiteIndexes
+import numpy as np
+
+from scrapy_simdedup.detect.names import ALL_SITES
+from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Sleep, Tail
+from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_simdedup.detect.site_index import SiteIndex
+    from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.store.packed_records import PackedRecords
 
-PART = 1_000
-"""Records that are looked through, or forgotten, at a time: some milliseconds in which nothing else runs here."""
+BATCH = 1_000
+"""Records that are looked through, or deleted, at a time: some milliseconds in which nothing else runs here."""
+CAP_SLACK = 0.05
+"""How far a site may grow beyond its cap before it is cut back, so that this happens once in many pages."""
+MAX_INDEX_BYTES = 128_000_000
+"""Bytes of all indexes together, with the records that were read. A site whose index went is read again."""
+COUNT_EVERY = 64
+"""How often an index may be asked for, one time after the other, before its bytes are counted again."""
+HEARTBEAT_SECONDS = 10.0
+"""How often a worker says that it is alive."""
+LEASE_SECONDS = 45.0
+"""How long a worker may be silent before its reserved pages are free."""
 
 
 class SiteLogs:
@@ -28,80 +45,65 @@ class SiteLogs:
     Args:
         store: an open store, once the first method is called.
         settings: ``method``, ``near``, ``bits``, ``against``, ``ttl`` and ``max_pages_per_site`` matter.
-        run: the run whose pages are searched where ``against`` is ``run``.
-        worker: the name of this process.
-        now: the clock, in seconds since the epoch.
-        sleep: lets other work go on while a long log is read.
+        context: the run; its pages alone are searched where ``against`` is ``run``.
     """
 
-    def __init__(
-        self,
-        store: FingerprintStore,
-        settings: DedupSettings,
-        *,
-        run: str,
-        worker: str,
-        now: Callable[[], float],
-        sleep: Sleep,
-    ) -> None:
-        self._store, self._settings, self._worker, self._now, self._sleep = store, settings, worker, now, sleep
-        searched = run if settings.against == "run" else None
-        lend = store.shelf if isinstance(store, MemoryStore) else None
-        self._indexes = SiteIndexes(settings, searched, lend)
-        self._owed: list[tuple[str, int, Outcome]] = []
-        """What the store could not be told when it happened."""
-        self._cut_back: set[str] = set()
-        """Sites that somebody is freeing of what is outdated."""
-
-    def known(self, site: str) -> SiteIndex | None:
-        """The site's index as it was last read; None if it was not."""
-        return self._indexes.known(site)
+    def __init__(self, store: FingerprintStore, settings: DedupSettings, context: RunContext) -> None:
+        self._store, self._settings, self._worker = store, settings, context.worker
+        self._now, self._sleep = context.now, context.sleep
+        searched = context.run if settings.against == "run" else None
+        shared_records = store.packed_records if isinstance(store, MemoryStore) else None
+        self.indexes: SiteIndexCache = SiteIndexCache(settings, searched, shared_records)
+        self._unsettled: list[tuple[str, int, Outcome]] = []
+        """Settlements that the store could not be told when they happened."""
+        self._expiring: set[str] = set()
+        """Sites whose expired records are being deleted."""
 
     async def index(self, site: str) -> SiteIndex:
         """The site's index, up to date."""
-        await self.settle_owed()
-        index = self._indexes.of(site)
-        first = index.cursor == 0
+        await self.retry_settlements()
+        index = self.indexes.get(site)
+        is_first = index.cursor == 0
         await self._read(site, index)
         ttl, cap = self._settings.ttl, self._settings.max_pages_per_site
-        is_due = (first and (ttl, cap) != (None, None)) or (cap is not None and len(index) > cap * (1 + SLACK))
-        if is_due and site not in self._cut_back:
-            self._cut_back.add(site)
+        is_due = (is_first and (ttl, cap) != (None, None)) or (cap is not None and len(index) > cap * (1 + CAP_SLACK))
+        if is_due and site not in self._expiring:
+            self._expiring.add(site)
             try:
-                await self._forget_outdated(site, index)
+                await self._expire(site, index)
             finally:
-                self._cut_back.discard(site)
+                self._expiring.discard(site)
         return index
 
     async def append(self, site: str, record: Record, index: SiteIndex, expected: int) -> int | None:
-        """Add a record; its id, or None if the log is not at ``expected`` any more."""
+        """Append a record to a site's log; its id, or None if the log is not at ``expected`` any more."""
         id_ = await self._store.append(site, record, expected)
         if id_ is not None:
             index.apply(Tail((replace(record, id=id_, position=id_),), id_))
         return id_
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
-        """Write down a page's fate; now, or else as soon as the store is there again."""
+        """Settle a record now, or else as soon as the store can be reached again."""
         try:
             await self._store.settle(site, id_, outcome, self._now())
         except StoreError:
-            self._owed.append((site, id_, outcome))
+            self._unsettled.append((site, id_, outcome))
             raise
 
-    async def settle_owed(self) -> None:
-        """Write down what the store could not be told."""
-        while self._owed:
-            await self.settle(*self._owed.pop())
+    async def retry_settlements(self) -> None:
+        """Settle the records for which the store failed before."""
+        while self._unsettled:
+            await self.settle(*self._unsettled.pop())
 
-    async def beat(self) -> None:
+    async def heartbeat(self) -> None:
         """Tell other workers that this one is alive."""
-        await self._store.beat(self._worker, self._now())
+        await self._store.heartbeat(self._worker, self._now())
 
-    async def free_if_abandoned(self, site: str, reserved: Record) -> bool:
+    async def release_if_dead(self, site: str, reserved: Record) -> bool:
         """Release a page whose worker died before it was delivered; whether that was so."""
         if reserved.worker == self._worker:
             return False
-        beat = (await self._store.beats()).get(reserved.worker)
+        beat = (await self._store.heartbeats()).get(reserved.worker)
         if is_alive(reserved.worker, beat, self._now()):
             return False
         await self.settle(site, reserved.id, "released")
@@ -115,15 +117,106 @@ class SiteLogs:
                 return
             await self._sleep(0)
 
-    async def _forget_outdated(self, site: str, index: SiteIndex) -> None:
-        ages = Ages()
+    async def _expire(self, site: str, index: SiteIndex) -> None:
+        """Delete the records that are too old, or too many for the cap, those seen longest ago first."""
+        ids, seen = array("Q"), array("d")
         for number, record in enumerate(index.records(), 1):
-            ages.add(record)
-            if number % PART == 0:
+            if record.settled:  # a page that is in work has no age, and stays
+                ids.append(record.id)
+                seen.append(record.last_seen)
+            if number % BATCH == 0:
                 await self._sleep(0)
-        old = ages.outdated(self._now(), self._settings.ttl, self._settings.max_pages_per_site)
-        for start in range(0, len(old), PART):
-            await self._store.forget(site, old[start : start + PART], self._now())
+        ttl, cap = self._settings.ttl, self._settings.max_pages_per_site
+        too_old = np.count_nonzero(np.array(seen) < self._now() - ttl) if ttl is not None else 0
+        too_many = len(seen) - cap if cap is not None else 0
+        longest_ago = np.lexsort((ids, seen))[: max(too_old, too_many)]
+        old: list[int] = np.array(ids)[longest_ago].tolist()
+        for start in range(0, len(old), BATCH):
+            await self._store.forget(site, old[start : start + BATCH], self._now())
             await self._sleep(0)
         if old:
             await self._read(site, index)
+
+
+class SiteIndexCache:
+    """The indexes of the sites that are being crawled; the one not asked for longest goes first.
+
+    Args:
+        settings: ``method``, ``near`` and ``bits`` matter.
+        run: the only run whose pages are searched; None searches those of all runs.
+        lend: gives the records of a site, if the store has them in this process.
+    """
+
+    def __init__(self, settings: DedupSettings, run: str | None, lend: Callable[[str], PackedRecords] | None) -> None:
+        self._settings, self._run, self._lend = settings, run, lend
+        self._resemblance = resemblance_for_similarity(settings.lowest_near)
+        self._indexes: dict[str, tuple[SiteIndex, int]] = {}
+        """By site, its index and the bytes that were counted for it, the one asked for last at the end."""
+        self._bytes = 0
+        self._newest = ""
+        """The site that was asked for last."""
+        self._times = 0
+        """How often that site was asked for, one time after the other."""
+
+    def known(self, site: str) -> SiteIndex | None:
+        """The site's index as it was last read; None if it was not read, or went since."""
+        index, _ = self._indexes.get(site, (None, 0))
+        return index
+
+    def get(self, site: str) -> SiteIndex:
+        """The site's index; an empty one if there was none."""
+        if site == self._newest and self._times < COUNT_EVERY and site in self._indexes:
+            self._times += 1
+            return self._indexes[site][0]
+        self._count(self._newest)
+        self._newest, self._times = site, 1
+        if site not in self._indexes:
+            made = SiteIndex(
+                self._settings.bits,
+                self._run,
+                self._lend(site) if self._lend else None,
+                across_domains=site.endswith(ALL_SITES),
+                method=self._settings.method,
+                resemblance=self._resemblance,
+            )
+            self._indexes[site] = made, 0
+        self._indexes[site] = self._indexes.pop(site)
+        self._count(site)
+        while self._bytes > MAX_INDEX_BYTES and len(self._indexes) > 1:
+            _, counted = self._indexes.pop(next(iter(self._indexes)))
+            self._bytes -= counted
+        return self._indexes[site][0]
+
+    def _count(self, site: str) -> None:
+        """Count the bytes of a site's index, which keeps its place."""
+        if site in self._indexes:
+            index, counted = self._indexes[site]
+            size = index.size
+            self._indexes[site] = index, size
+            self._bytes += size - counted
+
+
+def worker_name() -> str:
+    """A name for this process that tells other workers on the same host how to look for it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def is_alive(worker: str, beat: float | None, now: float) -> bool:
+    """Whether a worker may still deliver the pages that it reserved.
+
+    Where a living worker is taken for dead, a page is kept twice; nothing is lost.
+
+    Args:
+        worker: the worker's name.
+        beat: when the worker was last heard of, in seconds since the epoch; None if never.
+        now: the time.
+    """
+    host, _, rest = worker.partition(":")
+    if os.name == "posix" and host == socket.gethostname() and rest.partition(":")[0].isdigit():
+        try:
+            os.kill(int(rest.partition(":")[0]), 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, OverflowError):
+            pass  # another user's process; the heartbeat decides
+    return beat is not None and now - beat < LEASE_SECONDS

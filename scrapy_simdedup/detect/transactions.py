@@ -1,39 +1,43 @@
-"""Judging as a transaction: what was decided on a site's log is appended unless others were faster; then again."""
+"""Transactions: what was decided from a site's log is appended unless other workers were faster; then it is redone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.policy import content_of, decide
-from scrapy_simdedup.detect.stubs import StubWatches
+from scrapy_simdedup.detect.policy import decide
+from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from scrapy_simdedup.detect.history import History
+    from scrapy_simdedup.detect.events import EventLog
+    from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.site_logs import SiteLogs
-    from scrapy_simdedup.detect.stubs import Wall
-    from scrapy_simdedup.detect.visit import Visit
+    from scrapy_simdedup.detect.verdict import FetchedPage
     from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import Outcome
+    from scrapy_simdedup.signals import Wall
+    from scrapy_simdedup.store.base import Outcome, Record
 
-ATTEMPTS = 100
+MAX_ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
-FAILURES = StoreError, FingerprintMismatch
-"""What comes of a store that fails, or that holds what is not ours."""
+MAX_SITES = 1000
+"""Sites whose pages are watched for stubs at a time: those that were asked for last."""
+STORE_FAILURES = StoreError, FingerprintMismatch
+"""The errors of a store that fails, or that holds what is no fingerprint."""
 
 
 class Transactions:
-    """Those of one worker. None raises because the store fails.
+    """The transactions of one worker. None raises because the store fails.
 
     Args:
         logs: the sites' logs.
-        history: is told of contents that left their URLs.
-        store_name: how errors call the store.
+        history: logs the contents that are gone from their URLs.
+        store_name: the store's name in errors.
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
     """
@@ -41,95 +45,108 @@ class Transactions:
     def __init__(
         self,
         logs: SiteLogs,
-        history: History,
+        history: EventLog,
         store_name: str,
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None,
     ) -> None:
         self._logs, self._history, self._store_name = logs, history, store_name
         self._on_store_error, self._on_wall = on_store_error, on_wall
-        self._watches = StubWatches()
+        self._stub_detector = lru_cache(MAX_SITES)(StubDetector)
 
-    async def judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
-        """Decide about a page, and remember that; the verdict names the page's record, where it is kept.
+    async def judge(self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool = False) -> Verdict:
+        """Decide about a page, and store the decision; the verdict names the page's record if the page is kept.
 
-        Where the store fails, or other pages of the site came faster :data:`ATTEMPTS` times, the page is unjudged.
+        If the store fails, or other pages of the site were faster :data:`MAX_ATTEMPTS` times, the page is unjudged.
+
+        Args:
+            page: the page.
+            settings: the settings of the page.
+            keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
         """
         try:
-            return await self._judge(visit, settings)
-        except FAILURES as exc:
-            self._tell(exc)
+            decision, verdict = await self._decide(page, settings, keep_pending=keep_pending)
+            if decision.replaced is not None:
+                await self.settle(page.site, decision.replaced.id, "released")
+            if decision.left is not None and verdict.pending is None:
+                await self._history.content_left(page.site, decision.left, "changed")
+            if verdict.pending is None and settings.stubs != "keep":
+                await self._detect_stub(page, decision)
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
             return Verdict("unjudged", reason="store_error")
-
-    async def _judge(self, visit: Visit, settings: DedupSettings) -> Verdict:
-        decision, verdict = await self._decide(visit, settings)
-        if decision.replaced is not None:
-            await self.settle(visit.site, decision.replaced.id, "released")
-        if decision.left is not None and verdict.pending is None:
-            await self._history.left(visit.site, decision.left, "changed")
-        if verdict.pending is None and settings.stubs != "keep":
-            await self._watch(visit, decision)
         return verdict
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
-        """Write down a page's fate; False if the store could not be told yet."""
+        """Settle a page's record; False if the store failed, and it is tried again later."""
         try:
             await self._logs.settle(site, id_, outcome)
-        except FAILURES as exc:
-            self._tell(exc)
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
             return False
         return True
 
-    async def settle_owed(self) -> None:
-        """Write down what the store could not be told before."""
+    async def retry_settlements(self) -> None:
+        """Settle the records for which the store failed before."""
         try:
-            await self._logs.settle_owed()
-        except FAILURES as exc:
-            self._tell(exc)
+            await self._logs.retry_settlements()
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
 
-    async def refresh(self, site: str, key: bytes, run: str, now: float) -> None:
-        """Note that a page that is settled was seen again, if the store is not too busy for that."""
+    async def refresh(self, site: str, key: bytes, context: RunContext) -> None:
+        """Store that a settled page was seen again, unless the store is too busy for that."""
         try:
-            for _ in range(ATTEMPTS):
+            for _ in range(MAX_ATTEMPTS):
                 index = await self._logs.index(site)
-                past = index.past(key, run)
-                if past is None or not past.settled:
+                before = index.previous_version(key, context.run)
+                if before is None or not before.settled:
                     return
-                seen = replace(past, last_seen=now, visits=past.visits + 1)
+                seen = replace(before, last_seen=context.now(), visits=before.visits + 1)
                 if await self._logs.append(site, seen, index, index.cursor) is not None:
                     return
-        except FAILURES as exc:
-            self._tell(exc)
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
 
-    def _tell(self, exc: StoreError | FingerprintMismatch) -> None:
+    def _report_failure(self, exc: StoreError | FingerprintMismatch) -> None:
         if isinstance(exc, FingerprintMismatch):
             exc = StoreError(self._store_name, f"holds what is no fingerprint of ours: {exc}")
         self._on_store_error(exc)
 
-    async def _decide(self, visit: Visit, settings: DedupSettings) -> tuple[Decision, Verdict]:
-        for _ in range(ATTEMPTS):
-            index = await self._logs.index(visit.site)
+    async def _decide(
+        self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool
+    ) -> tuple[Decision, Verdict]:
+        for _ in range(MAX_ATTEMPTS):
+            index = await self._logs.index(page.site)
             # No await from here to the append: what is decided holds for this cursor.
-            decision, expected = decide(visit, index, settings), index.cursor
+            decision, expected = decide(page, index, settings, keep_pending=keep_pending), index.cursor
             if decision.record is None:
                 awaited = decision.original if decision.verdict.pending else None
-                if awaited is not None and await self._logs.free_if_abandoned(visit.site, awaited):
+                if awaited is not None and await self._logs.release_if_dead(page.site, awaited):
                     continue
                 return decision, decision.verdict
-            id_ = await self._logs.append(visit.site, decision.record, index, expected)
+            id_ = await self._logs.append(page.site, decision.record, index, expected)
             if id_ is None:
                 continue
             if decision.record.state != "reserved":
                 return decision, decision.verdict
-            return decision, replace(decision.verdict, page=PageRef(visit.site, id_, visit.key, visit.url))
-        raise StoreBusy(self._store_name, f"{visit.site} changed {ATTEMPTS} times while one of its pages was judged")
+            return decision, replace(decision.verdict, page=PageRef(page.site, id_, page.key, page.url))
+        raise StoreBusy(self._store_name, f"{page.site} changed {MAX_ATTEMPTS} times while one of its pages was judged")
 
-    async def _watch(self, visit: Visit, decision: Decision) -> None:
-        """See whether what came is a stub, which from now on displaces nobody, or a wall."""
-        watch, original = self._watches.of(visit.site), decision.original
-        is_stub = watch.see(visit.url, content_of(visit, original))
-        wall = watch.wall()
+    async def _detect_stub(self, page: FetchedPage, decision: Decision) -> None:
+        """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
+        original = decision.original
+        content, detector = _content_of(page, original), self._stub_detector(page.site)
+        is_stub = detector.observe(page.url, content)
+        wall = detector.wall()
         if original is not None and (is_stub or wall) and original.state == "confirmed":
-            await self.settle(visit.site, original.id, "stub")
+            await self.settle(page.site, original.id, "stub")
         if wall and self._on_wall is not None:
             self._on_wall(wall)
+
+
+def _content_of(page: FetchedPage, original: Record | None) -> Hashable:
+    """What tells a page's content from the other contents of its site, whose URLs are counted."""
+    fp = page.fingerprint
+    if fp.unjudged:  # too short to be compared, but a captcha may well be
+        return fp.unjudged, fp.title, fp.h1, fp.total
+    return page.key if original is None else original.original or original.key

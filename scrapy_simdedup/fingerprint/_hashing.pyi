@@ -1,2 +1,2 @@
+from scrapy_simdedup.fingerprint.hashing import hash_shingles as hash_shingles
 from scrapy_simdedup.fingerprint.hashing import hash_words as hash_words
-from scrapy_simdedup.fingerprint.hashing import join_shingles as join_shingles

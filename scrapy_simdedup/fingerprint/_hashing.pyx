@@ -1,4 +1,4 @@
-"""The loops of :mod:`scrapy_simdedup.fingerprint.hashing`, character by character, in a fifth of the time."""
+"""The compiled functions of :mod:`scrapy_simdedup.fingerprint.hashing`: character by character, a fifth of the time."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -15,36 +15,36 @@ cdef extern from "Python.h":
     void* PyUnicode_DATA(object text)
     uint32_t PyUnicode_READ(int kind, void* data, Py_ssize_t place)
 
-cdef uint32_t END = _words.END
-cdef uint32_t IS_ALONE = _words.IS_ALONE
-cdef uint32_t IS_UNSURE = _words.IS_UNSURE
-cdef uint32_t CODE = _words.CODE
-cdef Py_ssize_t FEW_UNSURE = _words.FEW_UNSURE
+cdef uint32_t TEXT_END = _words.TEXT_END
+cdef uint32_t IS_OWN_WORD = _words.IS_OWN_WORD
+cdef uint32_t FAILS_QUICK_CHECK = _words.FAILS_QUICK_CHECK
+cdef uint32_t CODE_POINT_MASK = _words.CODE_POINT_MASK
+cdef Py_ssize_t MAX_QUICK_CHECK_FAILURES = _words.MAX_QUICK_CHECK_FAILURES
 
 
 def hash_words(texts, const uint64_t[::1] keys not None, digest):
     """See :func:`scrapy_simdedup.fingerprint.hashing.hash_words`."""
-    cdef const uint32_t[::1] folding = _words.folding()
+    cdef const uint32_t[::1] fold_table = _words.fold_table()
     cdef Words made = Words(keys, digest)
     counts = np.empty(len(texts), np.intp)
     cdef Py_ssize_t[::1] count = counts
-    cdef Py_ssize_t number, before, unsure = 0
+    cdef Py_ssize_t number, before, failures = 0
     cdef str text
     for number, text in enumerate(texts):
         before = made.count
-        if not made.add_text(text, &folding[0]):
-            unsure += count_unsure(text, &folding[0])
-            if unsure > FEW_UNSURE:  # how the page is normalised hangs on all of it
+        if not made.add_text(text, &fold_table[0]):
+            failures += count_quick_check_failures(text, &fold_table[0])
+            if failures > MAX_QUICK_CHECK_FAILURES:  # whether the page is normalised depends on all its texts
                 return _hashing.hash_words(texts, keys.base, digest)
             made.count = before
             made.length = 0
-            made.add_plain(_words.plain(text))
+            made.add_plain(_words.normalised_words(text))
         count[number] = made.count - before
     return made.hashes(), counts
 
 
-def join_shingles(const uint64_t[::1] words not None, const Py_ssize_t[::1] counts not None, Py_ssize_t size):
-    """See :func:`scrapy_simdedup.fingerprint.hashing.join_shingles`."""
+def hash_shingles(const uint64_t[::1] words not None, const Py_ssize_t[::1] counts not None, Py_ssize_t size):
+    """See :func:`scrapy_simdedup.fingerprint.hashing.hash_shingles`."""
     cdef Py_ssize_t text, start, end = 0, first, ahead, made = 0
     cdef uint64_t number
     found = np.empty(len(words), np.uint64)
@@ -62,16 +62,16 @@ def join_shingles(const uint64_t[::1] words not None, const Py_ssize_t[::1] coun
 
 
 cdef inline uint64_t mixed(uint64_t number) noexcept:
-    """See :func:`scrapy_simdedup.fingerprint.hashing.mix`."""
+    """See :func:`scrapy_simdedup.fingerprint.hashing.fmix64`."""
     number = (number ^ (number >> 33)) * <uint64_t> 0xFF51AFD7ED558CCD
     number = (number ^ (number >> 33)) * <uint64_t> 0xC4CEB9FE1A85EC53
     return number ^ (number >> 33)
 
 
-cdef Py_ssize_t count_unsure(str text, const uint32_t* folding) noexcept:
+cdef Py_ssize_t count_quick_check_failures(str text, const uint32_t* fold_table) noexcept:
     cdef Py_ssize_t place, count = 0
     for place in range(len(text)):
-        count += folding[PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)] & IS_UNSURE != 0
+        count += fold_table[PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)] & FAILS_QUICK_CHECK != 0
     return count
 
 
@@ -93,34 +93,34 @@ cdef class Words:
         PyMem_Free(self.numbers)
         PyMem_Free(self.word)
 
-    cdef bint add_text(self, str text, const uint32_t* folding) except -1:
-        """Add the words of a text, up to the first character that is unsure; whether there was none."""
+    cdef bint add_text(self, str text, const uint32_t* fold_table) except -1:
+        """Add the words of a text up to the first character that fails the quick check; whether there was none."""
         cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t place
         cdef uint32_t code
         for place in range(len(text)):
-            code = folding[PyUnicode_READ(kind, data, place)]
-            if END < code < IS_ALONE:
+            code = fold_table[PyUnicode_READ(kind, data, place)]
+            if TEXT_END < code < IS_OWN_WORD:
                 self.add(code)
-            elif code <= END:
+            elif code <= TEXT_END:
                 self.end()
-            elif code & IS_UNSURE:
+            elif code & FAILS_QUICK_CHECK:
                 return False
             else:
                 self.end()
-                self.add(code & CODE)
+                self.add(code & CODE_POINT_MASK)
                 self.end()
         self.end()
         return True
 
     cdef int add_plain(self, str text) except -1:
-        """Add a text of words that are parted by zeros and ends."""
+        """Add a text of words that are separated by zeros and text ends."""
         cdef Py_ssize_t place
         cdef uint32_t code
         for place in range(len(text)):
             code = PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)
-            if code > END:
+            if code > TEXT_END:
                 self.add(code)
             else:
                 self.end()

@@ -1,4 +1,9 @@
-"""Page → features: the distinct shingles of its blocks, each with the kind of text it stands in."""
+"""Features and block signatures: the sets of hashes by which pages are compared.
+
+Features are the distinct shingles of a page, each with the class of its block: the share of them that two pages have in
+common is their resemblance. Where two pages share a long text and each has a short one of its own, the resemblance sees
+the long one. Block signatures are counted by blocks, so that the short one shows.
+"""
 
 from __future__ import annotations
 
@@ -8,84 +13,96 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.page.kinds import Kind
-
-try:
-    from scrapy_simdedup.fingerprint._hashing import join_shingles
-except ImportError:  # installed without a compiler
-    from scrapy_simdedup.fingerprint.hashing import join_shingles
+from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scrapy_simdedup.fingerprint.word_hashes import Hashes, Rows, WordHashes
+    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
+    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
     from scrapy_simdedup.page.page import Block
 
-Kinds: TypeAlias = NDArray[np.uint8]
+try:
+    from scrapy_simdedup.fingerprint._hashing import hash_shingles
+except ImportError:  # installed without a compiler
+    from scrapy_simdedup.fingerprint.hashing import hash_shingles
+
+BlockClasses: TypeAlias = NDArray[np.uint8]
+
+BOILERPLATE = np.uint8(BlockClass.BOILERPLATE)
+"""The class above which a feature is content; to compare an array with a member of an enumeration takes far longer."""
+
+HASHES_PER_SIGNATURE = 2
+"""Hashes of one block signature: made from the smallest and the largest shingle of a block. A block that was edited and
+keeps one of the two shares half of its signature."""
+MAX_SIGNATURES = 10
+"""Signatures of a block at most."""
+
+_SALT = np.arange(1, HASHES_PER_SIGNATURE * MAX_SIGNATURES + 1, dtype=np.uint64).reshape(
+    HASHES_PER_SIGNATURE, MAX_SIGNATURES
+) * np.uint64(0x9E3779B97F4A7C15)
+"""The salt of each hash of a signature, by the number of the signature in its block."""
+
+_SIGNATURES_BY_LENGTH = np.arange(MAX_SIGNATURES) < np.arange(-1, 63)[:, None]
+"""The numbers of a block's signatures, by the binary digits of its number of shingles."""
 
 
 class Shingles(NamedTuple):
     """The shingles of a page in their order."""
 
     hashes: Hashes
-    """Their numbers; shape (n,)."""
+    """The hashes of the shingles; shape (n,)."""
     blocks: Rows
-    """The blocks that have any; shape (m,)."""
+    """The blocks that have shingles; shape (m,)."""
     starts: Rows
-    """Where the shingles of each of them begin; shape (m,)."""
+    """Where the shingles of each such block begin; shape (m,)."""
     lengths: Rows
-    """How many shingles each of them has; shape (m,)."""
+    """How many shingles each such block has; shape (m,)."""
 
 
 class Features(NamedTuple):
     """The set of a page's shingles."""
 
     hashes: Hashes
-    """Their numbers, ascending, without repeats; shape (n,)."""
-    kinds: Kinds
-    """The highest :class:`~scrapy_simdedup.page.kinds.Kind` of each; shape (n,)."""
+    """The hashes of the shingles, ascending, without repeats; shape (n,)."""
+    block_classes: BlockClasses
+    """The highest :class:`~scrapy_simdedup.page.classify.BlockClass` of each shingle; shape (n,)."""
 
 
-def find_shingles(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Shingles:
-    """Take every run of ``size`` words inside a block; a block of fewer words is one shingle.
+class BlockSignatures(NamedTuple):
+    """The block signatures of a page's content, as two sets of hashes without repeats."""
 
-    Args:
-        blocks: Texts.
-        words: Numbers of words.
-        size: Words per shingle.
-    """
-    hashes, counts = words.of_texts([block.text for block in blocks])
-    said = counts.nonzero()[0]
-    kept = np.maximum(counts[said] - size + 1, 1)
-    return Shingles(join_shingles(hashes, counts, size), said, np.cumsum(kept) - kept, kept)
+    blocks: Hashes
+    """:data:`HASHES_PER_SIGNATURE` hashes for each signature of a content block."""
+    headings: Hashes
+    """As many for each heading of the content."""
 
 
-def distinct(found: Shingles, blocks: Sequence[Block]) -> Features:
-    """The set of the shingles, each of the highest kind of its blocks."""
+def find_shingles(blocks: Sequence[Block], words: WordHasher, size: int = 3) -> Shingles:
+    """The shingles of blocks: every run of ``size`` words; a block of fewer words is one shingle."""
+    hashes, counts = words.hash_texts([block.text for block in blocks])
+    not_empty = counts.nonzero()[0]
+    lengths = np.maximum(counts[not_empty] - size + 1, 1)
+    return Shingles(hash_shingles(hashes, counts, size), not_empty, np.cumsum(lengths) - lengths, lengths)
+
+
+def distinct_features(found: Shingles, blocks: Sequence[Block]) -> Features:
+    """The set of the shingles, each with the highest class of its blocks."""
     if not len(found.hashes):
         return Features(found.hashes, np.zeros(0, np.uint8))
-    kinds = np.repeat(of_blocks([block.kind for block in blocks])[found.blocks], found.lengths)
+    classes = np.repeat(as_uint8([block.block_class for block in blocks])[found.blocks], found.lengths)
     order = np.argsort(found.hashes)
-    hashes, kinds = found.hashes[order], kinds[order]
-    first = starts_of_runs(hashes)
-    return Features(hashes[first], np.maximum.reduceat(kinds, first))
+    hashes, classes = found.hashes[order], classes[order]
+    first = run_starts(hashes)
+    return Features(hashes[first], np.maximum.reduceat(classes, first))
 
 
-def of_blocks(numbers: Iterable[int]) -> Kinds:
-    """Small numbers of the blocks, as an array; ``np.array`` takes ten times as long for members of enumerations."""
+def as_uint8(numbers: Iterable[int]) -> BlockClasses:
+    """Small numbers as an array; ``np.array`` takes ten times as long for members of enumerations."""
     return np.frombuffer(bytes(numbers), np.uint8)
 
 
-def is_content(kinds: Kinds) -> NDArray[np.bool_]:
-    """Of each feature or block, whether it is no frame; comparing with a member of an enumeration takes far longer."""
-    above: NDArray[np.bool_] = kinds > _FRAME
-    return above
-
-
-_FRAME = np.uint8(Kind.FRAME)
-
-
-def starts_of_runs(numbers: Hashes) -> Rows:
+def run_starts(numbers: Hashes) -> Rows:
     """Where each run of equal numbers begins, given at least one number."""
     is_first = np.empty(len(numbers), np.bool_)
     is_first[0] = True
@@ -93,11 +110,26 @@ def starts_of_runs(numbers: Hashes) -> Rows:
     return is_first.nonzero()[0]
 
 
-def shingle(blocks: Sequence[Block], words: WordHashes, size: int = 3) -> Features:
-    """The features of a page: see :func:`find_shingles` and :func:`distinct`."""
-    return distinct(find_shingles(blocks, words, size), blocks)
-
-
 def set_digest(hashes: Hashes) -> bytes:
     """8 bytes for a set of ascending hashes, equal for equal sets."""
     return blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
+
+
+def find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> BlockSignatures:
+    """The block signatures of the blocks that are not boilerplate.
+
+    1. A block is known by its smallest and its largest shingle.
+    2. A block of n shingles has log2(n) signatures, at most ten, so that long blocks count for more and one shingle for
+       nothing. Each signature is the two shingles under another salt.
+    3. A heading has one signature in the set of headings.
+    """
+    if not len(found.hashes):
+        return BlockSignatures(found.hashes, found.hashes)
+    content = (as_uint8([block.block_class for block in blocks]) > BOILERPLATE)[found.blocks]
+    heading = as_uint8([block.heading for block in blocks])[found.blocks][content] > 0
+    low = np.minimum.reduceat(found.hashes, found.starts)[content]
+    high = np.maximum.reduceat(found.hashes, found.starts)[content]
+    block, number = _SIGNATURES_BY_LENGTH[np.frexp(found.lengths[content])[1]].nonzero()
+    texts = np.concatenate((low[block] ^ _SALT[0][number], high[block] ^ _SALT[1][number]))
+    headings = np.concatenate((low[heading] ^ _SALT[0, 0], high[heading] ^ _SALT[1, 0]))
+    return BlockSignatures(np.unique(texts), np.unique(headings))

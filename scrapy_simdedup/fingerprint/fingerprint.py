@@ -1,42 +1,39 @@
-"""The page fingerprint: what is kept of a page, how two are compared, bytes and back."""
+"""The page fingerprint: its fields, the comparison of two, and its bytes."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from scrapy_simdedup.display import bar_html, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
-from scrapy_simdedup.fingerprint.methods.base import Kept
-from scrapy_simdedup.fingerprint.structure import SIZE
-from scrapy_simdedup.notebook import bar, table_html
+from scrapy_simdedup.fingerprint.methods.base import Digests
+from scrapy_simdedup.fingerprint.structure import STRUCTURE_SIZE
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.evidence import Evidence
+    from scrapy_simdedup.fingerprint.similarity import Scores
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
 ALGORITHM = 1
-"""Version of the algorithm; goes up whenever the same page would give another fingerprint."""
-
-COMPARED_BY_BODY = frozenset(
-    {"cut", "too_big", "too_many_attributes", "too_many_elements", "too_many_links", "too_much_text"}
-)
-"""Reasons of pages that have content, but no text to trust: they are the same only if byte for byte."""
+"""Version of the algorithm, raised whenever the same page would give another fingerprint."""
 
 Relation = Literal["identical", "near", "different"]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How alike two pages are."""
+    """The comparison of two pages by their fingerprints."""
 
     kind: Relation
     similarity: float
-    """Share of common content, 0..1."""
+    """Share of common content, 0 to 1."""
     distance: int
     """Bits in which the simhashes differ."""
 
@@ -45,7 +42,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For Jupyter."""
-        return table_html(self.kind, (), [("similarity", bar(self.similarity)), ("differing bits", self.distance)])
+        return table_html(self.kind, (), [("similarity", bar_html(self.similarity)), ("differing bits", self.distance)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,56 +50,52 @@ class PageFingerprint:
     """A page in few bytes, by default at most 512; the same for the same HTML in every process, platform and Python."""
 
     simhash: int
-    """``bits`` bits; 0 if unjudged."""
+    """The simhash; 0 if unjudged."""
     bits: int
-    """64 or 128."""
+    """Bits of the simhash: 64 or 128."""
     exact: bytes
     """8 bytes of a digest of the set of shingles, or of what the method compares instead; zeros if unjudged."""
     body: bytes
-    """8 bytes of a digest of the HTML as it came; see :func:`~scrapy_simdedup.fingerprint.making.body_digest`."""
+    """8 bytes of a digest of the HTML; see :func:`~scrapy_simdedup.fingerprint.make.body_digest`."""
     content: int
-    """Distinct shingles that are no frame, at most 65,535."""
+    """Distinct shingles that are not boilerplate, at most 65,535."""
     total: int
     """Distinct shingles, at most 65,535."""
     title: int
     """16 bits of the words of the title; 0 for none."""
     h1: int
     """16 bits of the words of the first h1 of the content; 0 for none."""
-    units: int
-    """Elements that stand for the text of the content blocks, at most 65,535; see
-    :mod:`scrapy_simdedup.fingerprint.units`."""
+    signatures: int
+    """Hashes of the block signatures of the content (:mod:`scrapy_simdedup.fingerprint.features`), at most 65,535."""
     headings: int
-    """Elements that stand for the headings of the content, at most 65,535."""
-    odd_units: bytes
-    """Their odd sketch, 64 bytes; empty if unjudged, and where the method has no use for it. See
-    :mod:`scrapy_simdedup.fingerprint.odd_sketch`."""
+    """Hashes of the block signatures of the content's headings, at most 65,535."""
+    odd_signatures: bytes
+    """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes
-    """That of the headings, 8 bytes; empty if unjudged, and where the method has no use for it."""
+    """The odd sketch of the headings, 8 bytes; empty if unjudged, and where the method does not use it."""
     sketch: bytes
-    """See :mod:`scrapy_simdedup.fingerprint.sketch`, or what the method keeps instead; empty if unjudged."""
-    unjudged: str | None = None
+    """The sketch (:mod:`scrapy_simdedup.fingerprint.sketch`), or what the method keeps instead; empty if unjudged."""
+    unjudged: UnjudgedReason | None = None
     """Why the page must not be compared by its text, such as ``"too_short"`` or ``"cut"``."""
     shingle_size: int = 3
     """Words per shingle."""
     extractor: str = "roles"
-    """What decided which text is the page's own."""
+    """The setting ``SIMDEDUP_EXTRACTOR``."""
     secret_id: int = 0
-    """16 bits that tell secrets apart; 0 without a secret."""
+    """16 bits that differ between secrets; 0 without a secret."""
     role_words: int = 0
-    """16 bits that tell apart what names of classes and ids mean; 0 for what the package knows by itself."""
+    """16 bits that differ between values of ``SIMDEDUP_ROLE_WORDS``; 0 without any."""
     method: str = "simhash"
-    """How it is compared; see :mod:`scrapy_simdedup.fingerprint.methods`."""
+    """The method by which it is compared; see :mod:`scrapy_simdedup.fingerprint.methods`."""
     variant: int = 0
-    """6 bits that tell apart what the method was told."""
+    """6 bits that differ between the options of the method."""
     structure: bytes = b""
-    """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is not known."""
+    """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is unknown."""
     algorithm: int = ALGORITHM
-    """Version of the algorithm that made it."""
+    """Version of the algorithm that made the fingerprint."""
 
     def compare(self, other: PageFingerprint, *, identical: float = 0.95, near: float = 0.85) -> Comparison:
-        """Tell how alike two pages are; symmetric.
-
-        Pages without enough text are no copies of anything, not even of themselves.
+        """Compare two pages; symmetric. A page without enough text is no copy of anything, not even of itself.
 
         Args:
             other: The fingerprint of the other page.
@@ -110,57 +103,55 @@ class PageFingerprint:
             near: Similarity from which pages are near-duplicates.
 
         Raises:
-            FingerprintMismatch: the two were not made the same way.
+            FingerprintMismatch: the fingerprints were not made the same way.
         """
         self.check_comparable(other)
         distance = (self.simhash ^ other.simhash).bit_count()
         if self.unjudged or other.unjudged:
             copies = {self.unjudged, other.unjudged} <= COMPARED_BY_BODY and self.body == other.body
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
-        alike = float(self.weigh(other.evidence).similarity[0])
+        alike = float(self.score(other.comparison_row).similarity[0])
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
         return Comparison(kind, alike, distance)
 
     def check_comparable(self, other: PageFingerprint) -> None:
-        """Raise :class:`FingerprintMismatch` unless the two were made the same way."""
+        """Raise :class:`FingerprintMismatch` unless the two fingerprints were made the same way."""
         for name in ("algorithm", "method", "variant", "bits", "shingle_size", "extractor", "secret_id", "role_words"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
+            one, another = getattr(self, name), getattr(other, name)
+            if one != another:
                 raise FingerprintMismatch(
-                    f"fingerprints with {name.replace('_', ' ')} {mine} and {theirs} cannot be compared; "
+                    f"fingerprints with {name.replace('_', ' ')} {one} and {another} cannot be compared; "
                     "make both with the same settings and the same version of scrapy-simdedup"
                 )
 
     @property
-    def evidence(self) -> NDArray[np.void]:
-        """What is compared, one row of what the method calls its evidence; none if unjudged."""
-        return np.frombuffer(self._tail() if self.unjudged is None else b"", METHODS[self.method].evidence)
+    def comparison_row(self) -> NDArray[np.void]:
+        """The row that the method compares; none if unjudged."""
+        return np.frombuffer(self._comparison_bytes() if self.unjudged is None else b"", METHODS[self.method].row_dtype)
 
-    def weigh(self, many: NDArray[np.void]) -> Evidence:
-        """Weigh what speaks for this page, which is judged, being each of many.
+    def score(self, many: NDArray[np.void]) -> Scores:
+        """The scores of this page, which is judged, against many given as their :attr:`comparison_row`, shape (n,)."""
+        return METHODS[self.method].score(self.comparison_row[0], many)
 
-        Args:
-            many: Their :attr:`evidence`, shape (n,).
-        """
-        return METHODS[self.method].weigh(self.evidence[0], many)
-
-    def _tail(self) -> bytes:
-        counts = _COUNTS.pack(self.content, self.title, self.h1, self.units, self.headings)
-        return b"".join((counts, self.exact, self.odd_units, self.odd_headings, self.sketch))
+    def _comparison_bytes(self) -> bytes:
+        counts = _COUNTS.pack(self.content, self.title, self.h1, self.signatures, self.headings)
+        return b"".join((counts, self.exact, self.odd_signatures, self.odd_headings, self.sketch))
 
     def __bytes__(self) -> bytes:
-        made_by = self.shingle_size | _METHODS.index(self.method) << _METHOD
-        made_by |= _READABILITY if self.extractor == "readability" else 0
-        judged = (self.unjudged is None) | self.variant << 1 | (_STRUCTURE if self.structure else 0)
+        made_by = self.shingle_size | _METHOD_NAMES.index(self.method) << _METHOD_SHIFT
+        made_by |= _READABILITY_FLAG if self.extractor == "readability" else 0
+        judged = (self.unjudged is None) | self.variant << 1 | (_STRUCTURE_FLAG if self.structure else 0)
         head = _HEAD.pack(
             self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total
         )
-        tail = self._tail() if self.unjudged is None else self._tail()[: _COUNTS.size] + self.unjudged.encode()
+        tail = self._comparison_bytes()
+        if self.unjudged is not None:
+            tail = tail[: _COUNTS.size] + self.unjudged.encode()
         return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), self.structure, tail))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageFingerprint:
-        """Read what ``bytes(fingerprint)`` gave.
+        """The fingerprint whose ``bytes()`` these are.
 
         Raises:
             FingerprintMismatch: the bytes are no fingerprint, or one of another version.
@@ -174,33 +165,35 @@ class PageFingerprint:
                 "fingerprint the pages again, or use the scrapy-simdedup that made it"
             )
         end = _HEAD.size + bits // 8
-        start = end + (SIZE if judged & _STRUCTURE else 0)
+        start = end + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
         tail, reason = raw[start:], raw[start + _COUNTS.size :]
-        number, variant, judged = (made_by & ~_READABILITY) >> _METHOD, (judged & ~_STRUCTURE) >> 1, judged & 1
-        name = _METHODS[min(number, len(_METHODS) - 1)]
+        number = (made_by & ~_READABILITY_FLAG) >> _METHOD_SHIFT
+        variant, judged = (judged & ~_STRUCTURE_FLAG) >> 1, judged & 1
+        name = _METHOD_NAMES[min(number, len(_METHOD_NAMES) - 1)]
         method = METHODS[name]
-        fits = len(tail) == method.evidence.itemsize if judged else 0 < len(reason) <= _REASON and reason.isascii()
-        if bits not in {64, 128} or number >= len(_METHODS) or variant >= method.variants or not fits:
+        is_reason = 0 < len(reason) <= _MAX_REASON_LENGTH and reason.isascii()
+        fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
+        if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
-        content, title, h1, units, headings = _COUNTS.unpack_from(tail)
-        kept = method.read(tail[_COUNTS.size :]) if judged else Kept(bytes(8))
+        content, title, h1, signatures, headings = _COUNTS.unpack_from(tail)
+        digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
         return cls(
             simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
             bits=bits,
-            exact=kept.exact,
+            exact=digests.exact,
             body=body,
             content=content,
             total=total,
             title=title,
             h1=h1,
-            units=units,
+            signatures=signatures,
             headings=headings,
-            odd_units=kept.odd_units,
-            odd_headings=kept.odd_headings,
-            sketch=kept.sketch,
-            unjudged=None if judged else reason.decode("ascii"),
-            shingle_size=made_by & (1 << _METHOD) - 1,
-            extractor="readability" if made_by & _READABILITY else "roles",
+            odd_signatures=digests.odd_signatures,
+            odd_headings=digests.odd_headings,
+            sketch=digests.sketch,
+            unjudged=None if judged else cast("UnjudgedReason", reason.decode("ascii")),
+            shingle_size=made_by & (1 << _METHOD_SHIFT) - 1,
+            extractor="readability" if made_by & _READABILITY_FLAG else "roles",
             secret_id=secret_id,
             role_words=words_id,
             method=name,
@@ -211,9 +204,9 @@ class PageFingerprint:
 
 _HEAD = struct.Struct("<BBBBHH8sH")
 _COUNTS = struct.Struct("<5H")
-_READABILITY = 0x80
-_METHODS = list(METHODS)
-_METHOD = 4
+_READABILITY_FLAG = 0x80
+_METHOD_NAMES = list(METHODS)
+_METHOD_SHIFT = 4
 """The bit at which the number of the method begins, above the words per shingle."""
-_STRUCTURE = 0x80
-_REASON = 64
+_STRUCTURE_FLAG = 0x80
+_MAX_REASON_LENGTH = 64

@@ -1,56 +1,59 @@
-"""The loops over the words of a page: their numbers, and those of its shingles; in numpy, all words at once.
+"""Hashing the words of a page and its shingles, in numpy, all words at once.
 
 Where the package was installed with its compiled part, :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.words import END, join_words
+from scrapy_simdedup.fingerprint.words import TEXT_END, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy_simdedup.fingerprint.word_hashes import Hashes, Rows
+    from numpy.typing import NDArray
+
+Hashes: TypeAlias = "NDArray[np.uint64]"
+Rows: TypeAlias = "NDArray[np.intp]"
 
 _STEP = 8
 """Bytes of a word that are taken at once: two pieces, each of which has a key."""
 
-_FIRST = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)
-"""Leaves the first so many bytes of eight."""
+_LOW_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)
+"""Masks that leave so many bytes of eight, the first ones."""
 _LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
 
 
 def hash_words(texts: Sequence[str], keys: Hashes, digest: Callable[[bytes], bytes]) -> tuple[Hashes, Rows]:
-    """The numbers of all words in their order, shape (n,), and how many each text has, shape (len(texts),).
+    """The hashes of all words in their order, shape (n,), and how many words each text has, shape (len(texts),).
 
     Args:
-        texts: Any.
-        keys: One for each piece of four bytes, shape (pieces,); an even number of them.
-        digest: What hashes the words that have more bytes, to eight.
+        texts: Any texts.
+        keys: A key for each piece of four bytes, shape (pieces,); an even number of them.
+        digest: Hashes a word that has more pieces than there are keys, to eight bytes.
     """
     raw = b"\0%b%b" % (join_words(texts), bytes(_STEP))
     codes = np.frombuffer(raw, np.uint8)
-    is_word = codes > END
+    is_word = codes > TEXT_END
     edges = (is_word[1:] != is_word[:-1]).nonzero()[0] + 1
     starts = edges[::2]
     hashes = _multilinear(raw, starts, edges[1::2] - starts, keys.reshape(-1, 2), digest)
-    before = np.searchsorted(starts, (codes == END).nonzero()[0])
+    before = np.searchsorted(starts, (codes == TEXT_END).nonzero()[0])
     return hashes, np.diff(before, prepend=0)
 
 
 def _multilinear(raw: bytes, starts: Rows, lengths: Rows, keys: Hashes, digest: Callable[[bytes], bytes]) -> Hashes:
     eight = np.ndarray((len(raw) - _STEP + 1,), "<u8", raw, strides=(1,))  # from each byte on
     low, high = keys[0]
-    part = eight[starts] & _FIRST[np.minimum(lengths, _STEP)]
+    part = eight[starts] & _LOW_BYTES[np.minimum(lengths, _STEP)]
     hashes: Hashes = (part & _LOW) * low + (part >> _HIGH) * high
     longer = (lengths > _STEP).nonzero()[0]
     for step, (low, high) in enumerate(keys[1:], 1):
         done = _STEP * step
-        part = eight[starts[longer] + done] & _FIRST[np.minimum(lengths[longer] - done, _STEP)]
+        part = eight[starts[longer] + done] & _LOW_BYTES[np.minimum(lengths[longer] - done, _STEP)]
         hashes[longer] += (part & _LOW) * low + (part >> _HIGH) * high
         longer = longer[lengths[longer] > done + _STEP]
     for row in longer.tolist():
@@ -59,25 +62,25 @@ def _multilinear(raw: bytes, starts: Rows, lengths: Rows, keys: Hashes, digest: 
     return hashes
 
 
-def join_shingles(words: Hashes, counts: Rows, size: int) -> Hashes:
-    """The numbers of all runs of ``size`` words inside a text; fewer words are one run. Shape (n,).
+def hash_shingles(words: Hashes, counts: Rows, size: int) -> Hashes:
+    """The hashes of all runs of ``size`` words inside a text; fewer words are one run. Shape (n,).
 
     Args:
-        words: The numbers of the words of all texts.
+        words: The hashes of the words of all texts.
         counts: How many words each text has.
         size: Words per shingle.
     """
     left = np.repeat(np.cumsum(counts), counts) - np.arange(len(words))  # words from here to the end of the text
-    made = mix(words)
+    made = fmix64(words)
     for ahead in range(1, size):
-        following = mix(made[:-ahead] + words[ahead:])
+        following = fmix64(made[:-ahead] + words[ahead:])
         np.copyto(made[:-ahead], following, where=left[:-ahead] > ahead)
     is_first = np.ones(len(left), np.bool_)
     np.greater_equal(left[1:], left[:-1], out=is_first[1:])
     return made[(left >= size) | is_first]
 
 
-def mix(numbers: Hashes) -> Hashes:
+def fmix64(numbers: Hashes) -> Hashes:
     """Spread 64-bit numbers evenly: MurmurHash3's finaliser (Appleby 2011), a bijection."""
     half, one, other = _FMIX64
     numbers = (numbers ^ (numbers >> half)) * one
@@ -87,4 +90,4 @@ def mix(numbers: Hashes) -> Hashes:
 
 
 _FMIX64 = tuple(map(np.uint64, (33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)))
-"""Made once: of a short array, the call that makes one takes a fourth of the time."""
+"""Constants of the finaliser as numpy numbers; making them takes a fourth of the time for a short array."""

@@ -1,4 +1,4 @@
-"""Making fingerprints: from HTML, or from a page that is already read."""
+"""Making page fingerprints: from HTML, from a page that is already read, or from texts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import distinct, find_shingles, is_content
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
-from scrapy_simdedup.fingerprint.methods.base import Kept, Text
-from scrapy_simdedup.fingerprint.structure import structure
-from scrapy_simdedup.fingerprint.units import find_units
-from scrapy_simdedup.fingerprint.word_hashes import word_hashes
+from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
+from scrapy_simdedup.fingerprint.structure import structure_minhash
+from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.fingerprint.words import split_words
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
@@ -23,7 +22,7 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_simdedup.fingerprint.word_hashes import WordHashes
+    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
 
 _UINT16 = 0xFFFF
 
@@ -33,8 +32,8 @@ def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFinger
 
     Args:
         html: The decoded page.
-        url: The page's address, which does not change the fingerprint.
-        settings: Any setting that fits as a keyword, in lower case without its prefix: ``bits=128``.
+        url: The page's URL, which does not change the fingerprint.
+        settings: Settings as keywords, in lower case and without their prefix: ``bits=128``.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -50,10 +49,10 @@ def fingerprint(
 
     Args:
         html: The decoded page.
-        settings: ``method`` and what it is told, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
-            ``role_words``, ``max_page_bytes``, ``structure`` matter.
-        secret: Key under the hashes; without it anyone can build a page that resembles another.
-        body: Its :func:`body_digest`, where that is known already.
+        settings: ``method`` and its options, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
+            ``role_words``, ``max_page_bytes``, ``track_layout`` matter.
+        secret: The key of the hashes; without one anyone can build a page that resembles another.
+        body: The page's :func:`body_digest`, where it is known already.
     """
     body = body or body_digest(html, secret)  # first: then the page is read in the cache
     page = read_page(
@@ -61,35 +60,35 @@ def fingerprint(
         max_bytes=settings.max_page_bytes,
         words=role_words(settings.role_words),
         extractor=settings.extractor,
-        layout=settings.structure,
+        layout=settings.track_layout,
     )
-    return fingerprint_read(page, body, settings, secret)
+    return fingerprint_parsed(page, body, settings, secret)
 
 
-def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
+def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
     """Fingerprint a page that is already read; see :func:`fingerprint`."""
-    words = word_hashes(secret)
+    words = word_hasher(secret)
     shingles = find_shingles(page.blocks, words, settings.shingle_size)
-    features = distinct(shingles, page.blocks)
+    features = distinct_features(shingles, page.blocks)
     unjudged = page.unjudged or ("too_short" if len(features.hashes) < settings.min_words else None)
-    units = find_units(shingles, page.blocks)
+    signatures = find_block_signatures(shingles, page.blocks)
     method = METHODS[settings.method]
-    text = Text(page.blocks, body, features, units, settings.min_words)
-    kept = Kept(bytes(8)) if unjudged else method.keep(text, settings, secret)
+    text = ComparableText(page.blocks, body, features, signatures, settings.min_words)
+    digests = Digests(bytes(8)) if unjudged else method.digest(text, settings, secret)
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
-        exact=kept.exact,
+        exact=digests.exact,
         body=body,
-        content=min(_UINT16, int(np.count_nonzero(is_content(features.kinds)))),
+        content=min(_UINT16, int(np.count_nonzero(features.block_classes > BOILERPLATE))),
         total=min(_UINT16, len(features.hashes)),
-        title=_headline(page.title, words),
-        h1=_headline(page.h1, words),
-        units=min(_UINT16, len(units.texts)),
-        headings=min(_UINT16, len(units.headings)),
-        odd_units=kept.odd_units,
-        odd_headings=kept.odd_headings,
-        sketch=kept.sketch,
+        title=_headline_digest(page.title, words),
+        h1=_headline_digest(page.h1, words),
+        signatures=min(_UINT16, len(signatures.blocks)),
+        headings=min(_UINT16, len(signatures.headings)),
+        odd_signatures=digests.odd_signatures,
+        odd_headings=digests.odd_headings,
+        sketch=digests.sketch,
         unjudged=unjudged,
         shingle_size=settings.shingle_size,
         extractor=settings.extractor,
@@ -97,21 +96,22 @@ def fingerprint_read(page: Page, body: bytes, settings: DedupSettings, secret: b
         role_words=role_words(settings.role_words).words_id,
         method=settings.method,
         variant=method.variant(settings),
-        structure=structure(page.paths, secret) if page.paths else b"",
+        structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
     )
 
 
 def fingerprint_texts(texts: Sequence[str], settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
     """Fingerprint texts that are all content, however short, such as the fields of an item; see :func:`fingerprint`."""
-    page = Page(tuple(Block(text, Kind.FIRM, 0) for text in texts if text.strip()), "", "", None)
-    return fingerprint_read(page, body_digest("\0".join(texts), secret), replace(settings, min_words=1), secret)
+    page = Page(tuple(Block(text, BlockClass.CONTENT, 0) for text in texts if text.strip()), "", "", None)
+    return fingerprint_parsed(page, body_digest("\0".join(texts), secret), replace(settings, min_words=1), secret)
 
 
 def body_digest(html: str, secret: bytes = b"") -> bytes:
     """8 bytes that are equal for pages that are equal character for character, under one secret; no parsing."""
-    return word_hashes(secret).strong_digest(html.encode("utf-8", "surrogatepass"))
+    return word_hasher(secret).blake2b_digest(html.encode("utf-8", "surrogatepass"))
 
 
-def _headline(text: str, words: WordHashes) -> int:
-    found = split_words(text)
-    return int.from_bytes(words.digest(b" ".join(found))[:2], "little") or 1 if found else 0
+def _headline_digest(headline: str, words: WordHasher) -> int:
+    """16 bits of the words of a headline; 0 for one without words."""
+    joined = b" ".join(split_words(headline))
+    return int.from_bytes(words.digest(joined)[:2], "little") or 1 if joined else 0

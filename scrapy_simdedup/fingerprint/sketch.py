@@ -1,68 +1,74 @@
-"""The sketch, which confirms: an estimate of the weighted resemblance of two pages from half a byte per bin.
+"""Sketches: what is kept of a set so that its resemblance to others, or its difference from them, can be estimated.
 
-One-permutation MinHash (Li, Owen, Zhang 2012) with b-bit values (Li, König 2010), which here remember the kind of their
-feature too, so that it weighs by kind.
+A *sketch* confirms candidates: it estimates the weighted resemblance of two pages from half a byte per bin, by
+one-permutation MinHash (Li, Owen, Zhang 2012) with b-bit values (Li, König 2010), each beside the class of its feature,
+which weights it. An *odd sketch* tells the size of the difference of two sets (Mitzenmacher, Pagh, Pham 2014).
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import is_content, starts_of_runs
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, run_starts
+from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Kinds
-    from scrapy_simdedup.fingerprint.word_hashes import Hashes
+    from scrapy_simdedup.fingerprint.features import BlockClasses
+    from scrapy_simdedup.fingerprint.hashing import Hashes
 
 BINS = 776
 """Bins of a sketch, two of them in a byte."""
 
-WEIGHTS = {Kind.FRAME: 8, Kind.LOOSE: 30, Kind.FIRM: 100}
-"""What a feature weighs, by its kind, in hundredths. A frame feature weighs 0.02, of which one in four is kept."""
+WEIGHTS = {BlockClass.BOILERPLATE: 8, BlockClass.UNMARKED: 30, BlockClass.CONTENT: 100}
+"""The weight of a feature in hundredths, by the class of its block. Of boilerplate features one in four is kept, with
+four times the weight of 0.02 that one has."""
+DEVIATIONS_SUBTRACTED = 0.5
+"""Standard deviations that are taken off the estimate of a difference, which must be certain to count."""
 
-_KEPT_FRAMES = np.uint64((1 << 24) // 4)
+_BOILERPLATE_SAMPLING = np.uint64((1 << 24) // 4)
 
-_CHUNK = 2048
-"""Rows compared at a time: 6 MB of look-ups."""
+_CHUNK = 2048  # rows compared at a time: 6 MB of look-ups
+
+_SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
+"""Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
+_FIELD = np.uint64((1 << 21) - 1)
+_UNIT_TERM = 200
+"""The term of a shared bin of weight 1."""
 
 
-def sketch(hashes: Hashes, kinds: Kinds) -> bytes:
-    """``BINS // 2`` bytes; of each bin the smallest feature's kind and two bits, 0 where the bin is empty.
-
-    Args:
-        hashes: Ascending 64-bit numbers, shape (n,).
-        kinds: Their kinds, shape (n,).
-    """
-    thinned = (hashes * np.uint64(0xA24BAED4963EE407)) >> np.uint64(40) < _KEPT_FRAMES
-    keep = is_content(kinds) | thinned
-    hashes, kinds = hashes[keep], kinds[keep]
+def sketch(hashes: Hashes, block_classes: BlockClasses) -> bytes:
+    """The sketch of features with ascending hashes: for each bin the class and two bits of the smallest, or 0."""
+    is_sampled = (hashes * np.uint64(0xA24BAED4963EE407)) >> np.uint64(40) < _BOILERPLATE_SAMPLING
+    keep = (block_classes > BOILERPLATE) | is_sampled
+    hashes, block_classes = hashes[keep], block_classes[keep]
     cells = np.zeros(BINS, np.uint8)
     if len(hashes):
         bins = ((hashes >> np.uint64(40)) * np.uint64(BINS)) >> np.uint64(24)
-        first = starts_of_runs(bins)
-        cells[bins[first].astype(np.intp)] = kinds[first] << 2 | (hashes[first] & np.uint64(3)).astype(np.uint8)
+        first = run_starts(bins)
+        cells[bins[first].astype(np.intp)] = block_classes[first] << 2 | (hashes[first] & np.uint64(3)).astype(np.uint8)
     return (cells[0::2] << 4 | cells[1::2]).tobytes()
 
 
-class Estimates(NamedTuple):
-    """What sketches say about one page and each of many."""
+class ResemblanceEstimates(NamedTuple):
+    """Estimates from the sketches of one page and of each of many."""
 
     resemblances: NDArray[np.float64]
-    """The weight of the features that two pages share, of all that they have; 0 to 1, shape (n,)."""
+    """The share of the weight of two pages' features that is common to both; 0 to 1, shape (n,)."""
     weights: NDArray[np.float64]
-    """The weight of the bins that this rests on, where a bin of firm features weighs 1 to 2; shape (n,)."""
+    """The weight of the bins that the estimate rests on, where a bin of content weighs 1 to 2; shape (n,)."""
 
 
-def estimate(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> Estimates:
+def estimate_resemblance(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> ResemblanceEstimates:
     """Estimate how alike one page is to each of many; on real pages the standard error is 0.015.
 
-    A feature of both pages weighs by the higher of its kinds there, so that a block judged differently does not count
-    against them.
+    A feature of both pages has the weight of the higher of its two classes, so that a block that was classified
+    differently does not count against them.
 
     Args:
         one: A sketch, shape (``BINS // 2``,), or one for each of the many, shape (n, ``BINS // 2``).
@@ -72,27 +78,18 @@ def estimate(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> Estimates:
     sums = np.empty(len(many), np.uint64)
     for start in range(0, len(many), _CHUNK):
         part = slice(start, start + _CHUNK)
-        sums[part] = _TERMS[rows[part] | many[part]].sum(axis=1)
+        sums[part] = _LOOKUP_TABLE[rows[part] | many[part]].sum(axis=1)
     shared, unlike, alone = ((sums >> shift & _FIELD).astype(np.float64) for shift in _SHIFTS)
     chance = np.minimum(unlike / 3, shared)  # a fourth of the unlike bins agrees in two bits by chance
     shared, everything = shared - chance, shared + unlike + alone
     made = np.zeros(len(many))
     np.divide(shared, everything, out=made, where=everything > 0)
-    return Estimates(made, everything / _UNIT)
+    return ResemblanceEstimates(made, everything / _UNIT_TERM)
 
 
-_SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
-"""Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
-
-_FIELD = np.uint64((1 << 21) - 1)
-
-_UNIT = 200
-"""What a term is for a shared bin of weight 1."""
-
-
-def _terms() -> NDArray[np.uint64]:
-    """What two bytes of two sketches add to the sums shared, unlike, alone; index ``one << 8 | other``."""
-    weights = np.array([0, *(WEIGHTS[kind] for kind in sorted(Kind))], np.uint64)
+def _make_lookup_table() -> NDArray[np.uint64]:
+    """The terms that two bytes of two sketches add to the sums shared, unlike and alone; index ``one << 8 | other``."""
+    weights = np.array([0, *(WEIGHTS[block_class] for block_class in sorted(BlockClass))], np.uint64)
     cell = np.arange(16)
     weight = weights[cell >> 2]
     both = (cell[:, None] > 3) & (cell > 3)
@@ -107,4 +104,49 @@ def _terms() -> NDArray[np.uint64]:
     return terms
 
 
-_TERMS = _terms()
+_LOOKUP_TABLE = _make_lookup_table()
+
+
+def odd_sketch(elements: Hashes, bits: int) -> bytes:
+    """The odd sketch of a set: for each of ``bits`` places, whether an odd number of elements falls there.
+
+    The XOR of the sketches of two sets is the sketch of their symmetric difference. ``elements`` has no repeats, and
+    ``bits`` is a multiple of 64.
+    """
+    places = (fmix64(elements) >> np.uint64(40)) % np.uint64(bits)
+    odd = np.bincount(places.astype(np.intp), minlength=bits) & 1
+    return np.packbits(odd.astype(np.uint8), bitorder="little").tobytes()
+
+
+def hamming_distances(one: NDArray[np.uint64], many: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The number of bits in which one row of 64-bit words and each of many differ, shape (n,)."""
+    counted: NDArray[np.int64] = np.bitwise_count(one ^ many).sum(axis=-1, dtype=np.int64)
+    return counted
+
+
+def estimate_unshared(
+    one: NDArray[np.uint64], many: NDArray[np.uint64], size: NDArray[np.integer], sizes: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Estimate how many elements one set has and another lacks, or the reverse: the smaller number, on the low side.
+
+    What one set merely adds does not count; what was exchanged does.
+
+    Args:
+        one: An odd sketch as 64-bit words, shape (words,).
+        many: Odd sketches of other sets, shape (n, words).
+        size: The size of the set.
+        sizes: The size of each other set, shape (n,).
+    """
+    estimates = _difference_sizes(64 * many.shape[-1])
+    ones = np.minimum(hamming_distances(one, many), len(estimates) - 1)
+    made: NDArray[np.float64] = np.maximum(0.0, estimates[ones] - np.abs(sizes.astype(np.int64) - int(size))) / 2
+    return made
+
+
+@lru_cache(maxsize=8)
+def _difference_sizes(bits: int) -> NDArray[np.float64]:
+    """The size of a difference by the ones of its odd sketch; half the bits or more tell nothing."""
+    ones = np.arange(bits // 2)
+    caution = 1 - DEVIATIONS_SUBTRACTED * np.sqrt(2 / bits)
+    sizes: NDArray[np.float64] = -bits / 2 * np.log1p(-2 * ones / bits) * caution
+    return sizes

@@ -1,4 +1,4 @@
-"""The structure of a page, by which a new template is told from new content."""
+"""The structure of a page: a MinHash of its layout paths, which tells a new template from new content."""
 
 from __future__ import annotations
 
@@ -6,47 +6,41 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.minhash import low_bits, minhash, resemblance
-from scrapy_simdedup.fingerprint.word_hashes import word_hashes
+from scrapy_simdedup.fingerprint.methods.minhash import b_bit_values, minhash, resemblance
+from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-SIZE = 64
-"""Bytes of a structure, each of one permutation."""
+STRUCTURE_SIZE = 64
+"""Bytes of a structure, one for each permutation."""
 SAME_TEMPLATE = 0.6
 """Resemblance from which two structures come from one template."""
 
 Change: TypeAlias = Literal["none", "content", "template", "both"]
-"""What is new about a page: nothing, another content in the same template, the same content in another one, both."""
+"""What changed about a page: nothing, its content, its template, or both."""
 
 
-def structure(paths: Collection[str], secret: bytes = b"") -> bytes:
-    """The MinHash of the paths of a page's elements.
-
-    Args:
-        paths: What :func:`~scrapy_simdedup.page.layout.layout_paths` gives.
-        secret: Key under the hashes.
-    """
-    digest = word_hashes(secret).digest
+def structure_minhash(paths: Collection[str], secret: bytes = b"") -> bytes:
+    """The structure of a page with some :func:`~scrapy_simdedup.page.page.layout_paths`, with hashes under a secret."""
+    digest = word_hasher(secret).digest
     raw = b"".join(digest(path.encode("utf-8", "surrogatepass")) for path in paths)
-    return low_bits(minhash(np.frombuffer(raw, "<u8").astype(np.uint64, copy=False), SIZE), 8).tobytes()
+    return b_bit_values(minhash(np.frombuffer(raw, "<u8").astype(np.uint64, copy=False), STRUCTURE_SIZE), 8).tobytes()
 
 
-def structures_resemblance(one: bytes, other: bytes) -> float:
-    """Estimate which share of their paths two pages have in common, 0 to 1; the standard error is 0.06 at most."""
-    values = (np.frombuffer(raw, np.uint8) for raw in (one, other))
-    return float(resemblance(next(values), next(values)[None])[0])
+def structure_resemblance(one: bytes, other: bytes) -> float:
+    """Estimate the share of layout paths that two pages have in common, 0 to 1; the standard error is 0.06 at most."""
+    return float(resemblance(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)[None])[0])
 
 
 def what_changed(*, same_content: bool, one: bytes, other: bytes) -> Change:
     """Tell a redesign from an edit.
 
     Args:
-        same_content: What the pages' fingerprints say.
-        one: The structure of the page as it was.
-        other: Its structure now.
+        same_content: Whether the fingerprints of the two versions are alike.
+        one: The structure of the older version of the page.
+        other: The structure of the newer version.
     """
-    if structures_resemblance(one, other) >= SAME_TEMPLATE:
+    if structure_resemblance(one, other) >= SAME_TEMPLATE:
         return "none" if same_content else "content"
     return "template" if same_content else "both"

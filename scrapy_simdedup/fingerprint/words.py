@@ -1,4 +1,4 @@
-"""Texts → words, in UTF-8 and in lower case.
+"""Splitting texts into words, in UTF-8 and in lower case.
 
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
 the same (Unicode's normalisation form KC), signs are no words, and marks count where they make a letter another one.
@@ -18,33 +18,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Codes: TypeAlias = NDArray[np.uint32]
-    Rows: TypeAlias = NDArray[np.intp]
+    CodePoints: TypeAlias = NDArray[np.uint32]
 
-END = 30
-"""The byte behind a text, ASCII's separator of records. Of what is above it words consist; below it, 0 parts them."""
+TEXT_END = 30
+"""The byte behind a text, ASCII's record separator. Bytes above it are parts of words; 0 separates words."""
 
-_ASCII = bytes(
-    END if code == END else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else 0
+_ASCII_TABLE = bytes(
+    TEXT_END if code == TEXT_END else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else 0
     for code in range(128)
 ).ljust(256)
-"""What becomes of each character of ASCII."""
+"""The byte that each ASCII character becomes."""
 
-_LETTERS = re.compile(rf"[\w{chr(END)}]+")
-_ALONE = re.compile(
+_WORD_RUNS = re.compile(rf"[\w{chr(TEXT_END)}]+")
+_UNSPACED_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
 
-_OTHER = re.compile(r"\W")
+_NON_WORD = re.compile(r"\W")
 """Signs, spaces, and marks."""
 
-CODE = np.uint32((1 << 21) - 1)
-IS_ALONE, IS_MARK, IS_UNSURE = (np.uint32(1 << bit) for bit in (29, 30, 31))
-"""What is told of a character beside its code point; a text without any that is unsure is in normal form."""
+CODE_POINT_MASK = np.uint32((1 << 21) - 1)
+IS_OWN_WORD, IS_MARK, FAILS_QUICK_CHECK = (np.uint32(1 << bit) for bit in (29, 30, 31))
+"""Flags of a character beside its code point. A text of which no character fails the quick check is in normal form."""
 
 _JAMO = (0x1160, 0x11FF)
-"""Vowels and consonants of Hangul that may become one character with what is before them."""
+"""Vowels and consonants of Hangul that may be joined with the character before them."""
 
 _ASSIGNED, _MARKED = 0x40000, 0x20000
 """Beyond these code points there are no letters, and no marks that normalising moves."""
@@ -53,21 +52,21 @@ _LONG_MARKS = re.compile(r"([^\w\s\0]{32})[^\w\s\0]+")
 """The rest of a long run of marks, which normalising would sort in quadratic time."""
 
 _LIGATURE = "\ufdfa"
-_GROWTH = 1_000
-"""Characters by which normalising may make a text longer than its double: the ligature stands for 18, and a page full
-of it for nothing but work."""
-FEW_UNSURE = _GROWTH // 18
-"""So many characters cannot do so, even if each is the ligature."""
+_MAX_NFKC_GROWTH = 1_000
+"""Characters by which normalising may make a text longer than twice its length. The ligature stands for 18 characters,
+and a page full of it would only cost time."""
+MAX_QUICK_CHECK_FAILURES = _MAX_NFKC_GROWTH // 18
+"""Characters that cannot make a text so long, even if each is the ligature."""
 
 
 def join_words(texts: Sequence[str]) -> bytes:
-    """The words of all texts, parted by any number of zeros; behind each text is one :data:`END`."""
-    joined = chr(END).join((*texts, ""))
-    if joined.count(chr(END)) != len(texts):
-        joined = chr(END).join((*(text.replace(chr(END), " ") for text in texts), ""))
+    """The words of all texts, separated by zeros, with one :data:`TEXT_END` behind each text."""
+    joined = chr(TEXT_END).join((*texts, ""))
+    if joined.count(chr(TEXT_END)) != len(texts):
+        joined = chr(TEXT_END).join((*(text.replace(chr(TEXT_END), " ") for text in texts), ""))
     if joined.isascii():
-        return joined.encode().translate(_ASCII)
-    return plain(joined).encode()
+        return joined.encode().translate(_ASCII_TABLE)
+    return normalised_words(joined).encode()
 
 
 def split_words(text: str) -> list[bytes]:
@@ -79,64 +78,64 @@ def split_words(text: str) -> list[bytes]:
     return join_words([text])[:-1].replace(b"\0", b" ").split()
 
 
-def plain(text: str) -> str:
-    """A text of nothing but letters and digits in lower case and in normal form, zeros and ends."""
-    codes = _folded(text)
+def normalised_words(text: str) -> str:
+    """The letters and digits of a text in lower case and in normal form, with zeros and text ends between words."""
+    codes = _fold(text)
     found = np.bitwise_or.reduce(codes)
-    letters = _text(codes)
-    if found & IS_UNSURE and (found & IS_MARK or not unicodedata.is_normalized("NFKC", letters)):
-        codes = _folded(_normal(_LONG_MARKS.sub(r"\1", letters)))
-        codes = codes[codes & (IS_MARK | IS_ALONE) != IS_MARK]
-    elif not found & IS_ALONE:
+    letters = _decode(codes)
+    if found & FAILS_QUICK_CHECK and (found & IS_MARK or not unicodedata.is_normalized("NFKC", letters)):
+        codes = _fold(_nfkc(_LONG_MARKS.sub(r"\1", letters)))
+        codes = codes[codes & (IS_MARK | IS_OWN_WORD) != IS_MARK]
+    elif not found & IS_OWN_WORD:
         return letters
-    is_alone = codes & IS_ALONE > 0
+    is_alone = codes & IS_OWN_WORD > 0
     width = np.where(is_alone, 3, 1)
     middle = (np.cumsum(width) - 2)[is_alone]
     codes = np.repeat(codes, width)
     codes[middle - 1] = codes[middle + 1] = 0
-    return _text(codes)
+    return _decode(codes)
 
 
-def _normal(text: str) -> str:
-    if 17 * text.count(_LIGATURE) > len(text) + _GROWTH:
+def _nfkc(text: str) -> str:
+    if 17 * text.count(_LIGATURE) > len(text) + _MAX_NFKC_GROWTH:
         return text
     normal = unicodedata.normalize("NFKC", text)
-    return normal if len(normal) < 2 * len(text) + _GROWTH else text
+    return normal if len(normal) < 2 * len(text) + _MAX_NFKC_GROWTH else text
 
 
-def _folded(text: str) -> Codes:
-    """Of each character the code point of its lower case, and what is told of it; 0 for spaces and signs."""
-    folded: Codes = folding()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")]
+def _fold(text: str) -> CodePoints:
+    """For each character the code point of its lower case, and its flags; 0 for spaces and signs."""
+    folded: CodePoints = fold_table()[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")]
     return folded
 
 
-def _text(codes: Codes) -> str:
-    points = (codes & CODE).astype("<u4", copy=False)
+def _decode(codes: CodePoints) -> str:
+    points = (codes & CODE_POINT_MASK).astype("<u4", copy=False)
     return str(points.tobytes(), "utf-32-le")
 
 
 @cache
-def folding() -> Codes:
-    """What becomes of each character; made when it is first asked for, in some 0.03 seconds."""
+def fold_table() -> CodePoints:
+    """What each character becomes, by its code point; made at the first call, in some 0.03 seconds."""
     table = np.zeros(0x110000, np.uint32)
     characters = np.arange(_ASSIGNED, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     # Of one character each, and whatever is next to it: the dotted I would become two, and a sigma's form depend.
     lower = characters.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4")
-    for runs, told in ((_LETTERS, 0), (_ALONE, IS_ALONE)):
+    for runs, flag in ((_WORD_RUNS, 0), (_UNSPACED_SCRIPTS, IS_OWN_WORD)):
         for run in runs.finditer(characters):
             here = slice(*run.span())
-            table[here] = codes[here] | told
-    others = (other.start() for other in _OTHER.finditer(characters, 0, _MARKED))
+            table[here] = codes[here] | flag
+    others = (other.start() for other in _NON_WORD.finditer(characters, 0, _MARKED))
     marks = [code for code in others if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
-    table[marks] |= codes[marks] | IS_MARK | IS_UNSURE
-    table[_not_normal(table & CODE)] |= IS_UNSURE
+    table[marks] |= codes[marks] | IS_MARK | FAILS_QUICK_CHECK
+    table[_failing_quick_check(table & CODE_POINT_MASK)] |= FAILS_QUICK_CHECK
     return table
 
 
-def _not_normal(codes: Codes) -> Rows:
-    """The characters that become one which is not in normal form, or might not be behind another."""
-    letters = (codes > END).nonzero()[0]
+def _failing_quick_check(codes: CodePoints) -> NDArray[np.intp]:
+    """The characters that become one that is not in normal form, or may not be behind another."""
+    letters = (codes > TEXT_END).nonzero()[0]
     found = [letters[(codes[letters] >= _JAMO[0]) & (codes[letters] <= _JAMO[1])]]
     for start in range(0, len(letters), 64):
         some = letters[start : start + 64]

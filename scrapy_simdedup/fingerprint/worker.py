@@ -1,8 +1,8 @@
-"""The program of a worker process: pages in, fingerprints out, until its input ends.
+"""The program of a worker process: it reads pages and writes fingerprints until its input ends.
 
-Frames go both ways, each a length and as many bytes. A request is a pickle of ``(html, body, settings, secret)``. An
-answer is the seconds it took and the fingerprint's bytes, so that a crawl never unpickles what comes from a process
-that reads the pages of strangers.
+Requests and answers are frames: a length and as many bytes. A request is a pickle of HTML, body, settings and secret.
+An answer is the seconds it took and the fingerprint's bytes: a crawl unpickles nothing from a process that reads the
+pages of strangers.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ import sys
 import time
 from typing import BinaryIO
 
-from scrapy_simdedup.fingerprint.making import fingerprint
+from scrapy_simdedup.fingerprint.make import fingerprint
 
 READY = b"ready"
 """The first frame of a worker."""
 
-LENGTH = struct.Struct("<I")
+FRAME_LENGTH = struct.Struct("<I")
 _SECONDS = struct.Struct("<d")
 
 
-def main(most_seconds: float) -> None:
+def main(max_seconds: float) -> None:
     """Work until standard input ends.
 
     Args:
-        most_seconds: per page; then the system ends this process, where it can. Whoever asked gives up earlier and does
-            so itself, unless it was killed.
+        max_seconds: Seconds per page after which the system ends this process, where it can. The crawl gives up earlier
+            and ends it, unless it was killed.
     """
     requests, answers = _streams()
-    os.dup2(2, 1)  # whatever prints must not get into the answers
+    os.dup2(2, 1)  # what is printed must not get into the answers
     write_frame(answers, READY)
     while (request := read_frame(requests)) is not None:
-        _end_me_in(most_seconds)
+        _set_alarm(max_seconds)
         html, body, settings, secret = pickle.loads(request)  # noqa: S301 - from the process that started this one
         start = time.perf_counter()
         made = bytes(fingerprint(html, settings, secret, body=body))
         seconds = time.perf_counter() - start
-        _end_me_in(0)
+        _set_alarm(0)
         write_frame(answers, _SECONDS.pack(seconds) + made)
 
 
 def _streams() -> tuple[BinaryIO, BinaryIO]:
-    """Where requests come from, and where answers go."""
+    """The streams of requests and of answers."""
     if sys.platform == "win32":  # standard input says which socket it is
         end = socket.fromshare(sys.stdin.buffer.read())
         return end.makefile("rb"), end.makefile("wb")
     return sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
 
 
-def _end_me_in(seconds: float) -> None:
+def _set_alarm(seconds: float) -> None:
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -64,21 +64,21 @@ def read_answer(frame: bytes) -> tuple[float, bytes]:
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
-    """Write a frame, at once."""
-    stream.write(framed(frame))
+    """Write a frame and flush the stream."""
+    stream.write(encode_frame(frame))
     stream.flush()
 
 
-def framed(frame: bytes) -> bytes:
-    """A frame as it goes through a stream."""
-    return LENGTH.pack(len(frame)) + frame
+def encode_frame(frame: bytes) -> bytes:
+    """The bytes of a frame in a stream: its length and itself."""
+    return FRAME_LENGTH.pack(len(frame)) + frame
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
     """The next frame, or None if the other side ended."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
+    head = stream.read(FRAME_LENGTH.size)
+    if len(head) < FRAME_LENGTH.size:
         return None
-    (length,) = LENGTH.unpack(head)
+    (length,) = FRAME_LENGTH.unpack(head)
     frame = stream.read(length)
     return frame if len(frame) == length else None

@@ -1,10 +1,10 @@
-"""What :mod:`scrapy_simdedup.page.raw` finds by regular expressions, found byte by byte in a tenth of the time."""
+"""The compiled functions of :mod:`scrapy_simdedup.page.parse`: byte by byte, a tenth of the time."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memchr
 
 ctypedef Py_ssize_t (*Length)(const unsigned char* text, const unsigned char* end) noexcept
-"""How long what begins at ``text`` is; 0 if it does not begin there."""
+"""Finds the length of something that begins at ``text``; 0 if it does not begin there."""
 
 cdef enum:  # classes of bytes
     WORD = 1
@@ -32,11 +32,8 @@ cdef inline bint is_in(unsigned char byte, int classes) noexcept:
     return CLASSES[byte] & classes != 0
 
 
-# ------------------------------------------------------------------------------ what misleads
-
-
-def harmless(bytes raw not None):
-    """See :func:`scrapy_simdedup.page.raw.harmless`."""
+def sanitise(bytes raw not None):
+    """See :func:`scrapy_simdedup.page.parse.sanitise`."""
     made = None if b"\0" in raw else cleaned(raw, True)
     if made is None:
         raw = replaced(raw.replace(b"\0", b""), c"<", html_end, b"")
@@ -46,9 +43,9 @@ def harmless(bytes raw not None):
 
 
 cdef tuple cleaned(bytes raw, bint whole):
-    """Put spaces for control characters.
+    """The bytes with spaces for control characters.
 
-    If ``whole``, take out the ends of elements as well, which is all that most pages need; None where it is not.
+    If ``whole``, without the ends of ``<html>`` and ``<body>`` too, which is all that most pages need; None for others.
     """
     cdef Py_ssize_t size = len(raw)
     cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
@@ -116,7 +113,7 @@ cdef bytes replaced(bytes raw, unsigned char first, Length length, bytes by):
 
 
 cdef bint begins(const unsigned char* text, const unsigned char* end, const char* name) noexcept:
-    """Whether a name in lower case is what a text begins with, in any case."""
+    """Whether a text begins with a name in lower case, in any case."""
     while name[0]:
         if text >= end or (text[0] | 0x20) != <unsigned char> name[0]:
             return False
@@ -126,7 +123,7 @@ cdef bint begins(const unsigned char* text, const unsigned char* end, const char
 
 
 cdef bint is_word(const unsigned char* text, const unsigned char* end, const char* name) noexcept:
-    """Whether that is a whole word."""
+    """Whether a text begins with a name as a whole word."""
     cdef Py_ssize_t length = 0
     while name[length]:
         length += 1
@@ -176,11 +173,8 @@ cdef Py_ssize_t data_address(const unsigned char* text, const unsigned char* end
     return here - text if here - start >= 200 else 0
 
 
-# ------------------------------------------------------------------------------ long tags
-
-
 def long_tags(bytes raw not None, Py_ssize_t longer):
-    """See :func:`scrapy_simdedup.page.raw.long_tags`."""
+    """See :func:`scrapy_simdedup.page.parse.long_tags`."""
     cdef const unsigned char* here = raw
     cdef const unsigned char* end = here + len(raw)
     cdef const unsigned char* start

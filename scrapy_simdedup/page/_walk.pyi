@@ -1,1 +1,6 @@
-from scrapy_simdedup.page.walk import walk as walk
+from lxml.html import HtmlElement
+
+from scrapy_simdedup.page.block_tree import Walked
+from scrapy_simdedup.page.roles import RoleWords
+
+def walk(root: HtmlElement, words: RoleWords) -> Walked: ...

@@ -1,6 +1,6 @@
-"""The walk of :mod:`scrapy_simdedup.page.walk` over libxml2's own nodes, without an lxml object for each of them.
+"""The compiled walk of :mod:`scrapy_simdedup.page.block_tree`, over libxml2's own nodes instead of lxml objects.
 
-It returns the same, number by number, in a sixth of the time, and only reads the tree.
+It returns the same numbers in a sixth of the time, and only reads the tree.
 """
 
 cimport cython
@@ -19,7 +19,6 @@ from lxml.includes.tree cimport (
 from lxml import etree
 
 from scrapy_simdedup.page import roles as _roles
-from scrapy_simdedup.page import traits as _traits
 
 cdef extern from "libxml/xmlversion.h":
     int LIBXML_VERSION
@@ -28,16 +27,16 @@ if LIBXML_VERSION // 100 != etree.LIBXML_VERSION[0] * 100 + etree.LIBXML_VERSION
     raise ImportError("compiled for another version of libxml2, whose nodes may look different")
 import_lxml__etree()
 
-cdef dict TRAITS = _traits.TRAITS
+cdef dict TAG_FLAGS = _roles.TAG_FLAGS
 cdef dict ARIA_ROLES = _roles.ARIA_ROLES
-cdef unsigned int BLOCK = _traits.BLOCK
-cdef unsigned int BOX = _traits.BOX
-cdef unsigned int SKIPPED = _traits.SKIPPED
-cdef unsigned int LINK = _traits.LINK
-cdef unsigned int UNNAMED = _traits.UNNAMED
-cdef unsigned int SLUG = _traits.SLUG
+cdef unsigned int BLOCK = _roles.BLOCK
+cdef unsigned int BOX = _roles.BOX
+cdef unsigned int SKIPPED = _roles.SKIPPED
+cdef unsigned int LINK = _roles.LINK
+cdef unsigned int IGNORES_NAMES = _roles.IGNORES_NAMES
+cdef unsigned int HAS_SLUG_ID = _roles.HAS_SLUG_ID
 cdef unsigned int TEXT_ROLES = _roles.TEXT_ROLES
-cdef unsigned int NODE_ROLES = _traits.NODE_ROLES
+cdef unsigned int NODE_ROLES = _roles.NODE_ROLES
 
 cdef enum:
     TAGS = 64  # a power of two
@@ -52,7 +51,7 @@ cdef struct Around:
 
 
 def walk(_Element root not None, words):
-    """See :func:`scrapy_simdedup.page.walk.walk`."""
+    """See :func:`scrapy_simdedup.page.block_tree.walk`."""
     cdef Walk done = Walk(words)
     done.over(root._c_node)
     return (
@@ -68,23 +67,23 @@ cdef class Walk:
     cdef object words
     cdef unsigned int named
     cdef Py_ssize_t number
-    """Of the element; the root has 0."""
+    """The number of the element; the root has 0."""
 
     cdef Around here
-    """What holds inside of the element that is not over yet."""
+    """The state inside of the innermost element that is not over yet."""
     cdef Around* around
-    """What held in front of it, and in front of those around it."""
+    """The states before that element, and before those around it."""
     cdef Py_ssize_t depth, room_around
 
     cdef char* line
     """The text since the last block began or ended, in UTF-8."""
     cdef Py_ssize_t length, room
     cdef Py_ssize_t linked
-    """Characters of it inside of links."""
+    """The characters of the line that stand inside of links."""
 
     cdef const void* names[TAGS]
     """Tags seen before, by the address of the name: libxml2 keeps each name once."""
-    cdef unsigned int traits[TAGS]
+    cdef unsigned int flags[TAGS]
 
     def __cinit__(self, words):
         self.words = words
@@ -113,8 +112,8 @@ cdef class Walk:
             element = following
 
     cdef int enter(self, xmlNode* element) except -1:
-        """Take an element in; whether to look inside."""
-        cdef unsigned int roles = self.traits_of(element)
+        """Enter an element; whether to look inside."""
+        cdef unsigned int roles = self.flags_of(element)
         cdef unsigned int is_box
         cdef bint is_block = roles & BLOCK != 0
         if is_block:
@@ -164,20 +163,18 @@ cdef class Walk:
         self.depth += 1
         return 0
 
-    # ------------------------------------------------------------------------------------ roles
-
-    cdef unsigned int traits_of(self, xmlNode* element) except? 0xFFFFFFFF:
+    cdef unsigned int flags_of(self, xmlNode* element) except? 0xFFFFFFFF:
         cdef size_t place
         if element.ns is not NULL and element.ns.href is not NULL:
             return 0
         place = (<size_t> element.name >> 3) & (TAGS - 1)
         if self.names[place] is not <const void*> element.name:
-            self.traits[place] = TRAITS.get(decoded(<const char*> element.name), 0)
+            self.flags[place] = TAG_FLAGS.get(decoded(<const char*> element.name), 0)
             self.names[place] = <const void*> element.name
-        return self.traits[place]
+        return self.flags[place]
 
-    cdef unsigned int named_roles(self, xmlNode* element, unsigned int traits) except? 0xFFFFFFFF:
-        """What the ARIA role, and the words of class and id say."""
+    cdef unsigned int named_roles(self, xmlNode* element, unsigned int flags) except? 0xFFFFFFFF:
+        """The roles that the ARIA role, and the words of class and id give."""
         cdef unsigned int by_role = 0
         cdef unsigned int by_name = 0
         cdef str classes = None
@@ -187,14 +184,14 @@ cdef class Walk:
         found = attribute(element, b"role")
         if found is not NULL:
             by_role = ARIA_ROLES.get(value_of(element, found), 0)
-        if traits & UNNAMED:
+        if flags & IGNORES_NAMES:
             return by_role
         found = attribute(element, b"class")
         if found is not NULL:
             classes = value_of(element, found)
             if classes:
                 by_name = self.words[classes]
-        if not traits & SLUG:
+        if not flags & HAS_SLUG_ID:
             found = attribute(element, b"id")
             if found is not NULL and not (classes and "section" in classes):
                 identity = value_of(element, found)
@@ -202,8 +199,6 @@ cdef class Walk:
                     by_name |= <unsigned int> self.words[identity]
         self.named |= by_name
         return by_role | by_name
-
-    # ------------------------------------------------------------------------------------- text
 
     cdef int add_text(self, xmlNode* node) except -1:
         """Add the text nodes that follow one another from a node on, unless they are white space that begins a line."""

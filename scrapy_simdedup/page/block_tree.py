@@ -1,19 +1,29 @@
-"""One walk over the tree of a page: the blocks of text in their order, and the tree of the roles around them.
-
-Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._walk` does the same.
-"""
+"""The block tree of a page: its blocks of text in their order, and the roles and boxes around them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
-from scrapy_simdedup.page.roles import ARIA_ROLES, TEXT_ROLES
-from scrapy_simdedup.page.traits import BLOCK, BOX, LINK, NODE_ROLES, SKIPPED, SLUG, TRAITS, UNNAMED
+from scrapy_simdedup.page.roles import (
+    ARIA_ROLES,
+    BLOCK,
+    BOX,
+    HAS_SLUG_ID,
+    IGNORES_NAMES,
+    LINK,
+    NODE_ROLES,
+    SKIPPED,
+    TAG_FLAGS,
+    TEXT_ROLES,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from lxml.html import HtmlElement
 
     from scrapy_simdedup.page.roles import RoleWords
@@ -21,19 +31,65 @@ if TYPE_CHECKING:
     Ints: TypeAlias = list[int]
     Walked: TypeAlias = tuple[list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int]
 
+
+_title_of_head = etree.XPath("string(head/title)", smart_strings=False)
+_title_of_body = etree.XPath("string(body/title)", smart_strings=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTree:
+    """The blocks of a page in document order, and two trees around them.
+
+    Each tree is a list of parents, which come before their children. *Nodes* are the elements that have a role; *boxes*
+    are the nodes and all elements that begin and end a block. The first node and the first box stand for the page.
+    """
+
+    texts: list[str]
+    """The text of each block, without the white space around it; never blank."""
+    text_roles: list[int]
+    """The ``HEADING``, ``H1`` and ``PARAGRAPH`` bits of each block."""
+    link_lengths: list[int]
+    """The characters of each block that stand inside of links."""
+    role_nodes: list[int]
+    """The innermost node around each block."""
+    role_parents: list[int]
+    """The node around each node; -1 for the page."""
+    node_roles: list[int]
+    """The roles that the tag, ARIA role, class and id of each node give, without those of the nodes around it."""
+    element_numbers: list[int]
+    """The number of each node's element in document order; 0 for the page."""
+    boxes: list[int]
+    """The innermost box around each block."""
+    box_parents: list[int]
+    """The box around each box; -1 for the page."""
+    box_roles: list[int]
+    """The roles of each box, without those of the boxes around it."""
+    named_roles: int
+    """All roles that class and id names of the page gave."""
+    title: str
+    """The text of ``<title>``; may be empty."""
+
+
+def build_block_tree(root: HtmlElement, words: RoleWords) -> BlockTree:
+    """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``."""
+    title = cast("str", _title_of_head(root) or _title_of_body(root))
+    return BlockTree(*walk(root, words), title.strip())
+
+
 _END = etree.Element("br")
-"""Behind the page: a line break outside of all elements ends all that is open."""
+"""An element behind the page: a line break outside of all others ends what is open."""
 
 
-def walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912, PLR0915 - calls cost as much again
-    """Read the tree once, without recursion.
+def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912, PLR0915 - calls cost as much again
+    """The fields of a :class:`BlockTree` in their order, without the title, from one walk without recursion.
 
-    Args:
-        root: The ``<html>`` element.
-        words: Roles of class and id names.
+    1. Before an element begins, the elements that are over end: their text and the text behind them join the line.
+    2. A block element ends the line before it and the line inside it. A line that is not blank is a block of text.
+    3. An element without text of the page's own is skipped with all it holds.
+    4. The roles of any other element come from its tag, its ARIA role, and the words of its class and id.
+    5. An element with a role is a node; an element with a role or with the inside of a block is a box.
 
-    Returns:
-        The fields of an :class:`~scrapy_simdedup.page.blocks.Outline` in their order, but for the title.
+    Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._walk` does the same.
     """
     texts: list[str] = []
     block_roles: list[int] = []
@@ -76,7 +132,7 @@ def walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912, PLR09
         around.append((inside, is_block, node, box, text_roles, in_link))
         inside = element
         number += 1
-        roles = TRAITS.get(element.tag, 0)
+        roles = TAG_FLAGS.get(element.tag, 0)
         is_block = roles & BLOCK
         if is_block and line:
             end_line(node, box, text_roles, linked)
@@ -89,10 +145,10 @@ def walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912, PLR09
         aria = element.get("role")
         if aria:
             roles |= ARIA_ROLES.get(aria, 0)
-        if not roles & UNNAMED:
+        if not roles & IGNORES_NAMES:
             classes = element.get("class")
             by_name = words[classes] if classes else 0
-            if not roles & SLUG and not (classes and "section" in classes):
+            if not roles & HAS_SLUG_ID and not (classes and "section" in classes):
                 identity = element.get("id")
                 if identity:
                     by_name |= words[identity]
@@ -119,7 +175,44 @@ def walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912, PLR09
             line.append(text)
             if in_link:
                 linked += len(text.strip())
-    return (
-        *(texts, block_roles, links, nodes, parents, node_roles, numbers),
-        *(boxes, box_parents, box_roles, named),
-    )
+    return texts, block_roles, links, nodes, parents, node_roles, numbers, boxes, box_parents, box_roles, named
+
+
+try:
+    from scrapy_simdedup.page._walk import walk
+except (ImportError, TypeError, ValueError):  # installed without a compiler, or beside an lxml it was not compiled for
+    walk = python_walk
+
+
+def subtree_totals(parents: Sequence[int], places: Sequence[int], values: Iterable[int]) -> list[int]:
+    """For each place of a tree, the sum of the values that lie in it or deeper.
+
+    Args:
+        parents: The place around each place; -1 for the root, which comes first.
+        places: The place of each value.
+        values: As many numbers.
+    """
+    totals = [0] * len(parents)
+    for place, value in zip(places, values, strict=True):
+        totals[place] += value
+    for place in range(len(totals) - 1, 0, -1):
+        totals[parents[place]] += totals[place]
+    return totals
+
+
+def mark_ancestors(parents: Sequence[int], places: Iterable[int]) -> list[bool]:
+    """For each place of a tree, whether it or anything inside it is one of some places."""
+    around = [False] * len(parents)
+    for place in places:
+        while place >= 0 and not around[place]:
+            around[place] = True
+            place = parents[place]  # noqa: PLW2901 - one step up
+    return around
+
+
+def mark_descendants(parents: Sequence[int], marked: Iterable[bool]) -> list[bool]:
+    """For each place of a tree, whether it or anything around it is marked."""
+    inside: list[bool] = []
+    for parent, mark in zip(parents, marked, strict=True):
+        inside.append(mark or (parent >= 0 and inside[parent]))
+    return inside

@@ -1,99 +1,94 @@
-"""A page without what is not its own: frames by their roles, what nobody sees, lists of links. Changes the tree."""
+"""Cleaning a page in place: boilerplate, hidden elements and lists of links go, addresses become absolute."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from lxml import etree
 
-from scrapy_simdedup.page.addresses import resolve_addresses
-from scrapy_simdedup.page.blocks import outline
-from scrapy_simdedup.page.kinds import judge_blocks
-from scrapy_simdedup.page.parse import NOT_TEXT
-from scrapy_simdedup.page.roles import DEFAULT_WORDS, FRAME_ROLES, HEADER, META
-from scrapy_simdedup.page.xpath import finder
+from scrapy_simdedup.page.block_tree import build_block_tree, subtree_totals
+from scrapy_simdedup.page.classify import INDEX_PAGE_LINK_SHARE, MAX_LINK_DENSITY, classify_blocks
+from scrapy_simdedup.page.parse import xpath_elements
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, DEFAULT_ROLE_WORDS, HEADER, META, NON_TEXT_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lxml.html import HtmlElement
 
-    from scrapy_simdedup.page.blocks import Outline
+    from scrapy_simdedup.page.block_tree import BlockTree
     from scrapy_simdedup.page.roles import RoleWords
 
-MANY_LINKS = 3
-LINKED = 0.6
-"""Share of its text inside of links from which a list is navigation."""
-LINKS_ARE_THE_PAGE = 0.5
-"""Lists of links with more than this share of the other text are the page: an index, a search result."""
-MAJOR = 0.5
-"""Share of the page's text from which an element is not dropped because it is hidden: a script will show it."""
+MIN_LINKS = 3
+"""Links from which a list can be navigation."""
+MAX_HIDDEN_SHARE = 0.5
+"""Share of the page's text up to which a hidden element is dropped; a larger one is shown by a script."""
+MAX_BASE_LENGTH = 1_000
+"""Characters of a base address; with a longer one the links of a page could take up memory without bounds."""
 
-_DROPPED = FRAME_ROLES & ~META
-"""The author and the date of a text are worth reading."""
+_REMOVED_ROLES = BOILERPLATE_ROLES & ~META
+"""All but the author and the date of a text, which are worth reading."""
 
-_styled_or_hidden = finder("./descendant::*[@hidden or @style]")
+_maybe_hidden_elements = xpath_elements("./descendant::*[@hidden or @style]")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_LAZY_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original", "data-lazy")
+_SRCSET_ATTRIBUTES = ("data-srcset", "data-lazy-srcset", "srcset")
+_UNUSABLE_SCHEME = re.compile(r"(?:javascript|vbscript|data|about|blob):", re.IGNORECASE)
 
 
-def clean(root: HtmlElement, url: str = "", words: RoleWords = DEFAULT_WORDS) -> HtmlElement:
-    """Leave the page's own content, in place, with absolute links; a page that has text keeps some.
+def clean_page(root: HtmlElement, url: str = "", words: RoleWords = DEFAULT_ROLE_WORDS) -> HtmlElement:
+    """Leave only the page's own content, with absolute links; a page that has text keeps some.
 
     Args:
-        root: The ``<html>`` element of a tree that nobody else uses.
+        root: The ``<html>`` element; it is changed and returned.
         url: The page's address.
-        words: What class and id names say.
+        words: The roles that class and id names give.
     """
-    resolve_addresses(root, url)
-    page = outline(root, words)
-    _, frames = judge_blocks(page)
-    remove_boilerplate(root, page, frames)
+    resolve_urls(root, url)
+    tree = build_block_tree(root, words)
+    _, roles = classify_blocks(tree)
+    remove_boilerplate(root, tree, roles)
     return root
 
 
-def remove_boilerplate(root: HtmlElement, page: Outline, frames: Sequence[int]) -> None:
-    """Take off frames, scripts, hidden elements and lists of links.
+def remove_boilerplate(root: HtmlElement, tree: BlockTree, roles: Sequence[int]) -> None:
+    """Drop boilerplate, scripts, hidden elements and lists of links.
 
     Args:
         root: The ``<html>`` element; it is changed.
-        page: Its outline.
-        frames: Frame roles of each block, as :func:`~scrapy_simdedup.page.kinds.judge_blocks` returns them.
+        tree: Its block tree.
+        roles: The boilerplate roles of each block, from :func:`~scrapy_simdedup.page.classify.classify_blocks`.
     """
-    for element in _framed(root, page, frames):
+    for element in _boilerplate_elements(root, tree, roles):
         element.drop_tree()
     _write_check_boxes(root)
     for template in list(root.iter("template")):
         if template.get("shadowrootmode") is not None:
             template.tag = "div"
-    etree.strip_elements(root, *NOT_TEXT, with_tail=False)
-    _drop(root, [element for element in _styled_or_hidden(root) if _is_hidden(element)])
-    _drop(root, _lists_of_links(root))
+    etree.strip_elements(root, *NON_TEXT_TAGS, with_tail=False)
+    _drop_minor_elements(root, [element for element in _maybe_hidden_elements(root) if _is_hidden(element)])
+    _drop_minor_elements(root, _lists_of_links(root))
 
 
-def _framed(root: HtmlElement, page: Outline, frames: Sequence[int]) -> list[HtmlElement]:
-    """The elements that have a frame role and hold no content; none if there is no content at all."""
-    content = [0] * len(page.parents)
-    size = [0] * len(page.parents)
-    for text, node, frame in zip(page.texts, page.nodes, frames, strict=True):
-        size[node] += len(text)
-        if not frame & _DROPPED:
-            content[node] += len(text)
-    for node in range(len(content) - 1, 0, -1):
-        size[page.parents[node]] += size[node]
-        content[page.parents[node]] += content[node]
+def _boilerplate_elements(root: HtmlElement, tree: BlockTree, block_roles: Sequence[int]) -> list[HtmlElement]:
+    """The elements that have a boilerplate role and hold no content; none if there is no content at all."""
+    own = (0 if roles & _REMOVED_ROLES else len(text) for text, roles in zip(tree.texts, block_roles, strict=True))
+    content = subtree_totals(tree.role_parents, tree.role_nodes, own)
     if not content[0]:
         return []
-    framed = {
-        page.numbers[node]
-        for node, roles in enumerate(page.roles)
-        if not content[node] and roles & (_DROPPED if size[node] else _DROPPED & ~HEADER)
+    size = subtree_totals(tree.role_parents, tree.role_nodes, map(len, tree.texts))
+    removed = {
+        tree.element_numbers[node]
+        for node, roles in enumerate(tree.node_roles)
+        if not content[node] and roles & (_REMOVED_ROLES if size[node] else _REMOVED_ROLES & ~HEADER)
     }
-    return [element for number, element in enumerate(root.iter("*")) if number in framed]
+    return [element for number, element in enumerate(root.iter("*")) if number in removed]
 
 
 def _write_check_boxes(root: HtmlElement) -> None:
-    """Write the boxes of task lists as the text that stands for them in Markdown."""
+    """Replace the check boxes of task lists by ``[ ]`` and ``[x]``, as Markdown writes them."""
     for box in list(root.iter("input")):
         if box.get("type", "").lower() != "checkbox" or next(box.iterancestors("li"), None) is None:
             continue
@@ -109,34 +104,88 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 
 def _lists_of_links(root: HtmlElement) -> list[HtmlElement]:
-    """The lists outside of the main part that are navigation; none if such lists are what the page is about."""
-    lists = [element for element in root.iter("ul", "ol") if not _is_content(element) and _is_navigation(element)]
-    linked = sum(map(_characters, lists))
-    return lists if linked <= LINKS_ARE_THE_PAGE * (_characters(root) - linked) else []
-
-
-def _is_content(element: HtmlElement) -> bool:
-    """Whether a list lies in the main part. Lists in lists are left to those around them."""
-    return next(element.iterancestors("main", "article", "ul", "ol"), None) is not None
+    """The lists outside of the main part that are navigation; none if the page is about such lists."""
+    lists = [element for element in root.iter("ul", "ol") if _is_navigation(element)]
+    linked = sum(map(_count_letters, lists))
+    return lists if linked <= INDEX_PAGE_LINK_SHARE * (_count_letters(root) - linked) else []
 
 
 def _is_navigation(element: HtmlElement) -> bool:
+    if next(element.iterancestors("main", "article", "ul", "ol"), None) is not None:
+        return False  # a list in a list is judged with it
     links = element.findall(".//a")
-    return len(links) >= MANY_LINKS and sum(map(_characters, links)) >= LINKED * _characters(element)
+    return len(links) >= MIN_LINKS and sum(map(_count_letters, links)) >= MAX_LINK_DENSITY * _count_letters(element)
 
 
-def _drop(root: HtmlElement, elements: Sequence[HtmlElement]) -> None:
-    """Take elements off, except what holds most of the page; take none off if together they are the page."""
+def _drop_minor_elements(root: HtmlElement, elements: Sequence[HtmlElement]) -> None:
+    """Drop elements, except one that holds most of the page's text; none if together they hold all of it."""
     if not elements:
         return
     chosen = set(elements)
-    page = _characters(root)
-    sizes = {e: _characters(e) for e in elements if chosen.isdisjoint(e.iterancestors())}
-    minor = {element: size for element, size in sizes.items() if size <= MAJOR * page}
+    page = _count_letters(root)
+    sizes = {e: _count_letters(e) for e in elements if chosen.isdisjoint(e.iterancestors())}
+    minor = {element: size for element, size in sizes.items() if size <= MAX_HIDDEN_SHARE * page}
     if sum(minor.values()) < page:
         for element in minor:
             element.drop_tree()
 
 
-def _characters(element: HtmlElement) -> int:
+def _count_letters(element: HtmlElement) -> int:
     return len("".join(element.text_content().split()))
+
+
+def resolve_urls(root: HtmlElement, url: str = "") -> None:
+    """Make the addresses of links and images absolute, in place; those that lead nowhere are removed.
+
+    Args:
+        root: The ``<html>`` element.
+        url: The page's address. Without it, and without a ``<base>``, relative addresses stay as they are.
+    """
+    base = _absolute_url(url, next((element.get("href") for element in root.iter("base") if element.get("href")), ""))
+    if len(base) > MAX_BASE_LENGTH:
+        base = ""
+    for image in root.iter("img"):
+        _set_address(image, "src", _absolute_url(base, _source(image)))
+    for link in root.iter("a"):
+        address = link.get("href")
+        if address is not None and not address.startswith("#"):
+            _set_address(link, "href", _absolute_url(base, address))
+
+
+def _source(image: HtmlElement) -> str:
+    """The address of an image, also where a script loads it when the reader scrolls down."""
+    picture = next(image.iterancestors("picture"), None)
+    sources = [image] if picture is None else [image, *picture.iter("source")]
+    lazy = next(filter(None, map(image.get, _LAZY_ATTRIBUTES)), "")
+    sets = (_largest_in_srcset(element.get(name, "")) for element in sources for name in _SRCSET_ATTRIBUTES)
+    address = image.get("src", "")
+    return lazy or ("" if _UNUSABLE_SCHEME.match(address.strip()) else address) or next(filter(None, sets), "")
+
+
+def _largest_in_srcset(srcset: str) -> str:
+    """The address of the largest image of a ``srcset`` such as ``"small.png 480w, large.png 2x"``."""
+    candidates = [words for part in re.split(r",\s", srcset) if (words := part.split())]
+    return max(candidates, key=_size, default=[""])[0].strip(",")
+
+
+def _size(candidate: list[str]) -> float:
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)[wx],?", candidate[-1])
+    return float(size[1]) if size else 1.0
+
+
+def _absolute_url(base: str, address: str) -> str:
+    """The absolute address, or "" for one that cannot be followed."""
+    address = re.sub(r"[\t\n\r]", "", address).strip()
+    if _UNUSABLE_SCHEME.match(address):
+        return ""
+    try:
+        return urljoin(base, address)
+    except ValueError:  # such as http://[
+        return ""
+
+
+def _set_address(element: HtmlElement, name: str, address: str) -> None:
+    if address:
+        element.set(name, address)
+    elif name in element.attrib:
+        del element.attrib[name]

@@ -1,24 +1,27 @@
-"""The page as a value: its blocks of text, each with its kind, its title and its headline."""
+"""A page as a value: its blocks of text with their classes, its title, its headline and the paths of its layout."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_simdedup.page.blocks import outline
-from scrapy_simdedup.page.kinds import Kind, judge_blocks
-from scrapy_simdedup.page.layout import layout_paths
+from scrapy_simdedup.page.block_tree import build_block_tree
+from scrapy_simdedup.page.classify import BlockClass, classify_blocks
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import DEFAULT_WORDS, H1, HEADING
+from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-    from scrapy_simdedup.page.blocks import Outline
+    from scrapy_simdedup.page.block_tree import BlockTree
     from scrapy_simdedup.page.roles import RoleWords
-    from scrapy_simdedup.settings import Extractor
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
+PATH_LENGTH = 3
+"""Elements of a layout path: a block element and those around it."""
+_MAX_CLASS_LENGTH = 200
+"""Characters of a class attribute that are read for a layout path."""
 
 logger = logging.getLogger(__name__)
 
@@ -27,36 +30,36 @@ class Block(NamedTuple):
     """The text between two block boundaries; inline elements do not cut it."""
 
     text: str
-    """The text as it came, without the white space around it; never blank."""
-    kind: Kind
-    frame: int
-    """The frame roles that made it ``FRAME``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for content."""
+    """The text without the white space around it; never blank."""
+    block_class: BlockClass
+    boilerplate_roles: int
+    """The roles that made it ``BOILERPLATE``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for other classes."""
     heading: bool = False
-    """Whether it is a heading of any level."""
+    """Whether the block is a heading of any level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says, or why it is not judged."""
+    """The text of a page, or the reason why it is not judged."""
 
     blocks: tuple[Block, ...]
-    """All text of the page in its order; empty if the page is unjudged."""
+    """All text of the page in document order; empty if the page is unjudged."""
     title: str
     """The text of ``<title>``; may be empty."""
     h1: str
     """The first ``<h1>`` of the content; may be empty."""
-    unjudged: str | None
+    unjudged: UnjudgedReason | None
     """Why the page must not be compared by its text; see :func:`scrapy_simdedup.page.parse.parse`."""
-    paths: frozenset[str] = frozenset()
-    """Its layout, if that was asked for; see :mod:`scrapy_simdedup.page.layout`."""
+    layout_paths: frozenset[str] = frozenset()
+    """What :func:`layout_paths` returns, if it was asked for."""
 
 
 def read_page(
     html: str,
     *,
     max_bytes: int = 5_000_000,
-    words: RoleWords = DEFAULT_WORDS,
-    extractor: Extractor = "roles",
+    words: RoleWords = DEFAULT_ROLE_WORDS,
+    extractor: Literal["roles", "readability"] = "roles",
     layout: bool = False,
 ) -> Page:
     """Read a page of any kind; never raises.
@@ -64,36 +67,53 @@ def read_page(
     Args:
         html: The decoded page.
         max_bytes: Characters above which the page is not read.
-        words: What the words of class and id names mean.
-        extractor: ``"roles"``, or ``"readability"``: then only what the main content holds is firm.
-        layout: Find its paths, too.
+        words: The roles that class and id names give.
+        extractor: ``"roles"``, or ``"readability"``: then only blocks of the main content have the class ``CONTENT``.
+        layout: Whether to find the layout paths.
     """
-    document = parse(html, max_bytes=max_bytes, rich=extractor == "readability")
+    document = parse(html, max_bytes=max_bytes, with_html_methods=extractor == "readability")
     if document.root is None:
         return Page((), "", "", document.unjudged)
-    found = outline(document.root, words)
-    kinds, frames = judge_blocks(found)
-    headings = [roles & HEADING > 0 for roles in found.text_roles]
-    blocks = tuple(map(Block._make, zip(found.texts, kinds, frames, headings, strict=True)))
-    if not blocks:
+    tree = build_block_tree(document.root, words)
+    classes, roles = classify_blocks(tree)
+    if not tree.texts:
         return Page((), "", "", "empty")
-    headlines = (
-        b.text for b, roles in zip(blocks, found.text_roles, strict=True) if roles & H1 and b.kind is Kind.FIRM
-    )
-    h1 = next(headlines, "")
+    blocks = zip(tree.texts, tree.text_roles, classes, strict=True)
+    h1 = next((text for text, of_text, found in blocks if of_text & H1 and found is BlockClass.CONTENT), "")
     paths = layout_paths(document.root) if layout else frozenset()
     if extractor == "readability":
-        blocks = _prefer_main_content(document.root, found, blocks)
-    return Page(blocks, found.title, h1, None, paths)
+        classes = _classify_by_readability(document.root, tree, classes, roles)
+    headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
+    made = map(Block._make, zip(tree.texts, classes, roles, headings, strict=True))
+    return Page(tuple(made), tree.title, h1, None, paths)
 
 
-def _prefer_main_content(root: HtmlElement, page: Outline, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Make loose what is firm and not in the main content; the tree is used up."""
-    from scrapy_simdedup.page.firm import judge_by_main_content  # noqa: PLC0415 - brings Readability; few ask for it
+def _classify_by_readability(
+    root: HtmlElement, tree: BlockTree, classes: list[BlockClass], roles: list[int]
+) -> list[BlockClass]:
+    """Call :func:`~scrapy_simdedup.page.main_content.classify_by_main_content`; the tree is used up."""
+    from scrapy_simdedup.page.main_content import classify_by_main_content  # noqa: PLC0415 - brings Readability; few ask for it
 
     try:
-        kinds = judge_by_main_content(root, page, [b.kind for b in blocks], [b.frame for b in blocks])
+        return classify_by_main_content(root, tree, classes, roles)
     except Exception:  # what no test has thought of must not cost the page: its roles still say enough
         logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
-        return blocks
-    return tuple(block._replace(kind=kind) for block, kind in zip(blocks, kinds, strict=True))
+        return classes
+
+
+def layout_paths(root: HtmlElement) -> frozenset[str]:
+    """The paths of the block elements of a page, such as ``"body > main > p"``: its layout, whatever its text.
+
+    The paths are a set, so that a list may grow. A path has names of classes, but none with digits, which number pages
+    and builds.
+    """
+    paths: dict[HtmlElement | None, tuple[str, ...]] = {}
+    for element in root.iter(*BLOCK_TAGS - {"br", "hr"}):
+        above = paths.get(element.getparent(), ())
+        paths[element] = (*above[1 - PATH_LENGTH :], _label(element))
+    return frozenset(" > ".join(path) for path in paths.values())
+
+
+def _label(element: HtmlElement) -> str:
+    classes = element.get("class", "")[:_MAX_CLASS_LENGTH].lower().split()
+    return ".".join((str(element.tag), *sorted({name for name in classes if name.replace("-", "").isalpha()})))

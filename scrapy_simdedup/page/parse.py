@@ -1,91 +1,96 @@
-"""Parsing that never raises, takes linear time, and says so when a part of the page is missing from the tree."""
+"""Parsing HTML: never raises, takes linear time, and notices when a part of the page is missing from the tree.
+
+1. The bytes are sanitised: what ends a page early or stops the parser goes, and control characters are counted.
+2. Bytes that are no HTML, or that would cost the parser quadratic time, are not parsed.
+3. A sentinel element is put behind the page. Where it is not the last element of the tree, the end of the page was
+   swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits.
+4. A tree with too many elements, links or characters, or of a wrong encoding, is not judged.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
-try:
-    from scrapy_simdedup.page._raw import harmless, long_tags
-except ImportError:  # installed without a compiler
-    from scrapy_simdedup.page.raw import harmless, long_tags
+from scrapy_simdedup.page.roles import NON_TEXT_TAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simdedup.unjudged import UnjudgedReason
+
 
 MAX_ATTRIBUTES = 500
 """Attributes of one tag: libxml2 compares each with all before it, so 32,000 of them take a second."""
+MIN_ATTRIBUTES_LENGTH = 64_000
+"""Bytes of a page below which no number of attributes takes noticeable time."""
 MAX_ELEMENTS = 50_000
+"""Elements of one page."""
 MAX_LINKS = 5_000
-"""Links of one page: in an index of this size a page's own text is lost."""
+"""Links of one page; an index of this size has no text of its own."""
 MAX_TEXT = 1_000_000
-"""Characters of text, without scripts and white space: a novel. Some languages make a word of each."""
-MAX_UNDECODABLE = 0.1
+"""Characters of text without scripts and white space: a novel. In some languages each character is a word."""
+MAX_UNDECODABLE_SHARE = 0.1
 """Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
-MAX_CONTROLS = 0.01
-"""Share of control characters above which the bytes are no text: an image or archive labelled as HTML."""
-
-NOT_TEXT = frozenset(
-    {
-        *("title", "script", "style", "template"),
-        *("audio", "canvas", "embed", "iframe", "map", "object", "svg", "video"),
-        *("button", "datalist", "option", "select", "textarea"),
-        *("noembed", "noframes", "noscript"),
-    }
-)
-"""Elements whose text is not the page's own: code, choices, and what shows only where something else fails."""
+MAX_CONTROL_SHARE = 0.01
+"""Share of control characters above which the bytes are an image or archive labelled as HTML."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedPage:
     """A parsed page, or the reason why there is none."""
 
     root: HtmlElement | None
     """The ``<html>`` element, without comments and processing instructions; None exactly if ``unjudged`` is set."""
-    unjudged: str | None
-    """Why the tree must not stand for the page (``"cut"``, ``"too_big"``, ...); None for a page that is all there."""
+    unjudged: UnjudgedReason | None
+    """Why the page must not be compared by its text, such as ``"cut"``; None for a page that is all there."""
 
 
-def parse(html: str, *, max_bytes: int = 5_000_000, rich: bool = True) -> Document:
+def parse(html: str, *, max_bytes: int = 5_000_000, with_html_methods: bool = True) -> ParsedPage:
     """Parse a page of any kind; never raises.
 
     Args:
         html: The decoded page.
         max_bytes: Characters above which the page is not parsed at all.
-        rich: Whether elements have the methods of lxml.html; without them a walk takes three quarters of the time.
+        with_html_methods: Whether elements have the methods of lxml.html; a walk without them is faster.
     """
     if len(html) > max_bytes:
-        return Document(None, "too_big")
+        return ParsedPage(None, "too_big")
     if "\ufffe" in html or "\uffff" in html:  # these two stop the parser, as 0 does
         html = html.replace("\ufffe", " ").replace("\uffff", " ")
-    text, controls, tags = harmless(html.encode("utf-8", "replace"))
-    unjudged = _why_not_parse(text, controls, tags)
+    text, controls, tags = sanitise(html.encode("utf-8", "replace"))
+    unjudged = _reason_not_to_parse(text, controls, tags)
     if unjudged:
-        return Document(None, unjudged)
+        return ParsedPage(None, unjudged)
     try:
-        root = cast("HtmlElement | None", etree.fromstring(b"%b<%b>" % (text, _MARK), _PARSERS[rich]))
+        root = cast("HtmlElement | None", etree.fromstring(b"%b<%b>" % (text, _SENTINEL), _PARSERS[with_html_methods]))
     except (etree.LxmlError, ValueError):
-        return Document(None, "unparsable")
-    if root is None or not _take_mark(root):
-        return Document(None, "cut")
-    unjudged = _why_not_trust(html, tags, root)
-    return Document(None, unjudged) if unjudged else Document(root, None)
+        return ParsedPage(None, "unparsable")
+    if root is None or not _remove_sentinel(root):
+        return ParsedPage(None, "cut")
+    unjudged = _reason_not_to_judge(html, tags, root)
+    return ParsedPage(None, unjudged) if unjudged else ParsedPage(root, None)
 
 
-def _why_not_parse(text: bytes, controls: int, tags: int) -> str | None:
+def _reason_not_to_parse(text: bytes, controls: int, tags: int) -> UnjudgedReason | None:
     if not text.strip():
         return "empty"
-    if controls > MAX_CONTROLS * len(text):
+    if controls > MAX_CONTROL_SHARE * len(text):
         return "binary"
     if tags > 2 * MAX_ELEMENTS:
         return "too_many_elements"
-    if len(text) > _LONG and _has_too_many_attributes(text):
-        return "too_many_attributes"
-    return "cut" if _MARK in text else None
+    if len(text) > MIN_ATTRIBUTES_LENGTH:
+        tags_with_many = long_tags(text, 2 * MAX_ATTRIBUTES)
+        if any(len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES for tag in tags_with_many):
+            return "too_many_attributes"
+    return "cut" if _SENTINEL in text else None
 
 
-def _why_not_trust(html: str, tags: int, root: HtmlElement) -> str | None:
+def _reason_not_to_judge(html: str, tags: int, root: HtmlElement) -> UnjudgedReason | None:
     if tags > MAX_ELEMENTS and cast("float", _count_elements(root)) > MAX_ELEMENTS:
         return "too_many_elements"
     if tags > MAX_LINKS and cast("float", _count_links(root)) > MAX_LINKS:
@@ -94,38 +99,28 @@ def _why_not_trust(html: str, tags: int, root: HtmlElement) -> str | None:
         return "too_much_text"
     if "\ufffd" in html:
         text = "".join(root.itertext())
-        if text.count("\ufffd") > MAX_UNDECODABLE * len(text):
+        if text.count("\ufffd") > MAX_UNDECODABLE_SHARE * len(text):
             return "undecodable"
     return None
 
 
+_count_elements, _count_links = etree.XPath("count(//*)"), etree.XPath("count(//a)")
 _PARSERS = {
     rich: make(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
     for rich, make in ((True, HTMLParser), (False, etree.HTMLParser))
 }
-"""Made once, which saves a twentieth of the parsing. A parser locks itself while another thread uses it."""
+"""A parser is made once, which saves a twentieth of the parsing; it locks itself while another thread uses it."""
 
-_MARK = b"simdedup-end-of-page"
-"""An element put behind the page. Where it is not the last of the tree, or lies in something that is no text, the end
-of the page was swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits."""
-
-_LONG = 64_000
-"""Below this length no number of attributes takes noticeable time."""
-
+_SENTINEL = b"simdedup-end-of-page"
 _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
 
-def _has_too_many_attributes(text: bytes) -> bool:
-    """Whether a tag outside of comments and scripts has more than :data:`MAX_ATTRIBUTES`. Linear."""
-    return any(len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES for tag in long_tags(text, 2 * MAX_ATTRIBUTES))
-
-
-def _take_mark(root: HtmlElement) -> bool:
-    """Remove the mark from the tree and return whether it was where the end of a whole page is."""
+def _remove_sentinel(root: HtmlElement) -> bool:
+    """Remove the sentinel; whether it was the last element, and outside of elements without text of the page's own."""
     last = root
     while len(last):
         last = last[-1]
-    if last.tag != _MARK.decode() or any(above.tag in NOT_TEXT for above in last.iterancestors()):
+    if last.tag != _SENTINEL.decode() or any(above.tag in NON_TEXT_TAGS for above in last.iterancestors()):
         return False
     parent = last.getparent()
     if parent is not None:
@@ -139,5 +134,47 @@ def _text_length(root: HtmlElement) -> int:
     return len(text) - sum(map(text.count, " \n\t")) - code
 
 
-_count_elements = etree.XPath("count(//*)")
-_count_links = etree.XPath("count(//a)")
+def python_sanitise(raw: bytes) -> tuple[bytes, int, int]:
+    """The bytes of a page that may be parsed, how many control characters became spaces, and how many ``<`` there are.
+
+    What goes: the ends of ``<html>`` and ``<body>``, behind which libxml2 drops all that browsers show; references to
+    control characters; the data of images. libxml2 accepts control characters, but lxml does not move a text with one.
+    Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._raw` does the same.
+    """
+    raw = _DATA_ADDRESS.sub(b"data:,", _CONTROL_REFERENCE.sub(b" ", _HTML_END.sub(b"", raw.replace(b"\0", b""))))
+    text = raw.translate(_CONTROLS_AS_SPACES)
+    controls = 0 if text == raw else len(raw) - len(raw.translate(None, _CONTROLS))
+    return text, controls, text.count(b"<")
+
+
+def python_long_tags(raw: bytes, longer: int) -> list[bytes]:
+    """The attributes of the tags outside of comments and scripts that have more than so many bytes; in linear time."""
+    return [attributes for _, attributes in _TAG.findall(raw) if len(attributes) > longer]
+
+
+try:
+    from scrapy_simdedup.page._raw import long_tags, sanitise
+except ImportError:  # installed without a compiler
+    long_tags, sanitise = python_long_tags, python_sanitise
+
+
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r")) + b"\x7f"
+_CONTROLS_AS_SPACES = bytes.maketrans(_CONTROLS + b"\f", b" " * (len(_CONTROLS) + 1))
+_HTML_END = re.compile(rb"</(?:html|body)\b[^<>]*>?", re.IGNORECASE)
+_DATA_ADDRESS = re.compile(rb"data:[\w/+.;=-]{0,60},[A-Za-z0-9+/=%]{200,}")
+_CONTROL_REFERENCE = re.compile(
+    rb"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
+    re.IGNORECASE,
+)
+
+_ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*|(?=>))[^>=]*)*"""
+_TAG = re.compile(
+    rb"<(?:!--[^-]*(?:-(?!->)[^-]*)*|(?=[a-z])(s(?:cript|tyle)\b)?(%b)(?(1)[^<]*(?:<(?!/s(?:cript|tyle))[^<]*)*))"
+    % _ATTRIBUTES,
+    re.IGNORECASE,
+)
+
+
+def xpath_elements(path: str) -> Callable[[HtmlElement], list[HtmlElement]]:
+    """A function that finds the elements at an XPath, in document order."""
+    return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(path))

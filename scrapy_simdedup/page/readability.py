@@ -1,9 +1,9 @@
-"""readability-lxml's article of a parsed page, at about half the cost.
+"""The article of a parsed page as readability-lxml finds it, at about half the cost.
 
 The algorithm is Arc90's Readability as readability-lxml implements it. A third of its time goes into a cleaning of the
 page that :mod:`.clean` has done already, another third into counting characters with three regular expressions per
 element, and an eighth into writing out all that each ``<div>`` holds. These are replaced here, and names of classes are
-looked up once; what is scored, and how, stays as it is.
+looked up once. The scores stay as they are.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from readability.readability import REGEXES
 class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships no types
     """``Document`` on a tree instead of a string: ``ArticleDocument(root).article()``.
 
-    Each override stands for itself. Where a version of readability-lxml no longer calls one, its own code takes over,
+    Each override stands by itself. Where a version of readability-lxml no longer calls one, its own code takes over,
     which is slower and finds the same words.
 
     Args:
-        root: A page's ``<html>`` element without scripts, comments and hidden elements. It stays as it is.
+        root: The ``<html>`` element of a page without scripts, comments and hidden elements; it stays as it is.
     """
 
     def __init__(self, root: HtmlElement) -> None:
@@ -49,19 +49,14 @@ class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships
         return etree.tostring(self.html, encoding="unicode", method="html")
 
     def remove_unlikely_candidates(self) -> None:
-        """Drop what its class and id call boilerplate, unless it holds the main part or belongs to code."""
+        """Drop elements whose class and id say boilerplate, unless they hold the main part or belong to code."""
         for element in self.html.findall(".//*"):
             names = f"{element.get('class', '')} {element.get('id', '')}"
-            if (
-                len(names) > 1
-                and _are_unlikely(names)
-                and element.tag not in {"html", "body"}
-                and not _is_kept(element)
-            ):
+            if len(names) > 1 and _are_unlikely(names) and element.tag != "body" and not _is_kept(element):
                 element.drop_tree()
 
     def transform_misused_divs_into_paragraphs(self) -> None:
-        """Make paragraphs of what is written in ``<div>`` without them."""
+        """Make paragraphs of the text that stands in ``<div>`` elements without them."""
         for div in self.html.findall(".//div"):
             if not _holds_blocks(div):
                 div.tag = "p"
@@ -79,7 +74,7 @@ _BLOCKS = (
     *("blockquote", "div", "dl", "img", "ol", "p", "pre", "table", "ul"),
     *("param", "path", "pattern", "picture", "polygon", "polyline", "progress"),
 )
-"""What Readability finds as ``<(blockquote|dl|div|img|ol|p|pre|table|ul)`` in the HTML of an element."""
+"""The elements that Readability finds as ``<(blockquote|dl|div|img|ol|p|pre|table|ul)`` in the HTML of an element."""
 
 
 def _holds_blocks(element: HtmlElement) -> bool:
@@ -123,7 +118,7 @@ _is_kept = etree.XPath(
 
 @lru_cache(maxsize=20_000)
 def _are_unlikely(names: str) -> bool:
-    """What Readability says of a class and an id; those of a site's pages are few."""
+    """Whether Readability takes a class and an id for boilerplate; the values of a site's pages are few."""
     unlikely, maybe = REGEXES["unlikelyCandidatesRe"], REGEXES["okMaybeItsACandidateRe"]
     return unlikely.search(names) is not None and maybe.search(names) is None
 

@@ -1,4 +1,8 @@
-"""What tags, ARIA roles and the words of class and id say about the part of a page they mark. Data, and one look-up."""
+"""The roles of the parts of a page, and what gives them: tags, ARIA roles, and the words of class and id names.
+
+A new word is one word in :data:`ROLE_WORDS`. A new role is a name here and in the settings' ``RoleName``, a bit and its
+words. This module is data and one look-up.
+"""
 
 from __future__ import annotations
 
@@ -10,43 +14,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-NAV, HEADER, BRANDING, FOOTER, ASIDE, WIDGET, FORM, COOKIE, AD, RELATED, COMMENT, SOCIAL, META = (
-    1 << i for i in range(13)
+    from scrapy_simdedup.settings import RoleName
+
+_NAMES: tuple[RoleName, ...] = (
+    *("navigation", "header", "branding", "footer", "aside", "widget", "form", "cookie notice", "advertisement"),
+    *("related pages", "comments", "sharing", "dates and counters"),
 )
-"""Parts that surround the content. Bits, because an element collects those of all elements around it."""
+ROLE_NAMES: dict[int, RoleName] = {1 << bit: name for bit, name in enumerate(_NAMES)}
+"""The name of each boilerplate role. Roles are bits, because an element collects those of all elements around it."""
 
-MAIN, MAIN_TAG, HEADING, H1, PARAGRAPH = (1 << i for i in range(13, 18))
-"""Parts of the content: inside ``<main>`` or ``<article>``, ``<main>`` itself, and what the text is."""
+NAV, HEADER, BRANDING, FOOTER, ASIDE, WIDGET, FORM, COOKIE, AD, RELATED, COMMENT, SOCIAL, META = ROLE_NAMES
+BOILERPLATE_ROLES = sum(ROLE_NAMES)
 
-FRAME_ROLES = (1 << 13) - 1
-"""All that surrounds the content."""
+MAIN, MAIN_TAG, HEADING, H1, PARAGRAPH = (1 << len(ROLE_NAMES) + bit for bit in range(5))
+"""Roles of the content: inside ``<main>`` or ``<article>``, ``<main>`` itself, headings, ``<h1>`` and paragraphs."""
 
 WEAK_ROLES = HEADER | BRANDING | WIDGET | FORM | AD | RELATED | COMMENT | SOCIAL | META
-"""Roles that themes also write on what holds the content, such as one ``<form>`` around the page."""
+"""Boilerplate roles that themes also write on what holds the content, such as one ``<form>`` around the page."""
 
 LAYOUT_ROLES = NAV | FOOTER | ASIDE | WIDGET
-"""Roles of the site's own layout: if any name gives one, the names of the page speak. Notices, advertisements and
-buttons for sharing come from elsewhere and have names on every site."""
+"""Roles of the site's own layout. A page whose classes and ids give one of them has names that can be relied on; those
+of notices, advertisements and buttons for sharing come from elsewhere and stand on every site."""
 
 TEXT_ROLES = HEADING | H1 | PARAGRAPH
-"""Roles that inline elements inside keep, but which no element around gives on."""
+"""Roles of a block that say what its text is."""
 
-ROLE_NAMES: dict[int, str] = {
-    NAV: "navigation",
-    HEADER: "header",
-    BRANDING: "branding",
-    FOOTER: "footer",
-    ASIDE: "aside",
-    WIDGET: "widget",
-    FORM: "form",
-    COOKIE: "cookie notice",
-    AD: "advertisement",
-    RELATED: "related pages",
-    COMMENT: "comments",
-    SOCIAL: "sharing",
-    META: "dates and counters",
-}
-"""The frame roles in words, for reports and as keys of role words in settings."""
+NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG
+"""Roles that an element gives to all it holds."""
 
 TAG_ROLES: dict[str, int] = {
     "main": MAIN | MAIN_TAG,
@@ -66,16 +60,12 @@ TAG_ROLES: dict[str, int] = {
 ARIA_ROLES: dict[str, int] = {
     "main": MAIN | MAIN_TAG,
     "article": MAIN,
-    "navigation": NAV,
-    "menu": NAV,
-    "menubar": NAV,
+    **dict.fromkeys(("navigation", "menu", "menubar"), NAV),
     "banner": HEADER,
     "contentinfo": FOOTER,
     "complementary": ASIDE,
-    "search": FORM,
-    "form": FORM,
-    "dialog": COOKIE,
-    "alertdialog": COOKIE,
+    **dict.fromkeys(("search", "form"), FORM),
+    **dict.fromkeys(("dialog", "alertdialog"), COOKIE),
     "heading": HEADING,
 }
 
@@ -113,33 +103,65 @@ ROLE_WORDS: dict[int, str] = {
         datum fecha дата 日期 日付""",
 }
 """Words of class and id names by the role they give. Words that also name sizes or places (``bottom``, ``side``,
-``top``, ``more``, ``time``) are not here: ``padding-bottom`` is no footer."""
+``top``, ``more``, ``time``) are left out: ``padding-bottom`` is no footer."""
 
-UNNAMED_TAGS = frozenset(
-    {*("html", "body", "main", "article"), *("h1", "h2", "h3", "h4", "h5", "h6")}
-    | {*("a", "b", "i", "em", "strong", "code", "pre"), *("td", "th", "tr", "dt", "dd")}
+NON_TEXT_TAGS = frozenset(
+    "title script style template audio canvas embed iframe map object svg video button datalist option select textarea"
+    " noembed noframes noscript".split()
 )
-"""Elements whose class and id say nothing: headings and links have them from their text, pages from their theme."""
+"""Elements whose text is not the page's own: code, choices, and what shows only where something else fails."""
+
+BLOCK_TAGS = frozenset(
+    "html body main article section div header footer nav aside center p pre xmp blockquote address figure figcaption"
+    " details summary dialog br hr h1 h2 h3 h4 h5 h6 hgroup ul ol menu li dl dt dd form fieldset legend table caption"
+    " thead tbody tfoot tr td th".split()
+)
+"""Elements that begin and end a block of text; all others, unknown ones too, stand inside a line."""
+
+TAGS_THAT_IGNORE_NAMES = frozenset(
+    "html body main article h1 h2 h3 h4 h5 h6 a b i em strong code pre td th tr dt dd".split()
+)
+"""Elements whose class and id give no role: those of headings and links come from their text, of pages from a theme."""
 
 SLUG_TAGS = frozenset({"section", "li", "p", "span"})
 """Elements whose id is often a slug of the heading inside, such as ``id="related-work"``."""
 
-_NO_WIDGET = "elementor-widget"  # this page builder writes it on all content
+BLOCK, BOX, SKIPPED, LINK, IGNORES_NAMES, HAS_SLUG_ID = (1 << bit for bit in range(24, 30))
+"""Flags of tags, above all roles. A box is a block with an inside; of a skipped element no text is read."""
+
+TAG_FLAGS = {
+    tag: TAG_ROLES.get(tag, 0)
+    | sum(
+        flag
+        for flag, tags in (
+            *((BLOCK, BLOCK_TAGS), (BOX, BLOCK_TAGS - {"br", "hr"}), (SKIPPED, NON_TEXT_TAGS), (LINK, {"a"})),
+            *((IGNORES_NAMES, TAGS_THAT_IGNORE_NAMES), (HAS_SLUG_ID, SLUG_TAGS)),
+        )
+        if tag in tags
+    )
+    for tag in (*TAG_ROLES, *BLOCK_TAGS, *NON_TEXT_TAGS, *TAGS_THAT_IGNORE_NAMES, *SLUG_TAGS)
+}
+"""The roles and flags of a tag, which the walk over a page gets in one look-up; any other tag has none."""
+
+_ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
-_MEMO = 50_000
-_MEMO_LENGTH = 300
-_READ = 2_000  # characters of a class that are looked at: what follows was put there to cost time
+_CACHE_SIZE = 50_000
+_MAX_CACHED_LENGTH = 300
+_MAX_NAME_LENGTH = 2_000  # characters of a class that are looked at: what follows was put there to cost time
 
 
 class RoleWords(dict[str, int]):
-    """Frame roles of a class or id value, found on first use: ``RoleWords()["site-footer wide"]`` is ``FOOTER``."""
+    """The roles that a class or id value gives, found on first use: ``RoleWords()["site-footer wide"]`` is ``FOOTER``.
+
+    Args:
+        more: Words by role, beside those of :data:`ROLE_WORDS`.
+    """
 
     def __init__(self, more: Mapping[int, Iterable[str]] | None = None) -> None:
-        """Take the words of :data:`ROLE_WORDS` and ``more``, from role to words."""
         super().__init__()
-        said = repr(sorted((role, sorted(words)) for role, words in (more or {}).items())).encode()
-        self.words_id = int.from_bytes(blake2b(said, digest_size=2).digest(), "little") or 1 if more else 0
-        """16 bits that tell such tables apart; 0 without ``more``."""
+        listed = repr(sorted((role, sorted(words)) for role, words in (more or {}).items())).encode()
+        self.words_id: int = int.from_bytes(blake2b(listed, digest_size=2).digest(), "little") or 1 if more else 0
+        """16 bits that differ between tables with different words in ``more``; 0 without ``more``."""
         self._roles: dict[str, int] = {}
         for table in ({role: words.split() for role, words in ROLE_WORDS.items()}, more or {}):
             for role, words in table.items():
@@ -147,17 +169,17 @@ class RoleWords(dict[str, int]):
                     self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
 
     def __repr__(self) -> str:
-        return f"RoleWords({self.words_id})"  # what was found in them so far says nothing about them
+        return f"RoleWords({self.words_id})"  # without the values that were looked up so far
 
     def __missing__(self, value: str) -> int:
         role = 0
-        names = value[:_READ].replace(_NO_WIDGET, "")
+        names = value[:_MAX_NAME_LENGTH].replace(_ELEMENTOR_WIDGET, "")
         for match in _NAME_WORD.finditer(names):
             word = match.group().lower()
             if word in self._roles and not _is_part_of_a_hash(names, *match.span()):
                 role |= self._roles[word]
-        if len(value) <= _MEMO_LENGTH:
-            if len(self) >= _MEMO:
+        if len(value) <= _MAX_CACHED_LENGTH:
+            if len(self) >= _CACHE_SIZE:
                 self.clear()
             self[value] = role
         return role
@@ -169,14 +191,12 @@ def _is_part_of_a_hash(value: str, start: int, end: int) -> bool:
     return follows_digit or (end - start <= 3 and end < len(value) and value[end].isdigit())
 
 
-DEFAULT_WORDS = RoleWords()
-"""The words that come with the package; one memo for the process."""
+DEFAULT_ROLE_WORDS = RoleWords()
+"""The words that come with the package, with one cache of look-ups for the process."""
 
 
 @lru_cache(maxsize=4)
-def role_words(more: tuple[tuple[str, tuple[str, ...]], ...]) -> RoleWords:
-    """The words that come with the package and more, by the names of :data:`ROLE_NAMES`; one memo for the process."""
-    if not more:
-        return DEFAULT_WORDS
+def role_words(more: tuple[tuple[RoleName, tuple[str, ...]], ...]) -> RoleWords:
+    """The words that come with the package and those of ``SIMDEDUP_ROLE_WORDS``, made once for the process."""
     roles = {name: role for role, name in ROLE_NAMES.items()}
-    return RoleWords({roles[name]: words for name, words in more})
+    return RoleWords({roles[name]: words for name, words in more}) if more else DEFAULT_ROLE_WORDS

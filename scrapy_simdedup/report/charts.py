@@ -1,11 +1,11 @@
-"""Bar charts in SVG that fit any width, with their numbers beside them for those who cannot see them."""
+"""Bar charts in SVG that fit any width, each with its numbers in a table for readers who cannot see it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.report.elements import h, number
+from scrapy_simdedup.report.elements import format_number, h
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,32 +13,59 @@ if TYPE_CHECKING:
     from scrapy_simdedup.report.elements import Element
 
 TOP, FLOOR, HEIGHT = 36, 204, 228
-"""Pixels from the top: where the highest bar ends, where all begin, and where the picture ends."""
-
-LOWEST = 3.0
-"""Pixels of the lowest bar: what is there can be seen."""
+"""Pixels from the top of a chart to the end of its highest bar, to the foot of all bars, and to its lower edge."""
+MIN_BAR_HEIGHT = 3.0
+"""Pixels that a bar has at least, so that a single page can be seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One kind of bar."""
+    """One colour of a stacked bar chart: its name in the legend, and its value at each step."""
 
     name: str
     values: Sequence[int]
-    """One for each step."""
     colour: str
-    """A kind of page whose colour it has; see the style sheet."""
+    """The verdict whose colour in the style sheet the bars have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A label on the x-axis, or a line across the chart."""
+class AxisMark:
+    """A label on the x-axis of a chart, or a labelled vertical line through it."""
 
     at: float
-    """Where, from 0 (left) to 1 (right)."""
+    """The position of the mark, from 0 (left) to 1 (right)."""
     label: str
     minor: bool = False
-    """Left out where there is little room."""
+    """Whether the label is left out on narrow screens."""
+
+
+def similarity_chart(
+    name: str, title: str, series: Sequence[Series], *, near: float, identical: float, wide_ticks: bool = False
+) -> Element:
+    """A histogram of similarities up to 1, in steps of 0.01, with lines at the two thresholds.
+
+    Args:
+        name: the id of the chart in the document.
+        title: what the chart shows.
+        series: the numbers of pages; their last step ends at similarity 1, and all have a multiple of 10 steps.
+        near: the threshold from which pages are near.
+        identical: the threshold from which pages are identical.
+        wide_ticks: label every 0.2 instead of every 0.1.
+    """
+    span = len(series[0].values)
+    first = 100 - span
+
+    def mark(value: float, label: str) -> AxisMark:
+        return AxisMark((value * 100 - first) / span, label)
+
+    return bar_chart(
+        name,
+        title,
+        series,
+        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(first, 100)],
+        ticks=[mark(step / 10, f"{step / 10:.1f}") for step in range(first // 10, 11, 2 if wide_ticks else 1)],
+        lines=[mark(near, "near"), mark(identical, "identical")],
+    )
 
 
 def bar_chart(
@@ -47,41 +74,38 @@ def bar_chart(
     series: Sequence[Series],
     steps: Sequence[str],
     *,
-    ticks: Sequence[Mark],
-    lines: Sequence[Mark] = (),
+    ticks: Sequence[AxisMark],
+    lines: Sequence[AxisMark] = (),
 ) -> Element:
-    """Stacked bars, their legend, and their numbers in a table that can be unfolded.
+    """A chart of stacked bars, with a legend and a table of its numbers that can be unfolded.
 
-    Widths are percentages and letters are not, so that nothing shrinks on a phone.
+    Widths are percentages and font sizes are not, so that no letter shrinks on a phone.
 
     Args:
-        name: its id on the page.
-        title: what it shows.
-        series: the lowest first.
-        steps: what each step is called in the table.
+        name: the id of the chart in the document.
+        title: what the chart shows.
+        series: the colours of the bars, the lowest first.
+        steps: the names of the steps in the table.
         ticks: labels of the x-axis.
         lines: thresholds.
     """
     totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
     top = _round_up(max(totals, default=0))
     scale = h("svg", [_scale(top, share) for share in (0.5, 1.0)], class_="scale", height=str(HEIGHT))
-    bars = h(
-        "svg",
+    grid, thresholds = (
         [_gridline(share) for share in (0.0, 0.5, 1.0)],
-        _bars(series, steps, top),
-        [_line(mark, row) for row, mark in enumerate(lines)],
-        [_tick(mark) for mark in ticks],
-        class_="bars",
-        height=str(HEIGHT),
+        [_line(row, mark) for row, mark in enumerate(lines)],
     )
-    said = f"{title}: {len(totals)} steps of at most {number(max(totals, default=0))}; the numbers are below"
-    picture = h("div", scale, bars, class_="chart", role="img", aria_label=said)
+    drawn = [*grid, *_bars(series, steps, top), *thresholds, *map(_tick, ticks)]
+    bars = h("svg", drawn, class_="bars", height=str(HEIGHT))
+    summary = f"{title}: {len(totals)} steps of at most {format_number(max(totals, default=0))}; the numbers are below"
+    picture = h("div", scale, bars, class_="chart", role="img", aria_label=summary)
     legend = [h("li", h("span", class_=f"swatch {one.colour}", aria_hidden="true"), one.name) for one in series]
     return h("figure", picture, h("ul", legend, class_="legend"), _numbers(title, series, steps, totals), id=name)
 
 
 def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Element]:
-    made = []
+    bars = []
     width = 100 / max(1, len(steps))
     for step, label in enumerate(steps):
         floor = float(FLOOR)
@@ -89,20 +113,13 @@ def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Elem
             value = one.values[step]
             if not value:
                 continue
-            height = max(LOWEST, value / top * (FLOOR - TOP))
+            height = max(MIN_BAR_HEIGHT, value / top * (FLOOR - TOP))
             floor -= height
-            made.append(
-                h(
-                    "rect",
-                    h("title", f"{label}: {number(value)} {one.name}"),
-                    x=f"{step * width:.3f}%",
-                    width=f"{width * 0.86:.3f}%",
-                    y=f"{floor:.1f}",
-                    height=f"{height:.1f}",
-                    class_=one.colour,
-                )
-            )
-    return made
+            title = h("title", f"{label}: {format_number(value)} {one.name}")
+            x, y = f"{step * width:.3f}%", f"{floor:.1f}"
+            sizes = {"width": f"{width * 0.86:.3f}%", "y": y, "height": f"{height:.1f}"}
+            bars.append(h("rect", title, x=x, **sizes, class_=one.colour))
+    return bars
 
 
 def _gridline(share: float) -> Element:
@@ -112,11 +129,11 @@ def _gridline(share: float) -> Element:
 
 def _scale(top: int, share: float) -> Element:
     y = f"{FLOOR - share * (FLOOR - TOP) + 4:.1f}"
-    return h("text", number(top * share), x="100%", y=y, text_anchor="end")
+    return h("text", format_number(top * share), x="100%", y=y, text_anchor="end")
 
 
-def _line(mark: Mark, row: int) -> Element:
-    """A threshold; each has its label in a row of its own, as they may be close."""
+def _line(row: int, mark: AxisMark) -> Element:
+    """A threshold line; its label has a row of its own, because two thresholds may be close to each other."""
     x, y = f"{100 * mark.at:.3f}%", 10 + 13 * row
     return h(
         "g",
@@ -125,16 +142,9 @@ def _line(mark: Mark, row: int) -> Element:
     )
 
 
-def _tick(mark: Mark) -> Element:
-    x = f"{100 * mark.at:.3f}%"
-    return h(
-        "text",
-        mark.label,
-        x=x,
-        y=str(FLOOR + 18),
-        text_anchor=_anchor(mark.at),
-        class_="minor tick" if mark.minor else "tick",
-    )
+def _tick(mark: AxisMark) -> Element:
+    x, class_ = f"{100 * mark.at:.3f}%", "minor tick" if mark.minor else "tick"
+    return h("text", mark.label, x=x, y=str(FLOOR + 18), text_anchor=_anchor(mark.at), class_=class_)
 
 
 def _anchor(at: float) -> str:
@@ -143,21 +153,18 @@ def _anchor(at: float) -> str:
 
 def _numbers(title: str, series: Sequence[Series], steps: Sequence[str], totals: Sequence[int]) -> Element:
     head = h("tr", h("td"), [h("th", one.name, scope="col", class_="number") for one in series])
-    rows = [
-        h("tr", h("th", label, scope="row"), [h("td", number(one.values[at]), class_="number") for one in series])
-        for at, label in enumerate(steps)
-        if totals[at]
-    ]
+    rows = []
+    for at, label in enumerate(steps):
+        if totals[at]:
+            cells = [h("td", format_number(one.values[at]), class_="number") for one in series]
+            rows.append(h("tr", h("th", label, scope="row"), cells))
     table = h("table", h("caption", title), h("thead", head), h("tbody", rows))
-    return h(
-        "details",
-        h("summary", "The numbers"),
-        h("div", table, class_="scroll", tabindex="0", role="group", aria_label=f"{title}, the numbers"),
-    )
+    scrolling = h("div", table, class_="scroll", tabindex="0", role="group", aria_label=f"{title}, the numbers")
+    return h("details", h("summary", "The numbers"), scrolling)
 
 
 def _round_up(value: int) -> int:
-    """The next number that is easy to read and to halve."""
+    """The smallest even digit or 10, times a power of ten, that is not below the value: easy to read and to halve."""
     size = 1
     while value > size * 10:
         size *= 10

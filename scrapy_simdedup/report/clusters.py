@@ -1,14 +1,14 @@
-"""Pages that repeat one original, found in two readings of a store so that memory stays bounded."""
+"""Clusters: the pages that repeat one original, found in two readings of a store so that memory stays bounded."""
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy_simdedup.report.prints import differs, print_of
+from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of
 
 if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
@@ -23,12 +23,12 @@ class Member:
     similarity: float
     """Share of common content, 0..1."""
     differs: tuple[str, ...]
-    """What is not the same, as far as fingerprints tell."""
+    """What differs from the representative, as far as fingerprints tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Pages with one content."""
+    """The pages of a site that have one content."""
 
     id: str
     """12 hex digits, made of the site and of the first page's key: the same in every run and store."""
@@ -42,119 +42,112 @@ class Cluster:
     repeats: int
     """How many pages repeat the representative."""
     members: tuple[Member, ...]
-    """Some of them."""
+    """Some of the repeats."""
     shingles: int
     """Distinct runs of words in the representative's content; 0 where that is not known."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-
-def cluster_id(site: str, key: bytes) -> str:
-    """The id of the cluster whose first page has a key."""
-    return blake2b(site.encode("utf-8", "surrogatepass") + b"\0" + key, digest_size=6).hexdigest()
-
 
 @dataclass(frozen=True, slots=True, order=True)
-class Big:
-    """A cluster with many pages."""
+class ClusterSize:
+    """A cluster after the first reading: how many repeats it has, and which pages belong to it by their keys."""
 
     repeats: int
-    """About how many there are besides the first."""
+    """About how many pages the cluster has besides its first."""
     site: str
     key: bytes
-    """That of the first."""
-    heirs: tuple[bytes, ...]
-    """The keys of those that took the first one's place."""
+    """The key of the first page."""
+    replacements: tuple[bytes, ...]
+    """The keys of the pages that took the first page's place."""
 
 
-class Counting:
+class TopClusters:
     """The first reading: which clusters are the biggest.
 
-    Give it all records, site by site, then take :attr:`biggest`.
-
-    Args:
-        limit: how many clusters are wanted.
+    Add all records, site by site, then take :attr:`biggest`: at most ``limit`` clusters.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._site = ""
         self._repeats: Counter[bytes] = Counter()
-        self._heirs: dict[bytes, bytes] = {}
-        """Of those that took the first one's place, the key of that."""
-        self._heap: list[Big] = []
-        self.total = 0
-        """Clusters."""
+        self._replacements: dict[bytes, bytes] = {}
+        """By the key of a page that took the place of a cluster's first page: the key of the first page."""
+        self._heap: list[ClusterSize] = []
+        self.total: int = 0
+        """The number of all clusters."""
 
     def add(self, site: str, record: Record) -> None:
-        """Count a record."""
+        """Count one record."""
         if site != self._site:
             self._end_site()
             self._site = site
         if record.original is None or record.original == record.key or not record.settled:
             return
         self._repeats[record.original] += 1
-        if record.state != "alias":
-            self._heirs[record.key] = record.original
+        if record.state != "duplicate":
+            self._replacements[record.key] = record.original
 
     @property
-    def biggest(self) -> list[Big]:
-        """Those with the most repeats first; all records must have been given."""
+    def biggest(self) -> list[ClusterSize]:
+        """The clusters with the most repeats, these first; all records must have been added."""
         self._end_site()
         return sorted(self._heap, key=lambda found: (-found.repeats, found.site, found.key))
 
     def _end_site(self) -> None:
-        heirs: defaultdict[bytes, list[bytes]] = defaultdict(list)
-        for heir, first in self._heirs.items():
-            self._repeats[first] += self._repeats.pop(heir, 0)
-            heirs[first].append(heir)
+        replacements: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        for replacement, first in self._replacements.items():
+            self._repeats[first] += self._repeats.pop(replacement, 0)
+            replacements[first].append(replacement)
         self.total += len(self._repeats)
         for first, repeats in self._repeats.items():
-            heapq.heappush(self._heap, Big(repeats, self._site, first, tuple(heirs.get(first, ()))))
+            size = ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ())))
+            heapq.heappush(self._heap, size)
             if len(self._heap) > self._limit:
                 heapq.heappop(self._heap)
         self._repeats.clear()
-        self._heirs.clear()
+        self._replacements.clear()
 
 
 @dataclass(slots=True)
-class _Found:
+class _ClusterPages:
+    """What the second reading finds of one cluster."""
+
     key: bytes
     first: Record | None = None
-    stands: Record | None = None
-    """The newest of those that took the first one's place, else the first, if it was delivered."""
+    representative: Record | None = None
+    """The newest page that took the first page's place, else the first page if it was delivered."""
     pages: int = 0
     members: list[Record] = field(default_factory=list)
 
 
-class Collecting:
-    """The second reading: the clusters that were chosen, and some of their pages.
+class ClusterDetails:
+    """The second reading: the biggest clusters with some of their pages.
 
     Args:
-        biggest: what :attr:`Counting.biggest` gave.
-        members: how many repeats are wanted of each.
-        run: count the repeats of this run alone; None counts those of all.
+        biggest: what :attr:`TopClusters.biggest` gave.
+        members: how many repeats are wanted of each cluster.
+        run: the run whose repeats are counted; None: all runs.
     """
 
-    def __init__(self, biggest: list[Big], members: int, run: str | None = None) -> None:
+    def __init__(self, biggest: list[ClusterSize], members: int, run: str | None = None) -> None:
         self._biggest, self._members, self._run = biggest, members, run
-        self._found = {(big.site, big.key): _Found(big.key) for big in biggest}
-        self._found |= {(big.site, heir): self._found[big.site, big.key] for big in biggest for heir in big.heirs}
-        self.sites = {big.site for big in biggest}
-        """The sites that need to be read."""
+        self._found = {(big.site, big.key): _ClusterPages(big.key) for big in biggest}
+        self._found |= {(big.site, key): self._found[big.site, big.key] for big in biggest for key in big.replacements}
+        self.sites: set[str] = {big.site for big in biggest}
+        """The sites whose records must be added."""
 
     def add(self, site: str, record: Record) -> None:
-        """Look at a record."""
+        """Take one record in, if it belongs to one of the clusters."""
         own = self._found.get((site, record.key))
         if own is not None and own.key == record.key and record.state != "released":
             own.first = record
         found = self._found.get((site, record.original or record.key))
         if found is None or not record.settled:
             return
-        if record.state != "alias" and (found.stands is None or _rank(found.stands) < _rank(record)):
-            found.stands = record
+        if record.state != "duplicate" and (
+            found.representative is None or _representative_rank(found.representative) < _representative_rank(record)
+        ):
+            found.representative = record
         if self._run in {None, record.run}:
             found.pages += 1
             if len(found.members) <= self._members:  # one more, as the representative may be among them
@@ -163,31 +156,33 @@ class Collecting:
     @property
     def clusters(self) -> list[Cluster]:
         """The clusters, the biggest first."""
-        made = (_cluster(big, self._found[big.site, big.key], self._members, self._run) for big in self._biggest)
-        return sorted((cluster for cluster in made if cluster.repeats), key=lambda cluster: -cluster.repeats)
+        clusters = (_cluster(big, self._found[big.site, big.key], self._members, self._run) for big in self._biggest)
+        return sorted((cluster for cluster in clusters if cluster.repeats), key=lambda cluster: -cluster.repeats)
 
 
-def _rank(record: Record) -> tuple[bool, int]:
+def _representative_rank(record: Record) -> tuple[bool, int]:
     return record.original is not None, record.id
 
 
-def _cluster(big: Big, found: _Found, members: int, run: str | None) -> Cluster:
-    stands = found.stands or found.first
-    print_ = print_of(stands)
+def _cluster(big: ClusterSize, found: _ClusterPages, members: int, run: str | None) -> Cluster:
+    representative = found.representative or found.first
+    fp = fingerprint_of(representative)
     repeats = found.pages
-    if stands is not None and stands is found.stands and run in {None, stands.run}:
+    if representative is not None and representative is found.representative and run in {None, representative.run}:
         repeats -= 1
-    shown = [member for member in found.members if stands is None or member.id != stands.id][:members]
+    shown = [member for member in found.members if representative is None or member.id != representative.id][:members]
     return Cluster(
-        id=cluster_id(big.site, big.key),
+        id=blake2b(big.site.encode("utf-8", "surrogatepass") + b"\0" + big.key, digest_size=6).hexdigest(),
         site=big.site,
         original=None if found.first is None else found.first.url,
-        representative=None if stands is None else stands.url,
-        size=repeats + (stands is not None),
+        representative=None if representative is None else representative.url,
+        size=repeats + (representative is not None),
         repeats=repeats,
         members=tuple(
-            Member(member.url, member.kind, member.similarity or 0.0, differs(print_, print_of(member)))
+            Member(
+                member.url, member.kind, member.similarity or 0.0, fingerprint_differences(fp, fingerprint_of(member))
+            )
             for member in shown
         ),
-        shingles=print_.content if print_ else 0,
+        shingles=fp.content if fp else 0,
     )

@@ -1,42 +1,116 @@
-"""Two pages side by side: how alike they are, what each consists of, and which lines differ."""
+"""The comparison of two pages: how alike they are, what each consists of, and which lines and words differ."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_simdedup.fingerprint.making import body_digest, fingerprint_read
-from scrapy_simdedup.notebook import Markup, marked, table_html
+from scrapy_simdedup.display import Markup, highlighted, table_html
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
-from scrapy_simdedup.page.roles import role_words
-from scrapy_simdedup.report.differences import Difference, Line, differences, role_of, stretches
+from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scrapy_simdedup.fingerprint.fingerprint import Relation
+    from scrapy_simdedup.page.page import Block
+    from scrapy_simdedup.unjudged import UnjudgedReason
+
+
+MAX_LINES = 5_000
+"""Lines of each text that are compared."""
+MAX_WORDS_PER_LINE = 400
+"""Words of a line above which it differs as a whole, because comparing words takes quadratic time."""
+
+
+class Line(NamedTuple):
+    """A block of text on a page."""
+
+    role: str
+    """The part of the page that the block belongs to."""
+    text: str
+
+
+class Difference(NamedTuple):
+    """A line that one text has and the other has not (None), or that reads differently in the other."""
+
+    role: str
+    one: str | None
+    other: str | None
+
+
+class DiffSpan(NamedTuple):
+    """A part of a line that is the same in the other line, or differs."""
+
+    text: str
+    differs: bool
+
+
+def diff_lines(one: Sequence[Line], other: Sequence[Line]) -> tuple[Difference, ...]:
+    """The lines that differ between two texts, in their order; lines that differ only in their roles are equal.
+
+    >>> diff_lines([Line("content", "a"), Line("content", "b")], [Line("content", "a"), Line("footer", "c")])
+    (Difference(role='content', one='b', other='c'),)
+    """
+    one, other = one[:MAX_LINES], other[:MAX_LINES]
+    found = []
+    matcher = SequenceMatcher(None, [line.text for line in one], [line.text for line in other])
+    for what, a, b, c, d in matcher.get_opcodes():
+        if what != "equal":
+            for left, right in zip_longest(one[a:b], other[c:d]):
+                line = left or right
+                found.append(Difference(line.role, left and left.text, right and right.text))
+    return tuple(found)
+
+
+def diff_words(one: str, other: str) -> tuple[list[DiffSpan], list[DiffSpan]]:
+    """Two lines, each as spans of words that the other line has as well and spans that it has not.
+
+    >>> diff_words("two fresh eggs", "two old eggs")[0]
+    [DiffSpan(text='two ', differs=False), DiffSpan(text='fresh ', differs=True), DiffSpan(text='eggs', differs=False)]
+    """
+    left, right = one.split(), other.split()
+    if max(len(left), len(right)) > MAX_WORDS_PER_LINE:
+        return [DiffSpan(one, differs=True)], [DiffSpan(other, differs=True)]
+    parts: tuple[list[DiffSpan], list[DiffSpan]] = ([], [])
+    for what, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        for words, part, total in ((left[a:b], parts[0], b < len(left)), (right[c:d], parts[1], d < len(right))):
+            if words:
+                part.append(DiffSpan(" ".join(words) + " " * total, what != "equal"))
+    return parts
+
+
+def role_label(block: Block) -> str:
+    """The part of the page that a block belongs to, in words."""
+    if block.block_class is not BlockClass.BOILERPLATE:
+        return "content" if block.block_class is BlockClass.CONTENT else "loose text"
+    return ", ".join(name for role, name in ROLE_NAMES.items() if block.boilerplate_roles & role)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two pages."""
+class ComparedPage:
+    """One of two pages that are compared."""
 
     name: str
     title: str
     h1: str
-    unjudged: str | None
-    """Why it cannot be judged by its text."""
+    unjudged: UnjudgedReason | None
+    """Why the page cannot be judged by its text; None if it can."""
     shingles: int
-    """Distinct runs of words in its content, without the frame."""
+    """Distinct runs of words in the page's content, without boilerplate."""
     words_by_role: dict[str, int]
-    """Words in its content and in each part of its frame."""
+    """Words in the content of the page, and in each role of its boilerplate."""
     lines: tuple[Line, ...]
-    """Its blocks of text."""
+    """The text blocks of the page."""
     markdown: str
-    """Its main content."""
+    """The main content of the page as cleaned Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +122,13 @@ class PageComparison:
     """Share of common content, 0..1."""
     distance: int
     """Bits in which the simhashes differ."""
-    one: Side
-    other: Side
+    one: ComparedPage
+    other: ComparedPage
     differences: tuple[Difference, ...]
-    """What is not the same on both, in the order of the pages."""
+    """The lines that differ, in the order of the pages."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """The comparison as plain values."""
         return asdict(self)
 
     def __repr__(self) -> str:
@@ -72,9 +146,9 @@ class PageComparison:
 
 def _side_by_side(found: Difference) -> tuple[Markup, Markup]:
     if found.one is None or found.other is None:
-        return marked([(found.one or "", True)]), marked([(found.other or "", True)])
-    one, other = stretches(found.one, found.other)
-    return marked(one), marked(other)
+        return highlighted([(found.one or "", True)]), highlighted([(found.other or "", True)])
+    one, other = diff_words(found.one, found.other)
+    return highlighted(one), highlighted(other)
 
 
 def compare_pages(
@@ -83,37 +157,36 @@ def compare_pages(
     """Compare two pages as a crawl would, and tell what differs.
 
     Args:
-        one: a page's HTML.
-        other: another's.
-        names: how they are called.
-        urls: their addresses, which make the links of the Markdown absolute.
+        one: the HTML of the first page.
+        other: the HTML of the second page.
+        names: how the comparison calls the pages.
+        urls: the URLs of the pages, which make the links of the Markdown absolute.
         settings: any setting that fits as a keyword, in lower case without its prefix: ``bits=128``.
 
     Raises:
         SettingError: a setting cannot be used.
     """
-    return compare_under(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
+    return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
 
 
-def compare_under(
+def compare_with_settings(
     settings: DedupSettings, one: str, other: str, *, names: tuple[str, str], urls: tuple[str, str]
 ) -> PageComparison:
-    """What :func:`compare_pages` does, under settings that are already checked."""
-    prints, sides = [], []
+    """Compare two pages as :func:`compare_pages` does, under settings that are already checked."""
+    fingerprints, pages = [], []
+    words = role_words(settings.role_words)
     for html, name, url in zip((one, other), names, urls, strict=True):
-        words = role_words(settings.role_words)
         page = read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor)
-        print_ = fingerprint_read(page, body_digest(html), settings)
-        prints.append(print_)
-        lines = tuple(Line(role_of(block), " ".join(block.text.split())) for block in page.blocks)
+        fp = fingerprint_parsed(page, body_digest(html), settings)
+        fingerprints.append(fp)
+        lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)
         markdown = page_markdown(html, url=url, words=words)
-        sides.append(
-            Side(name, page.title, page.h1, print_.unjudged, print_.content, _words_by_role(lines), lines, markdown)
+        pages.append(
+            ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines, markdown)
         )
-    found = prints[0].compare(prints[1], identical=settings.identical, near=settings.near)
-    return PageComparison(
-        found.kind, found.similarity, found.distance, sides[0], sides[1], differences(sides[0].lines, sides[1].lines)
-    )
+    found = fingerprints[0].compare(fingerprints[1], identical=settings.identical, near=settings.near)
+    differences = diff_lines(pages[0].lines, pages[1].lines)
+    return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences)
 
 
 def _words_by_role(lines: Sequence[Line]) -> dict[str, int]:

@@ -1,19 +1,45 @@
-"""What a report says, as plain values: the same for HTML and JSON."""
+"""The data of a report, as plain values: the HTML shows them, and the JSON has the names of their fields as keys."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scrapy_simdedup.report.clusters import Cluster
-    from scrapy_simdedup.report.differences import Difference
-    from scrapy_simdedup.report.lesson import Lesson
+    from scrapy_simdedup.report.comparison import Difference
+    from scrapy_simdedup.urls import Rule, UrlLearner
 
-KINDS = ("new", "near", "changed", "unchanged", "identical", "stub", "unjudged")
-"""Verdicts, in the order of every chart and table."""
-BUCKETS = 100
-"""Of the histogram of similarities: each is 0.01 wide."""
+
+MAX_RULES = 200
+"""Rules that are kept, those that saved the most fetches."""
+VERDICT_KINDS = ("new", "near", "changed", "unchanged", "identical", "stub", "unjudged")
+"""The verdicts, in the order of every chart and table."""
+SIMILARITY_BUCKETS = 100
+"""Steps of the histogram of similarities, each 0.01 wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlSavings:
+    """What learning from URLs saved in a crawl, or would have saved."""
+
+    pages: int
+    """Pages that the crawl fetched or skipped, or that are replayed."""
+    sites: int
+    saved: int
+    """Fetches that were not made."""
+    lost: int
+    """Contents that a replay missed, because all their URLs were skipped; 0 for a crawl, which cannot know them."""
+    rules: tuple[Rule, ...]
+    """The rules, those that saved the most fetches first."""
+    by_crawl: bool = False
+    """Whether a crawl saved these fetches; else a replay of its pages would have."""
+
+    @classmethod
+    def of_crawl(cls, learner: UrlLearner, *, seen: int, skipped: int) -> UrlSavings:
+        """The savings of a crawl that has seen some URLs and skipped others."""
+        rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MAX_RULES]
+        return cls(seen + skipped, len(learner.sites), skipped, 0, tuple(rules), by_crawl=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +67,12 @@ class Timeline:
     step: float
     """Seconds."""
     counts: dict[str, list[int]]
-    """Pages per step, by verdict; those that never came are left out."""
+    """Pages per step, by verdict; verdicts that no page got are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRow:
-    """What came of one site."""
+    """The counts of one site: a row of the sites table."""
 
     site: str
     pages: int
@@ -61,46 +87,46 @@ class SiteRow:
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """A content that looks like no content: a captcha, a login page, a soft 404."""
+    """A page that stands for no content: a captcha, a login page, a soft 404."""
 
     site: str
     url: str
     pages: int
-    """Pages that are known to give it."""
+    """Pages of the site that have this content, as far as the store knows."""
     share: float
-    """Of all pages of the site, 0..1."""
+    """The share of these pages among all pages of the site, 0..1."""
     shingles: int
-    """Distinct runs of words in it."""
+    """Distinct runs of words in the content."""
     sure: bool
-    """Whether the crawl found it to be one; else the report suspects it."""
+    """Whether the crawl found the stub; else the report suspects one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriftRow:
-    """How the pages of a site change from visit to visit."""
+    """How the pages of a site change from visit to visit: a row of the drift table."""
 
     site: str
     revisited: int
     """Pages that were fetched more than once."""
     changed: int
-    """Those that differed from the visit before when they were last fetched."""
+    """Pages that differed from the visit before when they were last fetched."""
     similarity: float | None
-    """Of these to their former selves, on average."""
+    """The mean similarity of the changed pages to their former selves."""
     changes_per_visit: float
-    """Over all revisits, 0..1."""
+    """The share of all revisits that found a change, 0..1."""
     redesign: bool
-    """Whether a run found a new template; and where the structures of pages are not kept, whether so many changed at
-    once that the site itself may have: a new template, a wall, another language."""
+    """Whether a run found a new template; without ``SIMDEDUP_TRACK_LAYOUT``, whether so many pages changed in one run
+    that the site itself may have: a new template, a wall, another language."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """What a run found new on the known pages of a site; only where the structures of pages are kept."""
+    """What a run found new on the known pages of a site; only with ``SIMDEDUP_TRACK_LAYOUT``."""
 
     site: str
     run: str
     at: float
-    """When that was last counted; seconds since the epoch."""
+    """When the pages were last counted; seconds since the epoch."""
     none: int
     """Pages on which nothing was new."""
     content: int
@@ -109,29 +135,29 @@ class RunChanges:
     """Pages with the same content in a new template."""
     both: int
     redesign: float | None
-    """The share of the pages that had a new template when the crawl suspected a redesign, 0..1; None: it did not."""
+    """The share of pages with a new template when the crawl suspected a redesign, 0..1; None: none was suspected."""
     redesigned_at: float | None
-    """When; seconds since the epoch."""
+    """When the crawl suspected the redesign; seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """What the store has of one run."""
+    """The counts of one run: a row of the runs table."""
 
     run: str
     pages: int
     repeats: int
     first: float
-    """Seconds since the epoch."""
+    """When the first page was last seen, in seconds since the epoch."""
     last: float
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedPair:
     """A page that was dropped, and the page it repeats, to be judged by eye."""
 
     original: str | None
-    """None if the store does not have it any more."""
+    """The URL of the page that is repeated; None if the store does not have it any more."""
     dropped: str
     similarity: float
     distance: int | None
@@ -139,30 +165,30 @@ class Audited:
     facts: tuple[str, ...]
     """What differs, as far as fingerprints tell."""
     lines: tuple[Difference, ...] | None
-    """The lines that differ; None where their texts were not kept."""
+    """The lines that differ; None if no texts were kept."""
     more: int = 0
     """Differing lines that are left off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything."""
+    """The whole report."""
 
     store: str
     """The store's URL without its password."""
     run: str | None
-    """The run that it is about; None: all that are in the store."""
+    """The run that the report is about; None: all runs in the store."""
     made_at: float
     """Seconds since the epoch."""
     mode: str
-    """``observe``: nothing was dropped, all was counted."""
+    """The setting ``SIMDEDUP_MODE``; in ``observe`` nothing was dropped."""
     drop: str
-    """The weakest kind that is dropped."""
+    """The weakest verdict that is dropped."""
     identical: float
     near: float
-    """Similarities where the kinds begin."""
+    """The thresholds: similarities from which pages are identical, or near."""
     pages: int
-    """Pages that got a verdict, be it that they could not be judged."""
+    """Pages that got a verdict, unjudged ones included."""
     kinds: dict[str, int]
     """Pages by verdict."""
     dropped: int
@@ -170,29 +196,25 @@ class Report:
     unjudged: dict[str, int]
     """Pages that could not be judged, by reason."""
     savings: Savings | None
-    """None where a report is made from the store alone."""
+    """What the crawl saved; None if the report is made from the store alone."""
     warnings: tuple[str, ...]
     similarities: dict[str, list[int]]
-    """Pages by similarity to what they were compared with, in :data:`BUCKETS` steps: ``dropped`` and ``kept``."""
+    """Pages by similarity, in :data:`SIMILARITY_BUCKETS` steps: ``dropped`` and ``kept``."""
     timeline: Timeline | None
     clusters: tuple[Cluster, ...]
-    """Those with the most repeats."""
+    """The clusters with the most repeats."""
     cluster_count: int
-    """Pages that are repeated at all."""
+    """The number of all clusters: pages that are repeated at all."""
     stubs: tuple[Stub, ...]
     sites: tuple[SiteRow, ...]
-    """Those with the most pages."""
+    """The sites with the most pages."""
     site_count: int
-    lesson: Lesson
-    """What learning from the URLs would have saved, by some of the sites."""
+    url_savings: UrlSavings
+    """What learning from URLs saved, or would have saved on some of the sites."""
     drift: tuple[DriftRow, ...]
     changes: tuple[RunChanges, ...]
-    """What the latest runs found new on known pages, by site."""
+    """What was new on known pages, by site and run, the latest runs first."""
     runs: tuple[RunRow, ...]
-    """The latest."""
-    audit: tuple[Audited, ...]
+    """The latest runs."""
+    audit: tuple[AuditedPair, ...]
     """A random sample of the pages that were dropped."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)

@@ -1,4 +1,4 @@
-"""Why a page was dropped or kept, in words."""
+"""The explanation of a page: why it was dropped or kept, in words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simdedup.display import format_time
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.wording import at
+from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.fingerprint import Comparison
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
-STATES = {
+STATE_MEANINGS = {
     "confirmed": "it was delivered",
     "reserved": "its delivery has not ended, or the crawl was stopped before it did",
     "released": "its delivery failed, so it displaces no other page",
-    "stub": "it came under so many unrelated URLs that it is no content, and displaces no other page",
+    "stub": "it was found under so many unrelated URLs that it is no content, and displaces no other page",
 }
-KINDS = {
+"""By state: what became of a page that was kept."""
+KEPT_BECAUSE = {
     "new": "nothing on its site was like it",
     "near": "it is merely similar to another page",
     "changed": "it differs from what its URL gave before",
@@ -31,30 +34,27 @@ KINDS = {
     "identical": "what it repeats was not delivered at that time",
     "stub": "it repeats what its site gives under many unrelated URLs",
     "unjudged": "it could not be judged",
+    "preferred": "it is a better copy of another page, whose place it took",
 }
-BETTER = "it is a better copy of another page, whose place it took"
+"""By verdict, or ``preferred``: why a page was kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A page of a store, and the page that decided about it."""
+    """Why a page of a store was dropped or kept: its record, and the record of the page that decided about it."""
 
     record: Record
     other: Record | None
-    """What it repeats, or what it is most like; None if there is nothing, or it is gone from the store."""
+    """The original that the page repeats, or the page that it is most like; None if the store has no such page."""
 
     @property
     def dropped(self) -> bool:
-        """Whether it is a repeat."""
-        return self.record.state == "alias"
-
-    @property
-    def _is_better(self) -> bool:
-        return self.record.original is not None and self.record.kind in {"identical", "near"} and not self.dropped
+        """Whether the page was dropped as a repeat."""
+        return self.record.state == "duplicate"
 
     @property
     def comparison(self) -> Comparison | None:
-        """How alike the two are now, by their fingerprints."""
+        """The comparison of the two fingerprints; None without another page, or if they cannot be compared."""
         if self.other is None:
             return None
         try:
@@ -64,17 +64,14 @@ class Explanation:
             return None
 
     def why(self, settings: DedupSettings) -> str:
-        """The answer in one sentence.
-
-        Args:
-            settings: the thresholds and the mode of the site.
-        """
+        """The answer in one sentence; ``settings`` has the thresholds and the mode that apply to the page."""
         record = self.record
         if not self.dropped:
             reason = PageFingerprint.from_bytes(record.fingerprint).unjudged if record.kind == "unjudged" else None
-            kind = BETTER if self._is_better else KINDS.get(record.kind, record.kind)
-            kind += f" ({reason})" if reason else ""
-            return f"kept: {kind}; {STATES.get(record.state, record.state)}"
+            preferred = record.original is not None and record.kind in {"identical", "near"}
+            why = KEPT_BECAUSE.get("preferred" if preferred else record.kind, record.kind)
+            why += _because(reason) if reason else ""
+            return f"kept: {why}; {STATE_MEANINGS.get(record.state, record.state)}"
         kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"
         other = "a page that is not in the store any more" if self.other is None else self.other.url
         line = "IDENTICAL" if record.kind == "identical" else "NEAR"
@@ -85,7 +82,7 @@ class Explanation:
         )
 
     def as_dict(self, settings: DedupSettings) -> dict[str, Any]:
-        """Plain values; times in seconds since the epoch."""
+        """The explanation as plain values; times in seconds since the epoch."""
         record, found = self.record, self.comparison
         names = ("url", "state", "kind", "similarity", "run", "first_seen", "last_seen", "last_changed")
         return {
@@ -99,23 +96,34 @@ class Explanation:
         }
 
     def text(self, settings: DedupSettings) -> Iterator[str]:
-        """The same in lines."""
+        """The explanation in lines of text."""
         record, found = self.record, self.comparison
         yield record.url
         yield f"  {self.why(settings)}"
-        yield f"  run {record.run}; first seen {at(record.first_seen)}, last seen {at(record.last_seen)}"
-        changed = f"changed {_times(record.changes)}, last on {at(record.last_changed)}" if record.changes else ""
+        first, last = format_time(record.first_seen), format_time(record.last_seen)
+        yield f"  run {record.run}; first seen {first}, last seen {last}"
+        changed = (
+            f"changed {_times(record.changes)}, last on {format_time(record.last_changed)}" if record.changes else ""
+        )
         yield f"  fetched {_times(record.visits)}, its content {changed or 'never changed'}"
         if self.other is not None:
             role = "original" if self.dropped else "most like"
             bits = f"; {found.distance} differing bits" if found else ""
             other = self.other
             yield f"  {role}: {other.url}"
-            yield f"    {other.state}, run {other.run}; first seen {at(other.first_seen)}{bits}"
+            yield f"    {other.state}, run {other.run}; first seen {format_time(other.first_seen)}{bits}"
             yield f"  see what differs: scrapy simdedup compare {quote(other.url)} {quote(record.url)}"
 
     def __repr__(self) -> str:
         return f"<Explanation {self.record.state} {self.record.kind}: {self.record.url!r}>"
+
+
+def _because(reason: UnjudgedReason) -> str:
+    implied = UNJUDGED.get(reason)  # another version may know other reasons
+    if implied is None:
+        return f" ({reason})"
+    remedy = f" ({implied.remedy})" if implied.remedy else ""
+    return f" ({reason}): it {implied.meaning}{remedy}"
 
 
 def _times(number: int) -> str:

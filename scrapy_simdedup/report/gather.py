@@ -1,4 +1,4 @@
-"""From a store to a report: all records are read, some twice, and none is held but those that the report shows."""
+"""Builds a report from a store: reads all records, some of them twice, and holds only those that the report shows."""
 
 from __future__ import annotations
 
@@ -6,34 +6,51 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.report.clusters import Collecting, Counting
-from scrapy_simdedup.report.data import KINDS, Audited, Report, Savings
-from scrapy_simdedup.report.findings import Originals, stubs_of, warnings_of
-from scrapy_simdedup.report.history import past_of
-from scrapy_simdedup.report.readings import Runs, Sample, Times, Totals
-from scrapy_simdedup.report.records import records_of
-from scrapy_simdedup.report.sites import Sites
-from scrapy_simdedup.report.url_rules import Replay, lesson_of_notes
+from scrapy_simdedup.report.clusters import ClusterDetails, TopClusters
+from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings
+from scrapy_simdedup.report.history import read_run_history
+from scrapy_simdedup.report.tallies import (
+    AuditSample,
+    RunTally,
+    SiteTally,
+    TimelineTally,
+    VerdictTally,
+    find_stubs,
+    find_warnings,
+)
+from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
+from scrapy_simdedup.store.base import whole_log
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
-    from scrapy_simdedup.report.lesson import Lesson
+    from scrapy_simdedup.report.data import UrlSavings
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
-CLUSTERS, MEMBERS, AUDITED = 50, 5, 30
-"""How many of each a report shows."""
-MOST_CHANGES = 100
-"""Sites and runs of which a report tells what was new."""
-REPLAYED = 20_000
-"""Pages whose URLs are learned from: a second or two."""
+
+MAX_CLUSTERS, MAX_MEMBERS, MAX_AUDITED, MAX_CHANGE_ROWS = 50, 5, 30, 100
+"""How many clusters and stubs a report shows, repeats of each cluster, dropped pages, and changes by site and run."""
+MAX_REPLAYED = 20_000
+"""Pages whose URLs a report learns from, which takes a second or two."""
+
+
+async def live_records(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
+    """The records of one site or of all, with their sites, without tombstones of forgotten records."""
+    if site is None:
+        async for home, record in store.records():
+            if not record.forgotten:
+                yield home, record
+        return
+    async for record in whole_log(store, site):
+        if not record.forgotten:
+            yield site, record
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlFacts:
-    """What only the crawl that ends now knows."""
+    """What a report says of a crawl that only the crawl itself has counted."""
 
     kinds: Counter[str]
     """Pages by verdict."""
@@ -42,37 +59,35 @@ class CrawlFacts:
     """Pages that could not be judged, by reason."""
     savings: Savings
     warnings: tuple[str, ...] = ()
-    audit: tuple[Audited, ...] = ()
+    audit: tuple[AuditedPair, ...] = ()
     """Dropped pages with the lines that differ."""
-    lesson: Lesson | None = None
-    """What it learned from URLs, if it skipped any."""
+    url_savings: UrlSavings | None = None
+    """What the crawl learned from URLs, if it skipped any."""
 
 
 @dataclass(slots=True)
-class _Readings:
-    """Everything that the first reading counts."""
+class _Tallies:
+    """All tallies of the first reading of a store."""
 
-    sites: Sites
-    totals: Totals = field(default_factory=Totals)
-    times: Times = field(default_factory=Times)
-    runs: Runs = field(default_factory=Runs)
-    clusters: Counting = field(default_factory=lambda: Counting(CLUSTERS))
-    sample: Sample = field(default_factory=lambda: Sample(AUDITED))
-    replay: Replay = field(default_factory=lambda: Replay(REPLAYED))
+    sites: SiteTally
+    totals: VerdictTally = field(default_factory=VerdictTally)
+    times: TimelineTally = field(default_factory=TimelineTally)
+    runs: RunTally = field(default_factory=RunTally)
+    clusters: TopClusters = field(default_factory=lambda: TopClusters(MAX_CLUSTERS))
+    audit: AuditSample = field(default_factory=lambda: AuditSample(MAX_AUDITED))
+    replay: Replay = field(default_factory=lambda: Replay(MAX_REPLAYED))
     stubs: list[tuple[str, Record]] = field(default_factory=list)
 
     def add(self, site: str, record: Record) -> None:
         self.totals.add(record)
         self.times.add(record)
-        self.sites.add(site, record)
-        self.clusters.add(site, record)
-        self.sample.add(site, record)
-        self.replay.add(site, record)
-        if record.state == "stub" and len(self.stubs) < CLUSTERS:
+        for tally in (self.sites, self.clusters, self.audit, self.replay):
+            tally.add(site, record)
+        if record.state == "stub" and len(self.stubs) < MAX_CLUSTERS:
             self.stubs.append((site, record))
 
 
-async def gather(
+async def build_report(
     store: FingerprintStore,
     settings: DedupSettings,
     *,
@@ -81,40 +96,43 @@ async def gather(
     crawl: CrawlFacts | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """Read a store and sum it up.
+    """Build the report of a store, or of one run in it.
+
+    1. Read the notes that runs have left about the past of pages.
+    2. Read all records once: count them, sample dropped pages, and find the sites' biggest clusters.
+    3. Read the sites of these clusters and of sampled pages again, for members and originals.
 
     Args:
         store: an open store.
-        settings: the thresholds that the report shows.
+        settings: the settings whose mode and thresholds the report shows.
         name: the store's URL without its password.
-        run: look at this run alone; None looks at all.
-        crawl: what the crawl itself counted, if it is the crawl that wants the report.
+        run: the run that the report is about; None: all runs.
+        crawl: what the crawl itself counted, if a crawl writes the report at its end.
         progress: called with the number of records that were read.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    past = await past_of(store, run=run)
-    readings = _Readings(Sites(past))
+    history = await read_run_history(store, run=run)
+    tallies = _Tallies(SiteTally(history))
     read = 0
-    async for site, record in records_of(store, None):
+    async for site, record in live_records(store, None):
         read += 1
         progress(read)
-        readings.runs.add(record)
+        tallies.runs.add(record)
         if run is None or record.run == run:
-            readings.add(site, record)
-    clusters = Collecting(readings.clusters.biggest, MEMBERS, run)
-    sample = readings.sample.found if crawl is None else []
-    originals = Originals(sample)
-    for home in clusters.sites | {site for site, _ in sample}:
-        async for site, record in records_of(store, home):
+            tallies.add(site, record)
+    clusters = ClusterDetails(tallies.clusters.biggest, MAX_MEMBERS, run)
+    audited_sites = tallies.audit.begin_second_reading() if crawl is None else set()
+    for home in clusters.sites | audited_sites:
+        async for site, record in live_records(store, home):
             read += 1
             progress(read)
             clusters.add(site, record)
-            originals.add(site, record)
-    totals, sites = readings.totals, readings.sites
+            tallies.audit.add_original(site, record)
+    totals, sites = tallies.totals, tallies.sites
     counted = totals.kinds if crawl is None else crawl.kinds
-    kinds = {kind: counted[kind] for kind in KINDS if counted[kind]}
+    kinds = {kind: counted[kind] for kind in VERDICT_KINDS if counted[kind]}
     found = clusters.clusters
     return Report(
         store=name,
@@ -126,20 +144,22 @@ async def gather(
         near=settings.near,
         pages=sum(kinds.values()),
         kinds=kinds,
-        dropped=totals.states["alias"] if crawl is None else crawl.dropped,
+        dropped=totals.states["duplicate"] if crawl is None else crawl.dropped,
         unjudged=dict((totals.unjudged if crawl is None else crawl.unjudged).most_common()),
         savings=None if crawl is None else crawl.savings,
-        warnings=(*warnings_of(totals, settings), *(crawl.warnings if crawl else ())),
+        warnings=(*find_warnings(totals, settings), *(crawl.warnings if crawl else ())),
         similarities=totals.similarities,
-        timeline=readings.times.timeline,
+        timeline=tallies.times.timeline,
         clusters=tuple(found),
-        cluster_count=readings.clusters.total,
-        stubs=tuple(stubs_of(readings.stubs, found, sites.rows)),
+        cluster_count=tallies.clusters.total,
+        stubs=tuple(find_stubs(tallies.stubs, found, sites.rows)),
         sites=sites.rows,
         site_count=sites.count,
-        lesson=(crawl.lesson if crawl else None) or await lesson_of_notes(store, run=run) or readings.replay.lesson,
+        url_savings=(crawl.url_savings if crawl else None)
+        or await savings_from_notes(store, run=run)
+        or tallies.replay.url_savings,
         drift=sites.drift,
-        changes=tuple(past.changes[:MOST_CHANGES]),
-        runs=readings.runs.rows,
-        audit=originals.audited if crawl is None else crawl.audit,
+        changes=tuple(history.changes[:MAX_CHANGE_ROWS]),
+        runs=tallies.runs.rows,
+        audit=tallies.audit.pairs if crawl is None else crawl.audit,
     )

@@ -1,101 +1,210 @@
-"""What the runs of a store have noted about the past of its pages."""
+"""The history of a store: what its runs have noted about known pages, and which pages moved to another URL."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.history_notes import HISTORY, Began, Left, Redesigned, read_history
-from scrapy_simdedup.detect.url_notes import run_and_site
+from scrapy_simdedup.detect.events import (
+    EVENTS,
+    ContentLeft,
+    RunStarted,
+    SiteRedesigned,
+    decode_event,
+    split_journal_name,
+)
+from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.report.data import RunChanges
-from scrapy_simdedup.store.whole import whole_journal
+from scrapy_simdedup.report.neighbours import FingerprintTable, fingerprint_of
+from scrapy_simdedup.store.base import whole_journal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scrapy_simdedup.detect.page_settings import PageSettings
     from scrapy_simdedup.fingerprint.structure import Change
-    from scrapy_simdedup.store.base import FingerprintStore
+    from scrapy_simdedup.store.base import FingerprintStore, Record
 
 
 @dataclass(slots=True)
-class Past:
-    """All notes."""
+class RunHistory:
+    """The notes of the runs in a store about the past of its pages."""
 
-    began: list[float] = field(default_factory=list)
-    """When each run began, in no order; seconds since the epoch."""
-    left: defaultdict[str, list[Left]] = field(default_factory=lambda: defaultdict(list))
-    """By site, the contents that left their URLs, in no order."""
+    run_starts: list[float] = field(default_factory=list)
+    """When the runs began, in no order; seconds since the epoch."""
+    content_left: defaultdict[str, list[ContentLeft]] = field(default_factory=lambda: defaultdict(list))
+    """The contents that left their URLs, by site, in no order."""
     _changes: dict[tuple[str, str], Counter[Change]] = field(default_factory=dict)
-    """By site and run, as the two below."""
-    _times: dict[tuple[str, str], float] = field(default_factory=dict)
-    _redesigns: dict[tuple[str, str], Redesigned] = field(default_factory=dict)
+    """How the structures of known pages changed, by site and run."""
+    _changed_at: dict[tuple[str, str], float] = field(default_factory=dict)
+    _redesigns: dict[tuple[str, str], SiteRedesigned] = field(default_factory=dict)
     _redesigned: set[str] = field(default_factory=set)
 
     def add(self, raw: bytes, site: str | None) -> None:
-        """Take in a note, if it is about the site; what a later version of this package wrote is passed over."""
+        """Take a note in if it is about the site (None: any site); notes of later versions are skipped."""
         try:
-            note = read_history(raw)
+            note = decode_event(raw)
         except ValueError:
             return
-        if isinstance(note, Began):
-            self.began.append(note.at)
+        if isinstance(note, RunStarted):
+            self.run_starts.append(note.at)
             return
         if site not in {None, note.site}:
             return
         place = note.site, note.run
-        if isinstance(note, Left):
-            self.left[note.site].append(note)
-        elif isinstance(note, Redesigned):
+        if isinstance(note, ContentLeft):
+            self.content_left[note.site].append(note)
+        elif isinstance(note, SiteRedesigned):
             self._redesigns[place] = note
             self._redesigned.add(note.site)
         else:
             self._changes.setdefault(place, Counter()).update(note.counts)
-            self._times[place] = max(note.at, self._times.get(place, 0.0))
+            self._changed_at[place] = max(note.at, self._changed_at.get(place, 0.0))
 
-    def knows(self, site: str, run: str) -> bool:
+    def has_changes(self, site: str, run: str) -> bool:
         """Whether it is known how the structure of the site's pages changed in a run."""
         return (site, run) in self._changes
 
     def is_redesigned(self, site: str) -> bool:
-        """Whether a new design was noted in any run."""
+        """Whether any run noted a new design of the site."""
         return site in self._redesigned
 
     @property
     def changes(self) -> list[RunChanges]:
         """What was new on each site in each run, the latest first."""
-        found = [self._row(*place) for place in self._changes.keys() | self._redesigns.keys()]
-        return sorted(found, key=lambda row: (-row.at, row.site, row.run))
-
-    def _row(self, site: str, run: str) -> RunChanges:
-        counts, redesign = self._changes.get((site, run), Counter()), self._redesigns.get((site, run))
-        return RunChanges(
-            site=site,
-            run=run,
-            at=self._times.get((site, run), redesign.at if redesign else 0.0),
-            none=counts["none"],
-            content=counts["content"],
-            template=counts["template"],
-            both=counts["both"],
-            redesign=redesign.share if redesign else None,
-            redesigned_at=redesign.at if redesign else None,
-        )
+        rows = []
+        for place in self._changes.keys() | self._redesigns.keys():
+            counts, redesign = self._changes.get(place, Counter()), self._redesigns.get(place)
+            at = self._changed_at.get(place, redesign.at if redesign else 0.0)
+            by_change = (counts["none"], counts["content"], counts["template"], counts["both"])
+            suspected = (redesign.share, redesign.at) if redesign else (None, None)
+            rows.append(RunChanges(*place, at, *by_change, *suspected))
+        return sorted(rows, key=lambda row: (-row.at, row.site, row.run))
 
 
-async def past_of(store: FingerprintStore, *, run: str | None = None, site: str | None = None) -> Past:
-    """Read the notes of a store.
-
-    Args:
-        store: an open store.
-        run: only what this run noted; None reads those of all.
-        site: only what is about this site.
+async def read_run_history(store: FingerprintStore, *, run: str | None = None, site: str | None = None) -> RunHistory:
+    """Read the notes of one run (None: all runs) about one site (None: all sites) from an open store.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    past = Past()
+    history = RunHistory()
     async for name in store.journals():
-        of_run, kind = run_and_site(name)
-        if kind != HISTORY or run not in {None, of_run}:
+        of_run, kind = split_journal_name(name)
+        if kind != EVENTS or run not in {None, of_run}:
             continue
         async for raw in whole_journal(store, name):
-            past.add(raw, site)
-    return past
+            history.add(raw, site)
+    return history
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A content that left one URL and was found under another."""
+
+    site: str
+    old: str
+    new: str
+    similarity: float
+    """Share of common content, 0..1."""
+    last_seen: float
+    """When the content was last observed at the old URL; seconds since the epoch."""
+    run: str
+    """The run that observed the old URL without the content."""
+    at: float
+    """When the run observed that, or fetched the new URL if the old one was ``not met``; seconds since the epoch."""
+    why: str
+    """The status of the old URL's answer, ``changed`` if it has another content, ``not met`` if it was not fetched."""
+
+
+def find_moves(
+    site: str,
+    records: Sequence[Record],
+    settings: PageSettings,
+    content_left: Sequence[ContentLeft] = (),
+    run_starts: Sequence[float] = (),
+) -> Iterator[Move]:
+    """The moves on one site: first of contents that a run noted to have left, then of pages that the latest run missed.
+
+    Args:
+        site: the name of the site.
+        records: all records of the site.
+        settings: the settings of pages; the ``identical`` threshold of a new URL decides whether the content is there.
+        content_left: the contents that runs noted to have left their URLs.
+        run_starts: when the runs began; seconds since the epoch.
+    """
+    pages = [record for record in records if record.state in {"confirmed", "duplicate"}]
+    found = set()
+    for move in _moves_in_notes(site, pages, settings, content_left, run_starts):
+        found.add(move.old)
+        yield move
+    for move in _moves_in_latest_run(site, pages, settings):
+        if move.old not in found:
+            yield move
+
+
+def _moves_in_notes(
+    site: str,
+    pages: Sequence[Record],
+    settings: PageSettings,
+    content_left: Sequence[ContentLeft],
+    run_starts: Sequence[float],
+) -> Iterator[Move]:
+    """The moves of contents that a run noted to have left.
+
+    1. Leave out contents that are back at their URLs. Of several notes about one content, the oldest counts.
+    2. Leave out repeats whose original has not left.
+    3. Take the most similar of the pages that were first fetched since the next run began. From the ``identical``
+       threshold on, the content moved there.
+    """
+    known = {record.key: record for record in pages}
+    lost: dict[tuple[bytes, bytes], ContentLeft] = {}
+    for one in sorted(content_left, key=lambda one: one.at):
+        page = known.get(one.key)
+        is_back = page is not None and page.last_seen > one.at and _alike(one, page, settings.of(page.url).identical)
+        if not is_back:
+            lost.setdefault((one.key, one.fingerprint), one)
+    if not lost:
+        return
+    gone, oldest = {key for key, _ in lost}, min(one.last_seen for one in lost.values())
+    table = FingerprintTable(
+        page for page in pages if page.first_seen > oldest and (page.key, page.fingerprint) not in lost
+    )
+    for one in lost.values():
+        if one.original is not None and one.original not in gone:
+            continue
+        # A content that one run observed under two URLs did not move from one to the other.
+        since = min((at for at in run_starts if at > one.last_seen), default=math.inf)
+        found = table.closest(one, since=since)
+        if found is not None and found.similarity >= settings.of(found.record.url).identical:
+            yield Move(site, one.url, found.record.url, found.similarity, one.last_seen, one.run, one.at, one.reason)
+
+
+def _alike(one: ContentLeft, other: Record, identical: float) -> bool:
+    before, now = fingerprint_of(one), fingerprint_of(other)
+    try:
+        return before is not None and now is not None and now.compare(before).similarity >= identical
+    except FingerprintMismatch:
+        return False
+
+
+def _moves_in_latest_run(site: str, pages: Sequence[Record], settings: PageSettings) -> Iterator[Move]:
+    """The moves from pages that the latest run with new pages did not fetch, to its new pages."""
+    if not pages:
+        return
+    latest = max(pages, key=lambda record: record.first_seen).run
+    gone = {record.key: record for record in pages if record.state == "confirmed" and record.run != latest}
+    fresh = [record for record in pages if record.run == latest and record.visits == 1]
+    table = FingerprintTable(gone.values())
+    for record in fresh:
+        # With SIMDEDUP_AGAINST="history", a page that moved is a repeat of its old self.
+        old = gone.get(record.original or b"")
+        similarity = record.similarity or 0.0
+        if old is None and record.state == "confirmed":
+            found = table.closest(record)
+            old, similarity = (found.record, found.similarity) if found else (None, 0.0)
+        if old is not None and old.key in gone and similarity >= settings.of(record.url).identical:
+            del gone[old.key]
+            yield Move(site, old.url, record.url, similarity, old.last_seen, record.run, record.first_seen, "not met")

@@ -1,103 +1,107 @@
-"""What the URLs of a store teach: its pages are met once more in their order, by one who learns from URLs."""
+"""What the URLs of a store teach: from the notes of crawls that skipped URLs, else from a replay of the pages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.history_notes import HISTORY
-from scrapy_simdedup.detect.url_notes import SeenUrl, read_note, run_and_site
-from scrapy_simdedup.report.lesson import MOST_RULES, Lesson
-from scrapy_simdedup.report.readings import push
-from scrapy_simdedup.store.whole import whole_journal
+from scrapy_simdedup.detect.events import EVENTS, SeenUrl, decode_url_event, split_journal_name
+from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
+from scrapy_simdedup.report.tallies import push_largest
+from scrapy_simdedup.store.base import whole_journal
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy_simdedup.detect.url_notes import UrlNote
+    from scrapy_simdedup.detect.events import UrlEvent
     from scrapy_simdedup.store.base import FingerprintStore, Record
     from scrapy_simdedup.urls import GivenRule, Rule
 
 
 class Replay:
-    """Meets the pages of a store in the order in which a crawl did, as if it had learned URLs.
+    """Replays the pages of a store in the order of their first fetches, as if the crawl had learned from URLs.
 
-    Give it all records, site by site, then take :attr:`lesson`.
+    Add all records, site by site, then take :attr:`url_savings`. For each site:
+
+    1. A new learner decides about each URL in turn: it is skipped, or fetched.
+    2. The learner observes the content of each fetched URL, and may readmit skipped URLs, which are fetched then.
+    3. Fetches that were not made are saved; contents of which no URL was fetched are lost.
 
     Args:
-        most: pages that are met; a site that would be too much is passed over whole. None meets all.
+        max_pages: pages that are replayed; a site that would exceed this is left out whole. None: no limit.
     """
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
+    def __init__(self, max_pages: int | None = None) -> None:
+        self._max_pages = max_pages
         self._rules: list[tuple[int, int, int, Rule]] = []
         self._site = ""
-        self._visits: list[tuple[float, str, str | None]] | None = []
+        self._site_pages: list[tuple[float, str, str | None]] | None = []
         self._pages = self._sites = self._saved = self._lost = 0
 
     def add(self, site: str, record: Record) -> None:
-        """Meet a page later, with the others of its site."""
+        """Keep a record for the replay of its site."""
         if site != self._site:
             self._end_site()
-            self._site, self._visits = site, []
-        if self._visits is not None:
-            content = None if record.kind == "unjudged" else (record.original or record.key).hex()
-            self._visits.append((record.first_seen, record.url, content))
-            if self._most is not None and self._pages + len(self._visits) > self._most:
-                self._visits = None
+            self._site, self._site_pages = site, []
+        if self._site_pages is not None:
+            content_id = None if record.kind == "unjudged" else (record.original or record.key).hex()
+            self._site_pages.append((record.first_seen, record.url, content_id))
+            if self._max_pages is not None and self._pages + len(self._site_pages) > self._max_pages:
+                self._site_pages = None
 
     @property
-    def lesson(self) -> Lesson:
-        """What came of it; all records must have been given."""
+    def url_savings(self) -> UrlSavings:
+        """What the replay saved; all records must have been added."""
         self._end_site()
         rules = tuple(rule for *_, rule in sorted(self._rules, reverse=True))
-        return Lesson(self._pages, self._sites, self._saved, self._lost, rules)
+        return UrlSavings(self._pages, self._sites, self._saved, self._lost, rules)
 
     def _end_site(self) -> None:
-        visits, self._visits = sorted(self._visits or (), key=lambda visit: visit[0]), []
-        if not visits:
+        pages, self._site_pages = sorted(self._site_pages or (), key=lambda page: page[0]), []
+        if not pages:
             return
-        contents = {url: content for _, url, content in visits}
+        contents = {url: content for _, url, content in pages}
         learner = UrlLearner()  # sites teach nothing about each other
-        met: set[str | None] = set()
+        observed: set[str | None] = set()
         fetched = 0
-        for _, url, _ in visits:
+        for _, url, _ in pages:
             to_fetch = [] if learner.decide(url).skip else [url]
             while to_fetch:
                 again = to_fetch.pop()
                 fetched += 1
-                met.add(contents[again])
-                to_fetch += [back for back in learner.observe(again, contents[again]) if back in contents]
-        self._pages += len(visits)
+                observed.add(contents[again])
+                readmitted = learner.observe(again, contents[again])
+                to_fetch += [back for back in readmitted if back in contents]
+        self._pages += len(pages)
         self._sites += 1
-        self._saved += len(visits) - fetched
-        self._lost += len({*contents.values()} - met - {None})
+        self._saved += len(pages) - fetched
+        self._lost += len({*contents.values()} - observed - {None})
         for number, rule in enumerate(learner.rules()):
-            push(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MOST_RULES)
+            push_largest(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MAX_RULES)
 
 
-def _note(raw: bytes) -> UrlNote | None:
+def _note(raw: bytes) -> UrlEvent | None:
     try:
-        return read_note(raw)
+        return decode_url_event(raw)
     except ValueError:
         return None
 
 
-async def lesson_of_notes(
+async def savings_from_notes(
     store: FingerprintStore, *, run: str | None = None, site: str | None = None, given: Iterable[GivenRule] = ()
-) -> Lesson | None:
-    """What crawls have noted about URLs; None if none of them skipped any. What is no such note is passed over.
+) -> UrlSavings | None:
+    """What crawls saved by skipping URLs, by their notes; None if they skipped none. Unknown notes are left out.
 
     Args:
         store: an open store.
-        run: only what this run noted.
-        site: only what is about this site.
+        run: the run whose notes are read; None: all runs.
+        site: the site whose notes are read; None: all sites.
         given: rules that held from the first request on.
     """
     learner, seen, skipped = UrlLearner(rules=given), 0, 0
     async for name in store.journals():
-        of_run, of_site = run_and_site(name)
-        if of_site == HISTORY or run not in {None, of_run} or site not in {None, of_site}:
+        of_run, of_site = split_journal_name(name)
+        if of_site == EVENTS or run not in {None, of_run} or site not in {None, of_site}:
             continue
         async for raw in whole_journal(store, name):
             note = _note(raw)
@@ -106,5 +110,5 @@ async def lesson_of_notes(
                 learner.observe(note.url, note.content)
             elif note is not None:
                 skipped += 1
-                learner.decide(note.url)  # so that the rules know what they saved
-    return Lesson.of_crawl(learner, seen=seen, skipped=skipped) if skipped else None
+                learner.decide(note.url)  # counts the fetch as saved by its rules
+    return UrlSavings.of_crawl(learner, seen=seen, skipped=skipped) if skipped else None

@@ -8,12 +8,20 @@ adding one is atomic on any database, and none of them needs to search.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from sys import intern
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-State = Literal["reserved", "confirmed", "released", "alias", "stub"]
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.setting_checks import redact_password
+
+State = Literal["reserved", "confirmed", "released", "duplicate", "stub"]
 Outcome = Literal["confirmed", "released", "stub"]
 STEPS: dict[Outcome, frozenset[State]] = {
     "confirmed": frozenset({"reserved", "released"}),
@@ -21,13 +29,15 @@ STEPS: dict[Outcome, frozenset[State]] = {
     "stub": frozenset({"reserved", "released", "confirmed"}),
 }
 """From which states a record can be settled to each outcome."""
+DEFAULTS, HEARTBEATS = ".defaults", ".heartbeats"
+"""The journals of a store that keeps its defaults and heartbeats as notes."""
 TOMBSTONE_SECONDS = 86_400.0
-"""How long the tombstone of a released or forgotten record stays; every worker reads on much sooner."""
-IMPORTED = "imported"
-"""The run of pages that another tool delivered. Their content is that of a later visit, and whether it was the same
-when they were delivered nobody knows, so they displace no other page."""
+"""How long the tombstone of a released or forgotten record stays; every worker reads it much sooner."""
+IMPORTED: Final = "imported"
+"""The run of pages that another tool delivered. Their content was fetched later and may differ from what was
+delivered, so they displace no other page."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
-"""Lets other work go on for some seconds, on whatever loop runs."""
+"""A function that lets other work go on for some seconds, on whatever loop runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,48 +46,56 @@ class Record:
 
     url: str
     key: bytes
-    """Who the page is: the fingerprint of its request. Versions of one page share it."""
+    """The fingerprint of the page's request. Versions of one page share it."""
     fingerprint: bytes
-    """Its :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint` as bytes."""
+    """The page's :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint` as bytes."""
     run: str
-    """The run that fetched it."""
+    """The run that fetched the page."""
     worker: str
-    """The process that fetched it."""
+    """The process that fetched the page."""
     state: State
-    """``reserved`` until it is delivered, then ``confirmed``, or ``released`` if its delivery failed; or an ``alias``:
-    dropped, because it repeats another page; or a ``stub``: delivered once, and then met under so many unrelated URLs
-    that it is no content and displaces nobody."""
+    """``reserved`` until it is delivered, then ``confirmed``, or ``released`` if its delivery failed; or a
+    ``duplicate``: dropped, because it repeats another page; or a ``stub``: delivered once, and then fetched under so
+    many unrelated URLs that it is no content and displaces no page."""
     kind: str
-    """The verdict it got, such as ``new``."""
+    """The kind of the page's verdict, such as ``new``."""
     similarity: float | None
-    """Similarity (0..1) to what that verdict compared it with; None if there was nothing to compare."""
+    """Similarity (0..1) to the page that the verdict compared it with; None if there was none."""
     original: bytes | None
-    """The key of the page that an alias repeats; of a page that stands for its cluster without being its first one, the
-    key of that; else None. A key, because it stays true when that page is fetched again."""
+    """The key of the page that a duplicate repeats; for a page that was kept in place of the first page of its cluster,
+    the key of that first page; else None. A key stays true when the page is fetched again."""
     first_seen: float
-    """When this page, in whatever version, was first fetched; seconds since the epoch, as all times here."""
+    """When any version of the page was first fetched; seconds since the epoch, as all times here."""
     last_seen: float
-    """When it was last fetched, or settled."""
+    """When the page was last fetched, or the record settled."""
     last_changed: float
-    """When its content last differed from that of the visit before; its first visit if it never did."""
+    """When the page's content last differed from the content before; the first visit if it never did."""
     visits: int
-    """How often it was fetched, this time included."""
+    """How often the page was fetched, this time included."""
     changes: int
-    """How often its content differed from that of the visit before."""
+    """How often the page's content differed from the content before."""
     id: int = 0
-    """The counter of the site's log when it was appended; unique in its site, and 0 until it is stored."""
+    """The counter of the site's log when the record was appended; unique in its site, and 0 until then."""
     position: int = 0
-    """The counter of the site's log at its last change; 0 until it is stored."""
+    """The counter of the site's log at the record's last change; 0 until it is stored."""
 
     @property
     def settled(self) -> bool:
-        """Whether it stands for good, and has taken the place of all older versions of its page."""
-        return self.state in {"confirmed", "alias", "stub"}
+        """Whether the record is final, and has taken the place of all older versions of its page."""
+        return self.state in {"confirmed", "duplicate", "stub"}
 
     @property
     def forgotten(self) -> bool:
-        """Whether it is only the tombstone of a record that was taken out."""
+        """Whether only a tombstone is left of the record."""
         return not self.fingerprint
+
+    def settled_as(self, outcome: Outcome, now: float) -> Record | None:
+        """The record once it is settled; None where its state does not allow that outcome."""
+        return replace(self, state=outcome, last_seen=now) if self.state in STEPS[outcome] else None
+
+    def tombstone(self, now: float) -> Record:
+        """What is left of the record once it is deleted, so that workers that have read it learn that it is gone."""
+        return replace(self, state="released", fingerprint=b"", last_seen=now)
 
     @property
     def changes_per_day(self) -> float | None:
@@ -93,98 +111,187 @@ class Record:
         return -math.log((accesses - min(self.changes, accesses) + 0.5) / (accesses + 0.5)) * accesses / days
 
 
+COLUMNS: Callable[[Record], tuple[Any, ...]] = attrgetter(*(field.name for field in fields(Record)))
+"""The fields of a record in their order, as databases with tables keep them."""
+
+
+def record_of(url: str, key: bytes, fingerprint: bytes, *others: Any) -> Record:
+    """The record whose :data:`COLUMNS` were kept."""
+    # Drivers make a new string for each row. These four are the same in thousands of records that are held.
+    shared: list[Any] = [intern(text) for text in others[:4]]
+    return Record(url, key, fingerprint, *shared, *others[4:])
+
+
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What happened to a site since a cursor."""
+    """The records of a site that changed since a cursor."""
 
     records: tuple[Record, ...]
-    """Every record that changed, as it is now, oldest change first."""
+    """The records as they are now, oldest change first."""
     cursor: int
     """Where to read on; the site's counter, and so what to expect when appending, if the tail is ``complete``."""
     complete: bool = True
-    """Whether that is all. A store gives a long log in parts, so that other work can go on in between."""
+    """Whether there are no more. A store gives a long log in parts, so that other work can go on in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What was noted in a journal since a cursor."""
+    """The notes that were written to a journal since a cursor."""
 
     values: tuple[bytes, ...]
-    """The oldest first."""
+    """The notes, oldest first."""
     cursor: int
     """Where to read on."""
     complete: bool = True
-    """Whether that is all."""
+    """Whether there are no more."""
 
 
-class FingerprintStore(Protocol):
-    """A store. Every verb is atomic, and safe from many processes at a time.
+class FingerprintStore(ABC):
+    """A store of records and journals. Every verb is atomic, and safe from as many processes as it is made for.
 
     A verb raises :class:`~scrapy_simdedup.errors.StoreError` if the database fails, and has then changed nothing.
+    Verbs whose docstring says what they do by default need not be written; a store may have a faster way.
+    A class that ``SIMDEDUP_STORE`` names is called with the text behind the first colon there, which may be empty.
     """
 
-    async def open(self) -> None:
-        """Connect, check what is there, and create what is missing."""
+    lasts: ClassVar[bool] = True
+    """Whether the records outlive the process."""
 
-    async def close(self) -> None:
-        """Let go of the database; the store can be opened again."""
+    def exists(self) -> bool:
+        """Whether there is a store to open, as far as that can be told without opening it; by default there is."""
+        return True
 
-    async def remember(self, name: str, value: str) -> str:
-        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
+    def bytes_on_disk(self) -> int | None:
+        """How large the store's files on this host are; None, which is the default, where there are none."""
+        return None
 
+    async def open(self) -> None:  # noqa: B027 - a store may have nothing to open
+        """Connect, check what is there, and create what is missing; by default there is nothing to do."""
+
+    async def close(self) -> None:  # noqa: B027 - as above
+        """Disconnect; the store can be closed twice, and opened again. By default there is nothing to do."""
+
+    # ------------------------------------------------------------------ the logs of sites
+
+    @abstractmethod
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``, or the first part of it.
+        """The records of the site that changed since its counter was ``after``, or the first part of them.
 
-        A version that a settled one took the place of is gone without a trace: whoever applies a settled record drops
-        the older versions with its key.
+        A version that a settled record took the place of is gone without a trace: whoever applies a settled record
+        drops the older versions with its key.
         """
 
+    @abstractmethod
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         """Add a record; its id, which is the new counter, or None if the counter is beyond ``expected``.
 
         A settled record takes the place of all older versions of its page.
         """
 
+    @abstractmethod
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        """Confirm or release a reserved record, or make a delivered one a stub.
+        """Confirm or release a reserved record, or make a delivered one a stub; see :meth:`Record.settled_as`.
 
-        Confirmed, it takes the place of all older versions of its page. Released, it stays as a tombstone, so that
-        others see it; one that turns out to be delivered after all can still be confirmed. A record for which ``state``
-        is no step from where it is (see :data:`STEPS`), or that is gone, is left as it is.
+        A confirmed record takes the place of all older versions of its page. A released one stays as a tombstone, so
+        that other workers see it, and can still be confirmed if its page is delivered after all. A record whose state
+        does not allow ``state``, or that is gone, is left as it is.
         """
 
+    @abstractmethod
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out, in whatever state; tombstones tell others, and go another day."""
+        """Delete records, in whatever state, and leave a tombstone of each. Ids that are not there do not matter.
 
-    async def beat(self, worker: str, now: float) -> None:
-        """The worker is alive; the first beat also clears what is left of long ago."""
+        Tombstones, those of released records too, can go once they are older than :data:`TOMBSTONE_SECONDS`.
+        """
 
-    async def beats(self) -> dict[str, float]:
-        """When each worker was last heard of, in seconds since the epoch."""
-
-    async def count(self) -> int:
-        """How many records there are, tombstones included."""
-
+    @abstractmethod
     def sites(self) -> AsyncIterator[str]:
         """The sites that have pages."""
 
-    def records(self) -> AsyncIterator[tuple[str, Record]]:
-        """All records with their sites, site by site, oldest change first."""
+    async def records(self) -> AsyncIterator[tuple[str, Record]]:
+        """All records with their sites, site by site, oldest change first; one that changes meanwhile may come twice.
 
-    async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
-        """Write a note at the end of a journal, in the place of the one with its key; what is there then.
+        By default each site is read from the beginning.
+        """
+        async for site in self.sites():
+            async for record in whole_log(self, site):
+                yield site, record
 
-        A note that says what is there already stays where it is. With ``once`` whatever is there stays.
+    async def count(self) -> int:
+        """How many records there are, tombstones included; by default all are read."""
+        count = 0
+        async for _ in self.records():
+            count += 1
+        return count
+
+    # ------------------------------------------------------------------ journals
+
+    @abstractmethod
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        """Write a note at the end of a journal, and delete the older one with its key; the note that is there then.
+
+        A note with the same value stays where it is. With ``once`` a note with the key stays, whatever its value.
         """
 
-    async def noted(self, journal: str, key: bytes) -> bytes | None:
+    @abstractmethod
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
         """The note with a key, if there is one."""
 
-    async def notes(self, journal: str, after: int = 0) -> Notes:
-        """What was noted since the cursor was ``after``, or the first part of it."""
+    @abstractmethod
+    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+        """The notes that were written since the cursor was ``after``, or the first part of them: 2000 at most."""
 
+    @abstractmethod
     def journals(self) -> AsyncIterator[str]:
-        """The names of all journals."""
+        """The names of all journals, in their order, but for names that begin with a dot: those are the store's own."""
 
-    async def tear(self, journal: str) -> None:
-        """Take a journal out, a long one in parts: where this fails, some of it may be gone."""
+    @abstractmethod
+    async def delete_journal(self, journal: str) -> None:
+        """Delete a journal, a long one in parts: where this fails, some of it may be gone."""
+
+    # ------------------------------------------------------------------ what all workers know
+
+    async def set_default(self, name: str, value: str) -> str:
+        """Keep ``value`` under ``name`` unless there is a value; the value that is there then. By default a note."""
+        return (await self.put_note(DEFAULTS, name.encode(), value.encode(), once=True)).decode()
+
+    async def heartbeat(self, worker: str, now: float) -> None:
+        """Note that the worker is alive; by default in a journal. The first one may also delete old tombstones."""
+        await self.put_note(HEARTBEATS, worker.encode(), json.dumps([worker, now]).encode())
+
+    async def heartbeats(self) -> dict[str, float]:
+        """The time of each worker's last heartbeat, in seconds since the epoch."""
+        return dict([json.loads(note) async for note in whole_journal(self, HEARTBEATS)])
+
+
+@contextmanager
+def store_errors(name: str, problem: str, *failures: type[Exception]) -> Iterator[None]:
+    """Raise a database's failures as a :class:`~scrapy_simdedup.errors.StoreError`, with the failure as its cause.
+
+    Args:
+        name: what the error calls the store, such as its path or URL; a password in it is not shown.
+        problem: what could not be done, such as ``cannot be read``.
+        failures: the exceptions of the database's driver.
+    """
+    try:
+        yield
+    except failures as exc:
+        raise StoreError(redact_password(name), f"{problem}: {exc}") from exc
+
+
+async def whole_log(store: FingerprintStore, site: str) -> AsyncIterator[Record]:
+    """All records of a site, which the store gives in parts; one that changes meanwhile may come twice."""
+    tail = Tail((), 0, complete=False)
+    while not tail.complete:
+        tail = await store.read(site, tail.cursor)
+        for record in tail.records:
+            yield record
+
+
+async def whole_journal(store: FingerprintStore, journal: str) -> AsyncIterator[bytes]:
+    """All notes of a journal, which the store gives in parts; one that changes meanwhile may come twice."""
+    notes = Notes((), 0, complete=False)
+    while not notes.complete:
+        notes = await store.read_notes(journal, notes.cursor)
+        for value in notes.values:
+            yield value

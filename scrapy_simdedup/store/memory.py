@@ -1,62 +1,52 @@
-"""The default store: this process's memory. What it holds ends with the process."""
+"""The default store: this process's memory, where each site's log is packed. What it holds ends with the process."""
 
 from __future__ import annotations
 
 import sqlite3
 import weakref
+from array import array
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.store import sqlite_notes
-from scrapy_simdedup.store.base import STEPS, Notes, Outcome, Record, Tail
-from scrapy_simdedup.store.labels import Labels
-from scrapy_simdedup.store.memory_log import MemoryLog
+from scrapy_simdedup.store import sqlite
+from scrapy_simdedup.store.base import FingerprintStore, Notes, Outcome, Record, Tail
+from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from scrapy_simdedup.store.shelf import Shelf
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
 STEP = 1_000
 """Changes that are read at a time."""
 
 
-class MemoryStore:
-    """Keeps each record once, and lends the shelves to detectors of this process."""
+class MemoryStore(FingerprintStore):
+    """Keeps each record once, packed; journals are in a temporary SQLite database."""
+
+    lasts = False
 
     def __init__(self) -> None:
-        self._memos: dict[str, str] = {}
-        self._labels = Labels()
-        self._logs: dict[str, MemoryLog] = {}
-        self._beats: dict[str, float] = {}
+        self._defaults: dict[str, str] = {}
+        interned = InternTable()
+        self._logs: defaultdict[str, MemoryLog] = defaultdict(lambda: MemoryLog(interned))
+        self._heartbeats: dict[str, float] = {}
         self._journals: sqlite3.Connection | None = None
 
-    def shelf(self, site: str) -> Shelf:
-        """The site's records themselves, for those who only look."""
-        return self._log(site)
+    def packed_records(self, site: str) -> PackedRecords:
+        """The site's records themselves, for detectors of this process, which only look."""
+        return self._logs[site]
 
-    async def open(self) -> None:
-        """Nothing to do."""
-
-    async def close(self) -> None:
-        """Nothing to do: what was stored stays until the store itself goes."""
-
-    async def remember(self, name: str, value: str) -> str:
-        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
-        return self._memos.setdefault(name, value)
+    async def set_default(self, name: str, value: str) -> str:
+        return self._defaults.setdefault(name, value)
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``, or the first part of it."""
-        log = self._logs.get(site)
-        if log is None:
-            return Tail((), 0)
+        log = self._logs[site]
         end = min(after + STEP, log.counter)
-        found = (log.at(position) for position in range(after + 1, end + 1))
-        return Tail(tuple(record for record in found if record is not None), end, complete=end == log.counter)
+        found = filter(None, map(log.at, range(after + 1, end + 1)))
+        return Tail(tuple(found), end, complete=end == log.counter)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
-        """Add a record; its id, or None if the counter is not ``expected`` any more."""
-        log = self._log(site)
+        log = self._logs[site]
         if log.counter != expected:
             return None
         id_ = expected + 1
@@ -64,67 +54,44 @@ class MemoryStore:
         return id_
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        """Confirm or release a reserved record."""
-        log = self._logs.get(site)
-        record = log.with_id(id) if log is not None else None
-        if log is not None and record is not None and record.state in STEPS[state]:
-            log.write(replace(record, state=state, last_seen=now, position=log.counter + 1))
+        log = self._logs[site]
+        record = log.with_id(id)
+        settled = record and record.settled_as(state, now)
+        if settled is not None:
+            log.write(replace(settled, position=log.counter + 1))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out; their tombstones stay until some of the site are taken out again."""
-        self._log(site).forget(ids, now)
+        """Tombstones stay until some records of the site are taken out again."""
+        self._logs[site].forget(ids, now)
 
-    async def beat(self, worker: str, now: float) -> None:
-        """The worker is alive."""
-        self._beats[worker] = now
+    async def heartbeat(self, worker: str, now: float) -> None:
+        self._heartbeats[worker] = now
 
-    async def beats(self) -> dict[str, float]:
-        """When each worker was last heard of."""
-        return dict(self._beats)
+    async def heartbeats(self) -> dict[str, float]:
+        return dict(self._heartbeats)
 
     async def count(self) -> int:
-        """How many records there are, tombstones included."""
         return sum(map(len, self._logs.values()))
 
     async def sites(self) -> AsyncIterator[str]:
-        """The sites that have pages."""
         for site in [site for site, log in self._logs.items() if log.counter]:
             yield site
 
-    async def records(self) -> AsyncIterator[tuple[str, Record]]:
-        """All records with their sites."""
-        for site, log in list(self._logs.items()):
-            for position in range(1, log.counter + 1):
-                record = log.at(position)
-                if record is not None:
-                    yield site, record
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        return sqlite.put_note(self._notes, journal, key, value, once=once)
 
-    def _log(self, site: str) -> MemoryLog:
-        log = self._logs.get(site)
-        if log is None:
-            log = self._logs[site] = MemoryLog(self._labels)
-        return log
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        return sqlite.get_note(self._notes, journal, key)
 
-    async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
-        """Write a note."""
-        return sqlite_notes.note(self._notes, journal, key, value, once=once)
-
-    async def noted(self, journal: str, key: bytes) -> bytes | None:
-        """The note with a key."""
-        return sqlite_notes.noted(self._notes, journal, key)
-
-    async def notes(self, journal: str, after: int = 0) -> Notes:
-        """What was noted since the cursor was ``after``."""
-        return sqlite_notes.notes(self._notes, journal, after)
+    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+        return sqlite.read_notes(self._notes, journal, after)
 
     async def journals(self) -> AsyncIterator[str]:
-        """The names of all journals."""
-        for name in sqlite_notes.journals(self._notes):
+        for name in sqlite.journals(self._notes):
             yield name
 
-    async def tear(self, journal: str) -> None:
-        """Take a journal out."""
-        while not sqlite_notes.tear(self._notes, journal):
+    async def delete_journal(self, journal: str) -> None:
+        while not sqlite.delete_journal(self._notes, journal):
             pass
 
     @property
@@ -134,6 +101,73 @@ class MemoryStore:
         if self._journals is None:
             self._journals = sqlite3.connect("", isolation_level=None, check_same_thread=False)
             weakref.finalize(self, self._journals.close)
-            for statement in sqlite_notes.TABLES:
+            for statement in sqlite.JOURNAL_TABLES:
                 self._journals.execute(statement)
         return self._journals
+
+
+class MemoryLog(PackedRecords):
+    """The log of one site: packed records, and where among them the record of each change is."""
+
+    __slots__ = ("_places", "_tombs", "counter")
+
+    def __init__(self, interned: InternTable) -> None:
+        super().__init__(interned)
+        self.counter: int = 0
+        """How many changes there were; what changes next has the position after."""
+        self._places: array[int] | None = None
+        """Of each change, the slot of the record that changed; None while there are so few that all are looked at."""
+        self._tombs: tuple[int, ...] = ()
+        """The ids of the records that were forgotten last, of which there are tombstones."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory the log takes, about."""
+        return super().size + 4 * len(self._places or ())
+
+    def write(self, record: Record) -> None:
+        """Add or change a record, whose position is the one after the counter."""
+        slot = self.put(record)
+        self.counter += 1
+        if self._places is not None:
+            self._places.append(slot)
+        elif len(self.ids) > FEW:
+            self._places = self._all_places()
+
+    def at(self, position: int) -> Record | None:
+        """The record that changed last at a position; None if it changed again later, or is gone."""
+        slots = (slot for slot in self._near(position) if self.ids[slot] and self.position(slot) == position)
+        return next((self[slot] for slot in slots), None)
+
+    def with_id(self, id_: int) -> Record | None:
+        """The record that was appended as ``id_``."""
+        slot = self._slot_of(id_)
+        return None if slot is None else self[slot]
+
+    def forget(self, ids: Iterable[int], now: float) -> None:
+        """Take records out, and leave tombstones in place of those that were left before.
+
+        Detectors of this process share the records, so whoever did not read an old tombstone sees that its record went.
+        """
+        for slot in map(self._slot_of, self._tombs):
+            if slot is not None and self[slot].state == "released":
+                self.drop(slot)
+        forgotten = [record for record in map(self.with_id, ids) if record is not None]
+        for record in forgotten:
+            self.write(replace(record.tombstone(now), position=self.counter + 1))
+        self._tombs = tuple(record.id for record in forgotten)
+
+    def _slot_of(self, id_: int) -> int | None:
+        known = 0 < id_ <= self.counter
+        return next((slot for slot in self._near(id_) if self.ids[slot] == id_), None) if known else None
+
+    def _near(self, position: int) -> Iterable[int]:
+        """The slots in which a record can be that was appended at a position, or changed last."""
+        return range(len(self.ids)) if self._places is None else (self._places[position - 1],)
+
+    def _all_places(self) -> array[int]:
+        places = array("I", bytes(4 * self.counter))
+        for slot, id_ in enumerate(self.ids):
+            if id_:
+                places[id_ - 1] = places[self.position(slot) - 1] = slot
+        return places

@@ -1,4 +1,8 @@
-"""The records of one site, packed one behind the other: 60 bytes each besides what they say, instead of a thousand."""
+"""The records of one site, packed one behind the other: 60 bytes each besides what they say, instead of a thousand.
+
+A packed record is its key, the key of its original, its history, its URL and its fingerprint, and then a foot of fixed
+size that tells how large these are. What many records have in common is kept once, and the foot has its number.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +10,60 @@ import math
 import struct
 from array import array
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.key_table import KeyTable
-from scrapy_simdedup.store.labels import Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_simdedup.store.base import State
-    from scrapy_simdedup.store.labels import Labels
 
 _FOOT = struct.Struct("<Q2dI2HBIH")
-"""The end of a packed record: position, when it was first and last seen, the number of its label, and the sizes of what
-stands in front of it: key, key of the original, what came before, URL, fingerprint."""
-_LABEL = struct.Struct("<I2HBIH")
+"""Position, when the page was first and last seen, the number of the :data:`Shared` texts, and the five sizes."""
+_NUMBER = struct.Struct("<I2HBIH")
 _SIZES = struct.Struct("<2HBIH")
-_BEFORE = struct.Struct("<2d2I")
-"""Similarity, time of the last change, visits, changes. A page that was met once and is like no other has none."""
+_HISTORY = struct.Struct("<2d2I")
+"""Similarity, time of the last change, visits, changes. A page that was fetched once and is like no other has none."""
 FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
 
+Shared: TypeAlias = "tuple[str, str, State, str]"
+"""A record's run, worker, state and kind, which few records have all by themselves."""
 
-class Shelf:
-    """Each record has a slot, which is another's when it went. Slots are found by the records' keys.
+
+class PackedRecords:
+    """The records of a site. Each has a slot, which is free once the record is dropped; keys lead to slots.
 
     Args:
-        labels: shelves that share them need less memory.
+        interned: the texts that records share; sites that use one table need less memory.
     """
 
-    __slots__ = ("_buffer", "_ends", "_gaps", "_labels", "_standing", "_table", "ids")
+    __slots__ = ("_buffer", "_ends", "_gaps", "_interned", "_live", "_table", "ids")
 
-    def __init__(self, labels: Labels) -> None:
-        self.ids = array("Q")
+    def __init__(self, interned: InternTable) -> None:
+        self.ids: array[int] = array("Q")
         """Of each slot, the id of its record; 0 for none."""
-        self._labels = labels
+        self._interned = interned
         self._buffer = bytearray()
         self._ends = array("Q")
         """Of each slot, where its record ends in the buffer."""
         self._gaps: dict[int, list[int]] | None = None
         """By size, the ends of places in the buffer that are free again, and under 0 the slots that are."""
-        self._standing = 0
+        self._live = 0
         self._table: KeyTable | None = None
 
     def __len__(self) -> int:
         """How many records there are, released ones not counted."""
-        return self._standing
+        return self._live
 
     def __iter__(self) -> Iterator[Record]:
         return (self[slot] for slot, id_ in enumerate(self.ids) if id_)
 
     @property
     def size(self) -> int:
-        """Bytes, about."""
+        """How many bytes of memory the records take, about."""
         return len(self._buffer) + 16 * len(self.ids) + (self._table.size if self._table is not None else 0)
-
-    # ------------------------------------------------------------------ records
 
     def put(self, record: Record) -> int:
         """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions."""
@@ -84,7 +85,7 @@ class Shelf:
         self._buffer[end - len(packed) : end] = packed
         self._ends[slot] = end
         self.ids[slot] = record.id
-        self._standing += record.state != "released"
+        self._live += record.state != "released"
         if record.settled:
             for version in versions:
                 if self.ids[version] < record.id:
@@ -98,19 +99,19 @@ class Shelf:
         self._leave_gap(0, slot)
 
     def slots(self, key: bytes) -> list[int]:
-        """Where the versions of a page are, in no order."""
+        """The slots of the versions of a page, in no order."""
         candidates = range(len(self.ids)) if self._table is None else dict.fromkeys(self._table.probe(key))
         return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
 
     def __getitem__(self, slot: int) -> Record:
         foot = self._ends[slot] - _FOOT.size
-        position, first_seen, last_seen, label, *sizes = _FOOT.unpack_from(self._buffer, foot)
+        position, first_seen, last_seen, number, *sizes = _FOOT.unpack_from(self._buffer, foot)
         packed = bytes(self._buffer[foot - sum(sizes) : foot])
-        original, before, url, fingerprint = accumulate(sizes[:-1])
+        original, history, url, fingerprint = accumulate(sizes[:-1])
         similarity, last_changed, visits, changes = math.nan, first_seen, 1, 0
-        if url > before:
-            similarity, last_changed, visits, changes = _BEFORE.unpack_from(packed, before)
-        run, worker, state, kind = self._labels[label]
+        if url > history:
+            similarity, last_changed, visits, changes = _HISTORY.unpack_from(packed, history)
+        run, worker, state, kind = self._interned[number]
         return Record(
             url=packed[url:fingerprint].decode("utf-8", "surrogatepass"),
             key=packed[:original],
@@ -120,7 +121,7 @@ class Shelf:
             state=state,
             kind=kind,
             similarity=None if math.isnan(similarity) else similarity,
-            original=packed[original:before] or None,
+            original=packed[original:history] or None,
             first_seen=first_seen,
             last_seen=last_seen,
             last_changed=last_changed,
@@ -145,18 +146,16 @@ class Shelf:
         ends = (self._ends[slot] - _FOOT.size for slot in slots)
         return b"".join([self._buffer[end - size : end] for end in ends])
 
-    # ------------------------------------------------------------------ how they lie
-
     def _pack(self, record: Record) -> bytes:
         url = record.url.encode("utf-8", "surrogatepass")
-        original, before = record.original or b"", b""
+        original, history = record.original or b"", b""
         if (record.similarity, record.last_changed, record.visits, record.changes) != (None, record.first_seen, 1, 0):
             similarity = math.nan if record.similarity is None else record.similarity
-            before = _BEFORE.pack(similarity, record.last_changed, record.visits, record.changes)
-        label = self._labels.number(Label(record.run, record.worker, record.state, record.kind))
-        sizes = len(record.key), len(original), len(before), len(url), len(record.fingerprint)
-        foot = _FOOT.pack(record.position, record.first_seen, record.last_seen, label, *sizes)
-        return b"".join((record.key, original, before, url, record.fingerprint, foot))
+            history = _HISTORY.pack(similarity, record.last_changed, record.visits, record.changes)
+        number = self._interned.number((record.run, record.worker, record.state, record.kind))
+        sizes = len(record.key), len(original), len(history), len(url), len(record.fingerprint)
+        foot = _FOOT.pack(record.position, record.first_seen, record.last_seen, number, *sizes)
+        return b"".join((record.key, original, history, url, record.fingerprint, foot))
 
     def _start(self, slot: int) -> tuple[int, int]:
         """Where a record begins, and the size of its key."""
@@ -165,11 +164,11 @@ class Shelf:
         return end - _FOOT.size - sum(sizes), sizes[0]
 
     def _state(self, slot: int) -> State:
-        label, *_ = _LABEL.unpack_from(self._buffer, self._ends[slot] - _LABEL.size)
-        return self._labels[label].state
+        number, *_ = _NUMBER.unpack_from(self._buffer, self._ends[slot] - _NUMBER.size)
+        return self._interned[number][2]
 
     def _clear(self, slot: int) -> None:
-        self._standing -= self._state(slot) != "released"
+        self._live -= self._state(slot) != "released"
         start, _ = self._start(slot)
         self._leave_gap(self._ends[slot] - start, self._ends[slot])
 
@@ -197,3 +196,66 @@ class Shelf:
                 if id_:
                     self._table.enter(self.key(other), other)
         self._table.enter(key, slot)
+
+
+class KeyTable:
+    """A hash table with linear probing, from keys to slots: those that may have a key, or had it once.
+
+    It keeps no key itself, so it takes 8 to 16 bytes for each. The hash never leaves this process.
+
+    Args:
+        count: keys that it has room for, and for a third more.
+    """
+
+    __slots__ = ("_cells", "_taken")
+
+    def __init__(self, count: int) -> None:
+        self._cells = array("I", bytes(4 << (2 * count).bit_length()))
+        """Slots plus one; 0 is none."""
+        self._taken = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another one should be made; cells of keys that went count."""
+        return 3 * self._taken >= 2 * len(self._cells)
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory the table takes."""
+        return 4 * len(self._cells)
+
+    def enter(self, key: bytes, slot: int) -> None:
+        """Note that a slot has a key."""
+        mask = len(self._cells) - 1
+        cell = hash(key) & mask
+        while self._cells[cell] not in {0, slot + 1}:
+            cell = (cell + 1) & mask
+        self._taken += not self._cells[cell]
+        self._cells[cell] = slot + 1
+
+    def probe(self, key: bytes) -> Iterator[int]:
+        """Slots that may be the key's; one may come up twice."""
+        mask = len(self._cells) - 1
+        cell = hash(key) & mask
+        while self._cells[cell]:
+            yield self._cells[cell] - 1
+            cell = (cell + 1) & mask
+
+
+class InternTable:
+    """A number for each of the texts that records share."""
+
+    def __init__(self) -> None:
+        self._values: list[Shared] = []
+        self._numbers: dict[Shared, int] = {}
+
+    def __getitem__(self, number: int) -> Shared:
+        """What has a number."""
+        return self._values[number]
+
+    def number(self, shared: Shared) -> int:
+        """The number of what records share, the same whenever it is asked for."""
+        found = self._numbers.setdefault(shared, len(self._values))
+        if found == len(self._values):
+            self._values.append(shared)
+        return found

@@ -1,10 +1,12 @@
-"""The store in PostgreSQL, for crawls of many machines. One statement per verb; what they call is in postgresql.sql."""
+"""The store in PostgreSQL, for crawls of many machines.
+
+Each verb is one statement; the tables, and the functions that the statements call, are in ``postgresql.sql``. A new
+database gets its tables; tables of another version are refused.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from operator import attrgetter
-from sys import intern
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -12,19 +14,29 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool
 
-from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
+from scrapy_simdedup.errors import FingerprintMismatch, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Outcome, Record, Tail
-from scrapy_simdedup.store.postgresql_notes import PostgresqlNotes
-from scrapy_simdedup.store.postgresql_tables import REMEMBER, prepare_tables, rows
-from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, Remote
-from scrapy_simdedup.store.whole import whole_log
-from scrapy_simdedup.store_urls import STORE_FORMS, without_password
+from scrapy_simdedup.store.base import COLUMNS, STEPS, TOMBSTONE_SECONDS, FingerprintStore, Notes, Tail, record_of
+from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-COLUMNS = attrgetter(*(field.name for field in fields(Record)))
+    from scrapy_simdedup.store.base import Outcome, Record
+
+VERSION = "1"
+"""Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
+OLDEST = 14
+"""The first PostgreSQL that has ``bit_count``."""
+
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
+"""Those who open a new database wait for the first."""
+EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
+# Not DO NOTHING: what somebody else wrote meanwhile is not to be seen by the statement that waited for it.
+SET_DEFAULT = """
+INSERT INTO simdedup_memo AS memo VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO UPDATE SET value = memo.value
+RETURNING value
+"""
 
 SESSION = """
 SET synchronous_commit = off;  -- a crash may cost the last commits: repeats of their pages come once more
@@ -32,7 +44,7 @@ SET plan_cache_mode = force_generic_plan;  -- for these statements planning take
 SET lock_timeout = '4s'
 """
 PART = 2000
-"""Records that are read at a time: some milliseconds in which nothing else runs in this process."""
+"""Records or notes that are read at a time: some milliseconds in which nothing else runs in this process."""
 
 READ = """
 SELECT (SELECT position FROM simdedup_page WHERE site = %(site)s ORDER BY position DESC LIMIT 1), page.*
@@ -43,12 +55,19 @@ FROM (VALUES (1)) AS one LEFT JOIN (
 APPEND = f"SELECT simdedup_append(ROW(%s{', %s' * 17})::simdedup_page, %s)"
 SETTLE = "SELECT simdedup_settle(%s, %s, %s, %s, %s)"
 FORGET = "SELECT simdedup_forget(%s, %s, %s)"
-BURY = "DELETE FROM simdedup_page WHERE state = 'released' AND last_seen < %s"
-BEAT = "INSERT INTO simdedup_worker VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET beat = excluded.beat"
-SILENT = "DELETE FROM simdedup_worker WHERE beat < %s"
-BEATS = "SELECT name, beat FROM simdedup_worker"
+PURGE = "DELETE FROM simdedup_page WHERE state = 'released' AND last_seen < %s"
+HEARTBEAT = (
+    "INSERT INTO simdedup_worker VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET heartbeat = excluded.heartbeat"
+)
+SILENT = "DELETE FROM simdedup_worker WHERE heartbeat < %s"
+HEARTBEATS = "SELECT name, heartbeat FROM simdedup_worker"
 COUNT = "SELECT count(*) FROM simdedup_page"
 SITES = "SELECT DISTINCT site FROM simdedup_page ORDER BY site"
+PUT_NOTE = "SELECT simdedup_put_note(%s, %s, %s, %s)"
+GET_NOTE = "SELECT value FROM simdedup_note WHERE journal = %s AND key = %s"
+READ_NOTES = "SELECT position, value FROM simdedup_note WHERE journal = %s AND position > %s ORDER BY position LIMIT %s"
+JOURNALS = "SELECT DISTINCT journal FROM simdedup_note ORDER BY journal"
+DELETE_JOURNAL = "DELETE FROM simdedup_note WHERE journal = %s"
 
 REMEDIES = {
     "password authentication failed": "correct user and password in SIMDEDUP_STORE",
@@ -59,35 +78,34 @@ REMEDIES = {
     "too many": "allow more connections in postgresql.conf, or put a pooler in front",
     "disk full": "free some disk space on the server",
 }
-"""What to do, by a part of the message."""
+"""What to do, by a part of the driver's message."""
 
 
-class PostgresqlStore(PostgresqlNotes):
-    """Changes of one site wait for each other under an advisory lock; sites are independent.
+class PostgresqlStore(FingerprintStore):
+    """Records in PostgreSQL. Changes of one site wait for each other under an advisory lock; sites are independent.
 
     Args:
         url: ``postgresql://user:password@host:port/database``; options of libpq follow a ``?``.
 
     Raises:
-        SettingError: the URL cannot be used.
+        ValueError: the URL cannot be used.
     """
 
     def __init__(self, url: str) -> None:
         try:
             conninfo_to_dict(url)
-        except psycopg.Error:
-            remedy = f"write it as {STORE_FORMS['postgresql']!r}"
-            raise SettingError("SIMDEDUP_STORE", without_password(url), remedy) from None
+        except psycopg.Error as exc:
+            raise ValueError(str(exc)) from exc
         self._url = url
-        self._remote = Remote(url, (psycopg.Error,), (OperationalError, OSError), REMEDIES)
+        self._breaker = CircuitBreaker(url, (psycopg.Error,), (OperationalError, OSError), REMEDIES)
         self._pool: AsyncConnectionPool[AsyncConnection[Any]] | None = None
         self._tidy = False
 
     async def open(self) -> None:
         """Connect; a new database gets its tables, an existing one is checked."""
-        self._remote.check_loop()
+        self._breaker.check_loop()
         self._tidy = False
-        await self._remote.run(self._prepare)
+        await self._breaker.run(self._prepare)
         self._pool = AsyncConnectionPool(
             self._url,
             kwargs={"autocommit": True, "connect_timeout": round(CONNECT_SECONDS)},
@@ -101,68 +119,72 @@ class PostgresqlStore(PostgresqlNotes):
         await self._pool.open()
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._remote.finish()
+        await self._breaker.finish()
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()
 
-    async def remember(self, name: str, value: str) -> str:
-        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
-        ((found,),) = await self._ask(REMEMBER, {"name": name, "value": value})
+    async def set_default(self, name: str, value: str) -> str:
+        ((found,),) = await self._ask(SET_DEFAULT, {"name": name, "value": value})
         return str(found)
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``."""
         found = await self._ask(READ, {"site": site, "after": after, "part": PART})
         # A site without news is one row that has its counter alone.
-        records = tuple(_record(*record) for _, name, *record, _ in found if name is not None)
+        records = tuple(record_of(*record) for _, name, *record, _ in found if name is not None)
         complete = len(records) < PART
         return Tail(records, found[0][0] or 0 if complete else records[-1].position, complete)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
-        """Add a record; its id, or None if the site changed after ``expected``."""
         ((id_,),) = await self._ask(APPEND, (site, *COLUMNS(record), _bits(record.fingerprint), expected))
         return None if id_ is None else int(id_)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        """Confirm or release a reserved record, or make a delivered one a stub."""
         await self._ask(SETTLE, (site, id, state, sorted(STEPS[state]), now))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out; their tombstones go with the first beat of another day."""
+        """Tombstones are deleted with the first heartbeat of another day."""
         await self._ask(FORGET, (site, list(ids), now))
 
-    async def beat(self, worker: str, now: float) -> None:
-        """The worker is alive."""
-        await self._ask(BEAT, (worker, now))
+    async def heartbeat(self, worker: str, now: float) -> None:
+        await self._ask(HEARTBEAT, (worker, now))
         if not self._tidy:
             self._tidy = True
-            for statement in (BURY, SILENT):
+            for statement in (PURGE, SILENT):
                 await self._ask(statement, (now - TOMBSTONE_SECONDS,))
 
-    async def beats(self) -> dict[str, float]:
-        """When each worker was last heard of."""
-        return dict(await self._ask(BEATS))
+    async def heartbeats(self) -> dict[str, float]:
+        return dict(await self._ask(HEARTBEATS))
 
     async def count(self) -> int:
-        """How many records there are, tombstones included."""
         return int((await self._ask(COUNT))[0][0])
 
     async def sites(self) -> AsyncIterator[str]:
-        """The sites that have pages."""
         for (name,) in await self._ask(SITES):
             yield name
 
-    async def records(self) -> AsyncIterator[tuple[str, Record]]:
-        """All records with their sites; one that changes meanwhile may come twice."""
-        async for site in self.sites():
-            async for record in whole_log(self, site):
-                yield site, record
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        ((there,),) = await self._ask(PUT_NOTE, (journal, key, value, once))
+        return bytes(there)
+
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        found = await self._ask(GET_NOTE, (journal, key))
+        return bytes(found[0][0]) if found else None
+
+    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+        found = await self._ask(READ_NOTES, (journal, after, PART))
+        return Notes(tuple(value for _, value in found), found[-1][0] if found else after, len(found) < PART)
+
+    async def journals(self) -> AsyncIterator[str]:
+        for (name,) in await self._ask(JOURNALS):
+            yield name
+
+    async def delete_journal(self, journal: str) -> None:
+        await self._ask(DELETE_JOURNAL, (journal,))
 
     async def _ask(self, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
         if self._pool is None:
-            raise StoreError(self._remote.name, "is not open", "open it first")
+            raise StoreError(self._breaker.name, "is not open", "open it first")
         pool = self._pool
 
         async def ask() -> list[tuple[Any, ...]]:
@@ -177,21 +199,26 @@ class PostgresqlStore(PostgresqlNotes):
             async with pool.connection() as db:
                 return await rows(db, statement, values)
 
-        return await self._remote.run(ask)
+        return await self._breaker.run(ask)
 
     async def _prepare(self) -> None:
+        name = self._breaker.name
         async with await AsyncConnection.connect(self._url, connect_timeout=round(CONNECT_SECONDS)) as db:
-            await prepare_tables(db, self._remote.name)
+            server = db.info.server_version // 10_000
+            if server < OLDEST:
+                raise StoreError(name, f"is PostgreSQL {server}", f"use PostgreSQL {OLDEST} or newer")
+            await db.execute(LOCK)
+            if not (await rows(db, EXISTS))[0][0]:
+                script = files("scrapy_simdedup.store").joinpath("postgresql.sql").read_text(encoding="utf-8")
+                await db.execute(script.encode())
+            ((found,),) = await rows(db, SET_DEFAULT, {"name": "tables", "value": VERSION})
+            if found != VERSION:
+                problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"
+                raise StoreError(name, problem, "name another database, or use the scrapy-simdedup that made this one")
 
 
 async def _configure(db: AsyncConnection[Any]) -> None:
     await db.execute(SESSION)
-
-
-def _record(url: str, key: bytes, fingerprint: bytes, *rest: Any) -> Record:
-    # The driver makes a new string for each row. The four names are the same in thousands of records that are held.
-    names: list[Any] = [intern(name) for name in rest[:4]]
-    return Record(url, key, fingerprint, *names, *rest[4:])
 
 
 def _bits(raw: bytes) -> str | None:
@@ -201,3 +228,10 @@ def _bits(raw: bytes) -> str | None:
     except FingerprintMismatch:
         return None
     return None if fp.unjudged else f"{fp.simhash:0{fp.bits}b}"
+
+
+async def rows(db: AsyncConnection[Any], statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+    """What a statement gives; nothing if it is none that gives rows."""
+    cursor = await db.execute(statement.encode(), values, binary=True)
+    # Not by its description, which takes as long to make as the rest of a small answer.
+    return [] if cursor.rownumber is None else await cursor.fetchall()

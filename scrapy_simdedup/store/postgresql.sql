@@ -5,7 +5,7 @@
 
 CREATE TABLE simdedup_memo (name text PRIMARY KEY, value text NOT NULL);
 
-CREATE TABLE simdedup_worker (name text PRIMARY KEY, beat double precision NOT NULL);
+CREATE TABLE simdedup_worker (name text PRIMARY KEY, heartbeat double precision NOT NULL);
 
 CREATE TABLE simdedup_page (
     site text NOT NULL,
@@ -66,7 +66,7 @@ BEGIN
     made.id := simdedup_after(counter);
     made.position := made.id;
     INSERT INTO simdedup_page SELECT made.*;
-    IF made.state IN ('confirmed', 'alias', 'stub') THEN
+    IF made.state IN ('confirmed', 'duplicate', 'stub') THEN
         DELETE FROM simdedup_page WHERE site = made.site AND key = made.key AND id < made.id;
     END IF;
     RETURN made.id;
@@ -117,7 +117,7 @@ CREATE TABLE simdedup_note (
 CREATE UNIQUE INDEX simdedup_note_position ON simdedup_note (journal, position);
 
 -- Write a note, unless it is there already, or with ``once`` any note with its key; what is there then.
-CREATE FUNCTION simdedup_take_note(of_journal text, of_key bytea, said bytea, once boolean)
+CREATE FUNCTION simdedup_put_note(of_journal text, of_key bytea, said bytea, once boolean)
 RETURNS bytea LANGUAGE plpgsql AS $$
 DECLARE
     there bytea;
@@ -151,6 +151,6 @@ BEGIN
     IF to_regclass('content_hashes') IS NULL THEN
         CREATE VIEW content_hashes AS
         SELECT url, site AS domain, simhash AS hash, to_timestamp(last_seen) AS fetched_at
-        FROM simdedup_page WHERE state IN ('confirmed', 'alias', 'stub');
+        FROM simdedup_page WHERE state IN ('confirmed', 'duplicate', 'stub');
     END IF;
 END $$;

@@ -1,7 +1,13 @@
-"""The store in Redis, Valkey or a Redis Cluster, for crawls of many machines. One Lua script per verb."""
+"""The store in Redis, Valkey or a Redis Cluster, for crawls of many machines.
+
+Each verb is one Lua script: it is sent to a server that does not know it yet, and named by its digest from then on.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis
@@ -11,19 +17,16 @@ from redis.backoff import NoBackoff
 from redis.exceptions import (
     ClusterDownError,
     ConnectionError,  # noqa: A004 - the driver's name
+    NoScriptError,
     RedisClusterException,
     RedisError,
     TimeoutError,  # noqa: A004 - as above
 )
 
-from scrapy_simdedup.errors import SettingError, StoreError
-from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, Outcome, Record, Tail
-from scrapy_simdedup.store.redis_notes import RedisNotes
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, FingerprintStore, Notes, Outcome, Record, Tail
 from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
-from scrapy_simdedup.store.redis_scripts import answer_of, run_script
-from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, Remote
-from scrapy_simdedup.store.whole import whole_log
-from scrapy_simdedup.store_urls import STORE_FORMS, without_password
+from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, CircuitBreaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -32,9 +35,16 @@ LAYOUT = "1"
 """Version of keys and records."""
 PART = 500
 """Records that are read at a time: half a megabyte, and some ten milliseconds in which nothing else runs here."""
-MEMO, BEATS = "{simdedup}:memo", "{simdedup}:beats"
+NOTES_PER_PART = 1000
+MEMO, HEARTBEATS = "{simdedup}:memo", "{simdedup}:heartbeats"
 PARTS = ("log", "pages", "versions", "released")
 """The keys of a site, in the order in which log.lua takes them."""
+SITE, LOG = "{simdedup:", "}:log"
+"""What stands before and after the name of a site in the key of its log."""
+JOURNAL, NOTES_KEY = "{simdedup journal:", "}:notes"
+"""What stands before and after the name of a journal in the key of its notes; its keys share a hash tag."""
+NO_LOG = frozenset({"set_default", "heartbeat", "put_note", "read_notes"})
+"""Verbs whose scripts do without the functions of ``log.lua``."""
 
 REMEDIES = {
     "wrongpass": "correct user and password in SIMDEDUP_STORE",
@@ -50,35 +60,34 @@ REMEDIES = {
     "cluster mode is not enabled": "name a single server as 'redis://host:6379/0'",
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
-"""What to do, by a part of the message."""
+"""What to do, by a part of the driver's message."""
 
 
-class RedisStore(RedisNotes):
-    """Keys of a site share a hash tag, so that a cluster keeps them on one node, and spreads the sites.
+class RedisStore(FingerprintStore):
+    """Records in Redis. Keys of a site share a hash tag, so a cluster keeps them on one node, and spreads the sites.
 
     Args:
         url: ``redis://``, ``rediss://``, ``unix://`` or ``redis+cluster://``; options of redis-py follow a ``?``.
         ttl: seconds after which the server drops a site that did not change; None never does.
 
     Raises:
-        SettingError: the URL cannot be used.
+        ValueError: the URL cannot be used.
     """
 
     def __init__(self, url: str, ttl: float | None = None) -> None:
         self._url = url
         self._ttl = "" if ttl is None else str(max(1, round(ttl)))
         lost = (ConnectionError, TimeoutError, ClusterDownError, RedisClusterException, OSError)
-        self._remote = Remote(url, (RedisError,), lost, REMEDIES)
+        self._breaker = CircuitBreaker(url, (RedisError,), lost, REMEDIES)
         self._client: Redis | RedisCluster | None = None
         try:
             self._connect()
-        except (ValueError, TypeError, RedisError):
-            example = STORE_FORMS[url.partition(":")[0]]
-            raise SettingError("SIMDEDUP_STORE", without_password(url), f"write it as {example!r}") from None
+        except (TypeError, RedisError) as exc:
+            raise ValueError(str(exc)) from exc
 
     async def open(self) -> None:
-        """Connect, and check that what is there was laid out by this version."""
-        self._remote.check_loop()
+        """Connect, and check that the keys of an existing store are of this version."""
+        self._breaker.check_loop()
         self._client = self._connect()
         try:
             await self._check_layout()
@@ -87,87 +96,99 @@ class RedisStore(RedisNotes):
             raise
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._remote.finish()
+        await self._breaker.finish()
         if self._client is not None:
             client, self._client = self._client, None
             await client.aclose()
 
-    async def remember(self, name: str, value: str) -> str:
-        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
-        found: bytes = await self._run("remember", [MEMO], name, value)
+    async def set_default(self, name: str, value: str) -> str:
+        found: bytes = await self._run("set_default", [MEMO], name, value)
         return found.decode()
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``."""
-        cursor, complete, *found = await self._run("read", keys(site), after, PART)
+        cursor, complete, *found = await self._run("read", site_keys(site), after, PART)
         rows = zip(found[::3], found[1::3], found[2::3], strict=True)
         records = tuple(unpack(raw, int(id_), int(position)) for id_, position, raw in rows)
         return Tail(records, int(cursor), bool(complete))
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
-        """Add a record; its id, or None if the site changed after ``expected``."""
         old = record.last_seen - TOMBSTONE_SECONDS
-        made = await self._run("append", keys(site), expected, pack(record), int(record.settled), old, self._ttl)
+        made = await self._run("append", site_keys(site), expected, pack(record), int(record.settled), old, self._ttl)
         return None if made is None else int(made)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        """Confirm or release a reserved record, or make a delivered one a stub."""
-        await self._run("settle", keys(site), id, STATES.index(state), steps(state), now, self._ttl)
+        await self._run("settle", site_keys(site), id, STATES.index(state), steps(state), now, self._ttl)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out; their tombstones go another day, with the appends of that day."""
+        """Tombstones are deleted another day, with the appends of that day."""
         for at in range(0, len(ids), PART):
-            await self._run("forget", keys(site), now, self._ttl, *ids[at : at + PART])
+            await self._run("forget", site_keys(site), now, self._ttl, *ids[at : at + PART])
 
-    async def beat(self, worker: str, now: float) -> None:
-        """The worker is alive."""
-        await self._run("beat", [BEATS], worker, now, now - TOMBSTONE_SECONDS)
+    async def heartbeat(self, worker: str, now: float) -> None:
+        await self._run("heartbeat", [HEARTBEATS], worker, now, now - TOMBSTONE_SECONDS)
 
-    async def beats(self) -> dict[str, float]:
-        """When each worker was last heard of."""
-        found = await self._remote.run(lambda: answer_of(self._open.zrange(BEATS, 0, -1, withscores=True)))
-        return {worker.decode(): beat for worker, beat in found}
+    async def heartbeats(self) -> dict[str, float]:
+        found = await self._breaker.run(lambda: answer_of(self._open.zrange(HEARTBEATS, 0, -1, withscores=True)))
+        return {worker.decode(): time for worker, time in found}
 
     async def count(self) -> int:
-        """How many records there are, tombstones included; asks once for each site."""
-
         async def count() -> int:
-            return sum([await answer_of(self._open.zcard(log)) for log in await self._logs()])
+            return sum([await answer_of(self._open.zcard(log)) for log in await self._keys(SITE, LOG)])
 
-        return await self._remote.run(count)
+        return await self._breaker.run(count)
 
     async def sites(self) -> AsyncIterator[str]:
-        """The sites that have pages; walks all keys of the database, ours or not."""
-        names = await self._remote.run(self._logs)
-        for name in sorted(names):
-            yield name[len("{simdedup:") : -len("}:log")]
+        for name in sorted(await self._breaker.run(lambda: self._keys(SITE, LOG))):
+            yield name[len(SITE) : -len(LOG)]
 
-    async def records(self) -> AsyncIterator[tuple[str, Record]]:
-        """All records with their sites; one that changes meanwhile may come twice."""
-        async for site in self.sites():
-            async for record in whole_log(self, site):
-                yield site, record
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        return bytes(await self._run("put_note", journal_keys(journal), key, value, int(once), self._ttl))
+
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        client: Any = self._open  # typed for keys of text alone
+        found: bytes | None = await self._breaker.run(lambda: answer_of(client.hget(journal_keys(journal)[0], key)))
+        return found
+
+    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+        cursor, complete, *values = await self._run("read_notes", journal_keys(journal), after, NOTES_PER_PART)
+        return Notes(tuple(values), int(cursor), bool(complete))
+
+    async def journals(self) -> AsyncIterator[str]:
+        for name in sorted(await self._breaker.run(lambda: self._keys(JOURNAL, NOTES_KEY))):
+            yield name[len(JOURNAL) : -len(NOTES_KEY)]
+
+    async def delete_journal(self, journal: str) -> None:
+        await self._breaker.run(lambda: answer_of(self._open.unlink(*journal_keys(journal))))
 
     async def _check_layout(self) -> None:
-        layout = await self.remember("layout", LAYOUT)
+        layout = await self.set_default("layout", LAYOUT)
         if layout != LAYOUT:
             problem = f"has keys of version {layout}; this scrapy-simdedup works with version {LAYOUT}"
             remedy = "name another database, or use the scrapy-simdedup that made this one"
-            raise StoreError(self._remote.name, problem, remedy)
+            raise StoreError(self._breaker.name, problem, remedy)
 
-    async def _logs(self) -> set[str]:
-        return {name.decode() async for name in self._open.scan_iter(match="{simdedup:*}:log", count=1000)}
+    async def _keys(self, before: str, after: str) -> set[str]:
+        """The keys that begin and end so, found by a walk through all keys of the database, ours or not."""
+        names = self._open.scan_iter(match=f"{before}*{after}", count=1000)
+        return {name.decode() async for name in names}
 
     @property
     def _open(self) -> Redis | RedisCluster:
         if self._client is None:
-            raise StoreError(self._remote.name, "is not open", "open it first")
+            raise StoreError(self._breaker.name, "is not open", "open it first")
         return self._client
 
     async def _run(self, verb: str, names: Sequence[str], *values: str | bytes | float) -> Any:
-        client = self._open
-        return await self._remote.run(lambda: run_script(client, verb, names, values))
+        """The answer of the verb's script to the keys that it touches, on one node, and its other arguments."""
+        client, (script, digest) = self._open, _script(verb)
+
+        async def run() -> Any:
+            try:
+                return await answer_of(client.evalsha(digest, len(names), *names, *values))
+            except NoScriptError:  # the first call, or the server was restarted, or its scripts were flushed
+                return await answer_of(client.eval(script, len(names), *names, *values))
+
+        return await self._breaker.run(run)
 
     def _connect(self) -> Redis | RedisCluster:
         options: dict[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_timeout": CALL_SECONDS}
@@ -179,6 +200,25 @@ class RedisStore(RedisNotes):
         return Redis.from_url(self._url, retry=retry, retry_on_error=[ConnectionError], **options)
 
 
-def keys(site: str) -> list[str]:
-    """The keys of a site."""
-    return [f"{{simdedup:{site}}}:{part}" for part in PARTS]
+def site_keys(site: str) -> list[str]:
+    """The keys of a site, which share a hash tag."""
+    return [f"{SITE}{site}}}:{part}" for part in PARTS]
+
+
+def journal_keys(journal: str) -> list[str]:
+    """The keys of a journal, in the order in which the scripts take them."""
+    return [f"{JOURNAL}{journal}{NOTES_KEY}", f"{JOURNAL}{journal}}}:order"]
+
+
+async def answer_of(call: Any) -> Any:
+    """The answer to a call of a method that redis-py types for its synchronous client, too."""
+    return await call
+
+
+@cache
+def _script(verb: str) -> tuple[str, str]:
+    """The verb's script, and its digest."""
+    folder = files("scrapy_simdedup.store").joinpath("lua")
+    parts = (f"{verb}.lua",) if verb in NO_LOG else ("log.lua", f"{verb}.lua")
+    script = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)
+    return script, sha1(script.encode(), usedforsecurity=False).hexdigest()

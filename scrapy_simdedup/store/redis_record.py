@@ -17,21 +17,10 @@ HEAD = struct.Struct(">BdHI")
 
 def pack(record: Record) -> bytes:
     """Everything but ``id`` and ``position``, which the log knows."""
-    body = json.dumps(
-        (
-            record.url,
-            record.run,
-            record.worker,
-            record.kind,
-            record.similarity,
-            None if record.original is None else record.original.hex(),
-            record.first_seen,
-            record.last_changed,
-            record.visits,
-            record.changes,
-        ),
-        separators=(",", ":"),
-    ).encode()
+    original = None if record.original is None else record.original.hex()
+    texts = record.url, record.run, record.worker, record.kind, record.similarity, original
+    numbers = record.first_seen, record.last_changed, record.visits, record.changes
+    body = json.dumps((*texts, *numbers), separators=(",", ":")).encode()
     head = HEAD.pack(STATES.index(record.state), record.last_seen, len(record.key), len(body))
     return b"".join((head, record.key, body, record.fingerprint))
 
@@ -40,14 +29,14 @@ def unpack(raw: bytes, id_: int, position: int) -> Record:
     """The record that :func:`pack` made, or a script changed."""
     state, last_seen, key_size, body_size = HEAD.unpack_from(raw)
     body_at = HEAD.size + key_size
-    print_at = body_at + body_size
+    fingerprint_at = body_at + body_size
     url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes = json.loads(
-        raw[body_at:print_at]
+        raw[body_at:fingerprint_at]
     )
     return Record(
         url=url,
         key=raw[HEAD.size : body_at],
-        fingerprint=raw[print_at:],
+        fingerprint=raw[fingerprint_at:],
         run=intern(run),  # the same in thousands of records that are held
         worker=intern(worker),
         state=STATES[state],
@@ -65,5 +54,5 @@ def unpack(raw: bytes, id_: int, position: int) -> Record:
 
 
 def steps(outcome: Outcome) -> str:
-    """The numbers of the states from which a record can be settled so, a digit each."""
+    """The numbers of the states from which a record can be settled to an outcome, a digit each."""
     return "".join(sorted(str(STATES.index(state)) for state in STEPS[outcome]))

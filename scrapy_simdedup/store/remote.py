@@ -1,4 +1,4 @@
-"""Calls to a database over a network: bounded in time and number, and spared for a moment once it does not answer."""
+"""A circuit breaker for databases over a network: calls are bounded in time and number, and pause once one fails."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.store_urls import without_password
+from scrapy_simdedup.setting_checks import redact_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -26,8 +26,8 @@ CALLS = 4
 ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
 
 
-class Remote:
-    """What the stores of remote databases share.
+class CircuitBreaker:
+    """Runs the calls to one database; once it does not answer, it is left alone for a moment.
 
     Args:
         url: the store's; errors show it without its password.
@@ -43,7 +43,7 @@ class Remote:
         lost: tuple[type[Exception], ...],
         remedies: Mapping[str, str],
     ) -> None:
-        self.name = without_password(url)
+        self.name: str = redact_password(url)
         self._failures, self._lost, self._remedies = (*failures, *lost), lost, remedies
         self._places = asyncio.Semaphore(CALLS)
         self._calls: set[asyncio.Future[Any]] = set()
@@ -83,19 +83,15 @@ class Remote:
             except self._failures as exc:
                 if isinstance(exc, self._lost):
                     self._rest_until = time.monotonic() + REST_SECONDS
-                raise self.error(exc) from exc
+                message = " ".join(f"{type(exc).__name__}: {exc}".split())
+                found = (remedy for part, remedy in self._remedies.items() if part in message.lower())
+                raise StoreError(self.name, message, next(found, "")) from exc
 
     async def finish(self) -> None:
         """Wait until the calls that were given up have ended, too."""
         if self._calls:
             await asyncio.wait(self._calls, timeout=CALL_SECONDS)
         self._rest_until = 0.0
-
-    def error(self, exc: Exception) -> StoreError:
-        """The driver's error as ours."""
-        message = " ".join(f"{type(exc).__name__}: {exc}".split())
-        found = (remedy for part, remedy in self._remedies.items() if part in message.lower())
-        return StoreError(self.name, message, next(found, ""))
 
     def _ended(self, task: asyncio.Future[Any]) -> None:
         self._calls.discard(task)

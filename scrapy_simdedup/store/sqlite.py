@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import fields, replace
-from operator import attrgetter
-from sys import intern
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from scrapy_simdedup.store import sqlite_notes
-from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, Notes, Outcome, Record, Sleep, Tail
+from scrapy_simdedup.store.base import COLUMNS, STEPS, TOMBSTONE_SECONDS, FingerprintStore, Notes, Tail, record_of
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
-from scrapy_simdedup.store.sqlite_tables import TABLES, VERSION
-from scrapy_simdedup.store.whole import whole_log
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import AsyncIterator, Sequence
 
-COLUMNS = attrgetter(*(field.name for field in fields(Record)))
-PART = 2000
-"""Records that are read at a time: some milliseconds in which nothing else runs in this process."""
+    from scrapy_simdedup.store.base import Outcome, Record, Sleep
 
-REMEMBER = "INSERT INTO memo VALUES (?, ?) ON CONFLICT DO NOTHING"
-RECALL = "SELECT value FROM memo WHERE name = ?"
+
+VERSION = 1
+"""Version of the tables; the columns of ``page`` are the fields of ``Record``, in their order."""
+TABLES, JOURNAL_TABLES = (
+    tuple(files("scrapy_simdedup.store").joinpath(name).read_text(encoding="utf-8").split(";")[:-1])
+    for name in ("sqlite.sql", "sqlite_journals.sql")
+)
+"""The statements that make the tables of a new file; those of journals stand in for the store in memory, too."""
+PART = 2000
+"""Records or notes that are read or deleted at a time: some milliseconds in which nothing else runs in this process."""
+
+SET_DEFAULT = "INSERT INTO memo VALUES (?, ?) ON CONFLICT DO NOTHING"
+GET_DEFAULT = "SELECT value FROM memo WHERE name = ?"
 READ = """
 SELECT counter, page.* FROM site LEFT JOIN page ON page.site = number AND position > ?
 WHERE name = ? ORDER BY position LIMIT ?
@@ -47,20 +52,33 @@ UPDATE page SET state = 'released', fingerprint = x'', last_seen = :now,
     position = (SELECT counter FROM site WHERE name = :site)
 WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id
 """
-BURY = "DELETE FROM page WHERE state = 'released' AND last_seen < ?"
-BEAT = "INSERT INTO worker VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET beat = excluded.beat"
-BEATS = "SELECT name, beat FROM worker"
-SILENT = "DELETE FROM worker WHERE beat < ?"
+PURGE = "DELETE FROM page WHERE state = 'released' AND last_seen < ?"
+HEARTBEAT = "INSERT INTO worker VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET heartbeat = excluded.heartbeat"
+HEARTBEATS = "SELECT name, heartbeat FROM worker"
+SILENT = "DELETE FROM worker WHERE heartbeat < ?"
 SUPERSEDE = """
 DELETE FROM page WHERE site = (SELECT number FROM site WHERE name = :site) AND id < :id
     AND key = (SELECT key FROM page WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id)
 """
 COUNT = "SELECT count(*) FROM page"
 SITES = "SELECT name FROM site WHERE counter > 0 ORDER BY name"
+ADD_JOURNAL = "INSERT INTO journal (name) VALUES (?) ON CONFLICT DO NOTHING"
+FIND_NOTE = "SELECT value FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) AND key = ?"
+WRITE_NOTE = "REPLACE INTO note (journal, key, value) VALUES ((SELECT number FROM journal WHERE name = ?), ?, ?)"
+READ_NOTES = """
+SELECT position, value FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) AND position > ?
+ORDER BY position LIMIT ?
+"""
+JOURNALS = "SELECT name FROM journal ORDER BY name"
+DELETE_JOURNAL = """
+DELETE FROM note WHERE position IN
+    (SELECT position FROM note WHERE journal = (SELECT number FROM journal WHERE name = ?) ORDER BY position LIMIT ?)
+"""
+CLOSE_JOURNAL = "DELETE FROM journal WHERE name = ?"
 
 
-class SqliteStore:
-    """Calls run inline: a commit takes a fraction of a millisecond.
+class SqliteStore(FingerprintStore):
+    """Records in a SQLite file. Calls run inline: a commit takes a fraction of a millisecond.
 
     Args:
         url: ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``.
@@ -74,36 +92,37 @@ class SqliteStore:
         self._file, self._sleep = SqliteFile(url, sleep), sleep
         self._tidy = False
 
+    def exists(self) -> bool:
+        return self._file.exists()
+
+    def bytes_on_disk(self) -> int | None:
+        return self._file.bytes_on_disk()
+
     async def open(self) -> None:
         """Open the file, or make it; a damaged one, or another program's, is an error and is left as it is."""
-        await self._file.open((*TABLES, *sqlite_notes.TABLES), VERSION)
+        await self._file.open((*TABLES, *JOURNAL_TABLES), VERSION)
         self._tidy = False
 
     async def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
-    async def remember(self, name: str, value: str) -> str:
-        """Keep ``value`` under ``name`` unless something is there already; what is there then."""
+    async def set_default(self, name: str, value: str) -> str:
+        def set_default(db: sqlite3.Connection) -> str:
+            db.execute(SET_DEFAULT, (name, value))
+            return str(db.execute(GET_DEFAULT, (name,)).fetchone()[0])
 
-        def remember(db: sqlite3.Connection) -> str:
-            db.execute(REMEMBER, (name, value))
-            return str(db.execute(RECALL, (name,)).fetchone()[0])
-
-        return await self._file.run(remember)
+        return await self._file.run(set_default)
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        """What happened to the site since the counter was ``after``."""
         rows = await self._file.run(lambda db: db.execute(READ, (after, site, PART)).fetchall())
         if not rows:
             return Tail((), 0)
         # A site without news is one row that has its counter alone.
-        records = tuple(_record(*record) for _, number, *record in rows if number is not None)
+        records = tuple(record_of(*record) for _, number, *record in rows if number is not None)
         complete = len(rows) < PART
         return Tail(records, rows[0][0] if complete else records[-1].position, complete)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
-        """Add a record; its id, or None if the counter is not ``expected`` any more."""
         id_ = expected + 1
         values = COLUMNS(replace(record, id=id_, position=id_))
 
@@ -121,7 +140,6 @@ class SqliteStore:
         return await self._file.run(append)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        """Confirm or release a reserved record."""
         values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(STEPS[state]))}
 
         def settle(db: sqlite3.Connection) -> None:
@@ -136,7 +154,7 @@ class SqliteStore:
         await self._file.run(settle)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
-        """Take records out; their tombstones go when the file is opened another day."""
+        """Tombstones are deleted with the first heartbeat of another day."""
 
         def forget(db: sqlite3.Connection) -> None:
             with db:
@@ -148,57 +166,75 @@ class SqliteStore:
 
         await self._file.run(forget)
 
-    async def beat(self, worker: str, now: float) -> None:
-        """The worker is alive."""
-        await self._file.run(lambda db: db.execute(BEAT, (worker, now)))
+    async def heartbeat(self, worker: str, now: float) -> None:
+        await self._file.run(lambda db: db.execute(HEARTBEAT, (worker, now)))
         if not self._tidy:  # once, and by the same clock that wrote them
             self._tidy = True
             old = (now - TOMBSTONE_SECONDS,)
-            await self._file.run(lambda db: (db.execute(BURY, old), db.execute(SILENT, old)))
+            await self._file.run(lambda db: (db.execute(PURGE, old), db.execute(SILENT, old)))
 
-    async def beats(self) -> dict[str, float]:
-        """When each worker was last heard of."""
-        return dict(await self._file.run(lambda db: db.execute(BEATS).fetchall()))
+    async def heartbeats(self) -> dict[str, float]:
+        return dict(await self._file.run(lambda db: db.execute(HEARTBEATS).fetchall()))
 
     async def count(self) -> int:
-        """How many records there are, tombstones included."""
         return int((await self._file.run(lambda db: db.execute(COUNT).fetchone()))[0])
 
     async def sites(self) -> AsyncIterator[str]:
-        """The sites that have pages."""
         for (name,) in await self._file.run(lambda db: db.execute(SITES).fetchall()):
             yield name
 
-    async def records(self) -> AsyncIterator[tuple[str, Record]]:
-        """All records with their sites; one that changes meanwhile may come twice."""
-        async for site in self.sites():
-            async for record in whole_log(self, site):
-                yield site, record
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        return await self._file.run(lambda db: put_note(db, journal, key, value, once=once))
 
-    async def note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
-        """Write a note."""
-        return await self._file.run(lambda db: sqlite_notes.note(db, journal, key, value, once=once))
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        return await self._file.run(lambda db: get_note(db, journal, key))
 
-    async def noted(self, journal: str, key: bytes) -> bytes | None:
-        """The note with a key."""
-        return await self._file.run(lambda db: sqlite_notes.noted(db, journal, key))
-
-    async def notes(self, journal: str, after: int = 0) -> Notes:
-        """What was noted since the cursor was ``after``."""
-        return await self._file.run(lambda db: sqlite_notes.notes(db, journal, after))
+    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+        return await self._file.run(lambda db: read_notes(db, journal, after))
 
     async def journals(self) -> AsyncIterator[str]:
-        """The names of all journals."""
-        for name in await self._file.run(sqlite_notes.journals):
+        for name in await self._file.run(journals):
             yield name
 
-    async def tear(self, journal: str) -> None:
-        """Take a journal out."""
-        while not await self._file.run(lambda db: sqlite_notes.tear(db, journal)):
+    async def delete_journal(self, journal: str) -> None:
+        while not await self._file.run(lambda db: delete_journal(db, journal)):
             await self._sleep(0)
 
 
-def _record(url: str, key: bytes, fingerprint: bytes, *rest: Any) -> Record:
-    # SQLite makes a new string for each row. The four names are the same in thousands of records that are held.
-    names: list[Any] = [intern(name) for name in rest[:4]]
-    return Record(url, key, fingerprint, *names, *rest[4:])
+def put_note(db: sqlite3.Connection, journal: str, key: bytes, value: bytes, *, once: bool) -> bytes:
+    """Write a note; see :meth:`~scrapy_simdedup.store.base.FingerprintStore.put_note`."""
+    with db:
+        db.execute(BEGIN)
+        there = get_note(db, journal, key)
+        if there is not None and (once or there == value):
+            return there
+        db.execute(ADD_JOURNAL, (journal,))
+        db.execute(WRITE_NOTE, (journal, key, value))
+    return value
+
+
+def get_note(db: sqlite3.Connection, journal: str, key: bytes) -> bytes | None:
+    """The note with a key."""
+    found = db.execute(FIND_NOTE, (journal, key)).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+def read_notes(db: sqlite3.Connection, journal: str, after: int) -> Notes:
+    """The notes that were written since the cursor was ``after``, or the first part of them."""
+    rows = db.execute(READ_NOTES, (journal, after, PART)).fetchall()
+    return Notes(tuple(value for _, value in rows), rows[-1][0] if rows else after, len(rows) < PART)
+
+
+def journals(db: sqlite3.Connection) -> list[str]:
+    """The names of all journals."""
+    return [name for (name,) in db.execute(JOURNALS).fetchall()]
+
+
+def delete_journal(db: sqlite3.Connection, journal: str) -> bool:
+    """Delete the oldest notes of a journal, and the journal itself with the last; False if notes are left."""
+    with db:
+        db.execute(BEGIN)
+        is_all = db.execute(DELETE_JOURNAL, (journal, PART)).rowcount < PART
+        if is_all:
+            db.execute(CLOSE_JOURNAL, (journal,))
+    return is_all

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
-from scrapy_simdedup.store.file_system import network_file_system
-from scrapy_simdedup.store_urls import without_password
+from scrapy_simdedup.setting_checks import redact_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,33 +42,33 @@ REMEDIES = {
 }
 """What to do, by a part of SQLite's message."""
 
+MOUNTS = Path("/proc/self/mounts")
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "9p", "fuse.sshfs", "glusterfs", "ceph"})
+"""File systems that several hosts may use at a time."""
+
 
 class SqliteFile:
-    """One connection to one file in write-ahead mode.
-
-    Args:
-        url: ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``.
-        sleep: lets other work go on while somebody else holds the file.
-
-    Raises:
-        SettingError: the URL names no file.
-    """
+    """One connection to one file in write-ahead mode; see :class:`~scrapy_simdedup.store.sqlite.SqliteStore`."""
 
     def __init__(self, url: str, sleep: Sleep) -> None:
         scheme, slashes, path = url.partition(":///")
         if not (scheme == "sqlite" and slashes and path) or path == ":memory:":
             remedy = "write 'sqlite:///pages.sqlite', 'sqlite:////full/path/pages.sqlite' or 'memory:'"
-            raise SettingError("SIMDEDUP_STORE", without_password(url), remedy)
+            raise SettingError("SIMDEDUP_STORE", redact_password(url), remedy)
         self._url, self._path, self._sleep = url, Path(path), sleep
         self._db: sqlite3.Connection | None = None
         self._inode, self._check_at = -1, 0.0
 
-    async def open(self, tables: Sequence[str], version: int) -> None:
-        """Connect; a new file gets its tables, an existing one is checked, and never replaced.
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self._path.is_file()
 
-        Args:
-            tables: the statements that make them.
-            version: their version, kept in the file.
+    def bytes_on_disk(self) -> int:
+        """How large the file is, with the files that SQLite keeps beside it."""
+        return sum(file.stat().st_size for file in self._parts())
+
+    async def open(self, tables: Sequence[str], version: int) -> None:
+        """Connect; a new file gets its tables and their version, an existing one is checked, and never replaced.
 
         Raises:
             StoreError: the file is damaged, is not ours, or cannot be used.
@@ -121,7 +120,7 @@ class SqliteFile:
             await self._sleep(random.uniform(0.005, 0.05))  # noqa: S311 - not a secret
 
     def _check_place(self) -> None:
-        """SQLite goes on writing to a file that was deleted, and all of it is gone in the end."""
+        """Check that the file is where it was: SQLite goes on writing to a file that was deleted, and all is lost."""
         if time.monotonic() < self._check_at:
             return
         self._check_at = time.monotonic() + CHECK_SECONDS
@@ -137,11 +136,8 @@ class SqliteFile:
         with db:
             db.execute(BEGIN)
             if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                for statement in (
-                    *tables,
-                    f"PRAGMA application_id = {APPLICATION}",
-                    f"PRAGMA user_version = {version}",
-                ):
+                marks = f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {version}"
+                for statement in (*tables, *marks):
                     db.execute(statement)
         application, found = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
         if application != APPLICATION:
@@ -165,11 +161,14 @@ class SqliteFile:
     def _set_aside(self) -> str:
         """Rename a damaged file, so that the next start begins a new one; and say so."""
         aside = self._path.with_name(f"{self._path.name}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
-        for suffix in ("", "-wal", "-shm"):
-            part = self._path.with_name(self._path.name + suffix)
-            if part.exists():
-                part.rename(aside.with_name(aside.name + suffix))
+        for part in self._parts():
+            part.rename(aside.with_name(aside.name + part.name.removeprefix(self._path.name)))
         return f"it was set aside as {aside.name}; start again to begin a new one, or put back a copy"
+
+    def _parts(self) -> list[Path]:
+        """The file and those that SQLite keeps beside it, as far as they exist."""
+        parts = (self._path.with_name(self._path.name + suffix) for suffix in ("", "-wal", "-shm"))
+        return [part for part in parts if part.is_file()]
 
     def _error(self, exc: Exception) -> StoreError:
         message = str(exc)
@@ -179,3 +178,26 @@ class SqliteFile:
 def _is_busy(exc: sqlite3.Error) -> bool:
     # Python 3.10 has no error codes.
     return isinstance(exc, sqlite3.OperationalError) and ("locked" in str(exc) or "busy" in str(exc))
+
+
+def network_file_system(path: Path, mounts: str | None = None) -> str | None:
+    """The type of the network file system that ``path`` is on; None for a local one, or where nobody can tell.
+
+    ``mounts`` is the table of mounts in the form of ``/proc/self/mounts``; None reads this system's.
+    """
+    if mounts is None:
+        try:
+            mounts = MOUNTS.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+    place = path.resolve()
+    found, depth = None, -1
+    for line in mounts.splitlines():
+        fields = line.split()
+        if len(fields) < 3:
+            continue
+        point = Path(fields[1].replace("\\040", " "))
+        # The longest mount point that holds the path; of several on one point the last is the one that is seen.
+        if (place == point or point in place.parents) and len(point.parts) >= depth:
+            found, depth = fields[2], len(point.parts)
+    return found if found in NETWORK else None

@@ -1,70 +1,114 @@
-"""A store by its URL."""
+"""A store by its URL, or by the import path of its class."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.sqlite import SqliteStore
-from scrapy_simdedup.store_urls import STORE_FORMS, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_simdedup.store.base import FingerprintStore, Sleep
+    from scrapy_simdedup.store.base import Sleep
 
 Make: TypeAlias = "Callable[[str, Sleep, float | None], FingerprintStore]"
 """From a URL, a way to sleep, and the seconds after which a server may drop a site that did not change."""
 
 
+class Scheme(NamedTuple):
+    """What is known of the URLs that begin with one scheme."""
+
+    example: str
+    make: Make
+
+
+def _of_driver(extra: str, name: str, url: str, *options: Any) -> FingerprintStore:
+    """The store of the class ``name``, whose driver is optional."""
+    try:
+        found = resolve_name(f"scrapy_simdedup.store.{extra}:{name}")
+    except ImportError as exc:
+        raise _refused(url, f"its driver is not installed: pip install scrapy-simdedup[{extra}]") from exc
+    made: FingerprintStore = found(url, *options)
+    return made
+
+
 def _redis(url: str, _sleep: Sleep, ttl: float | None) -> FingerprintStore:
-    try:
-        from scrapy_simdedup.store.redis import RedisStore  # noqa: PLC0415 - its driver is optional
-    except ImportError as exc:
-        raise _missing(url, "redis") from exc
-    return RedisStore(url, ttl)
+    return _of_driver("redis", "RedisStore", url, ttl)
 
 
-def _postgresql(url: str, _sleep: Sleep, _ttl: float | None) -> FingerprintStore:
-    try:
-        from scrapy_simdedup.store.postgresql import PostgresqlStore  # noqa: PLC0415 - as above
-    except ImportError as exc:
-        raise _missing(url, "postgresql") from exc
-    return PostgresqlStore(url)
-
-
-def _missing(url: str, extra: str) -> SettingError:
-    remedy = f"its driver is not installed: pip install scrapy-simdedup[{extra}]"
-    return SettingError("SIMDEDUP_STORE", without_password(url), remedy)
-
-
-STORES: dict[str, Make] = {
-    "memory": lambda _url, _sleep, _ttl: MemoryStore(),
-    "sqlite": lambda url, sleep, _ttl: SqliteStore(url, sleep),
-    "redis": _redis,
-    "rediss": _redis,
-    "redis+cluster": _redis,
-    "unix": _redis,
-    "postgresql": _postgresql,
+STORES: dict[str, Scheme] = {
+    "memory": Scheme("memory:", lambda _url, _sleep, _ttl: MemoryStore()),
+    "sqlite": Scheme("sqlite:///path/to/pages.sqlite", lambda url, sleep, _ttl: SqliteStore(url, sleep)),
+    "redis": Scheme("redis://host:6379/0", _redis),
+    "rediss": Scheme("rediss://host:6379/0", _redis),
+    "redis+cluster": Scheme("redis+cluster://host:6379", _redis),
+    "unix": Scheme("unix:///path/to/redis.sock?db=0", _redis),
+    "postgresql": Scheme(
+        "postgresql://user@host/database", lambda url, _sleep, _ttl: _of_driver("postgresql", "PostgresqlStore", url)
+    ),
 }
-"""What makes the store of each scheme; :data:`~scrapy_simdedup.store_urls.STORE_FORMS` has an example of each."""
+"""The stores that there are, by the scheme of their URLs."""
+EXAMPLES = f"write a store URL such as {' or '.join(repr(scheme.example) for scheme in STORES.values())}"
+REMEDY = f"{EXAMPLES}, or the import path of a class such as 'myproject.stores.MyStore'"
+"""What to write where neither a store nor a class goes by what was written."""
 
 
 def store_by_url(url: str, sleep: Sleep = asyncio.sleep, ttl: float | None = None) -> FingerprintStore:
-    """The store that a URL names, not opened yet.
+    """The store that a URL names, or an import path, not opened yet.
 
     Args:
-        url: such as ``memory:`` or ``sqlite:///pages.sqlite``.
+        url: such as ``memory:`` or ``sqlite:///pages.sqlite``; or the import path of a class, which is called with what
+            stands behind the first colon, such as ``myproject.stores.MyStore:pages.lines``.
         sleep: lets other work go on while the store waits for its database.
         ttl: seconds after which a server may drop a site that did not change; None never lets it.
 
     Raises:
-        SettingError: no store goes by that URL, or its driver is not installed.
+        SettingError: no store goes by that URL, its driver is not installed, or the class cannot be used.
     """
-    make = STORES.get(url.partition(":")[0])
-    if make is None or ":" not in url:
-        examples = " or ".join(map(repr, STORE_FORMS.values()))
-        raise SettingError("SIMDEDUP_STORE", without_password(url), f"write a store URL such as {examples}")
-    return make(url, sleep, ttl)
+    name, colon, rest = url.partition(":")
+    scheme = STORES.get(name) if colon else None
+    if scheme is None:
+        return _store_of_class(url, name, rest)
+    if "://" in scheme.example and not rest.startswith("//"):
+        raise _refused(url, f"write it as {scheme.example!r}")
+    try:
+        return scheme.make(url, sleep, ttl)
+    except SettingError:
+        raise
+    except ValueError:
+        raise _refused(url, f"write it as {scheme.example!r}") from None
+
+
+def _store_of_class(url: str, path: str, options: str) -> FingerprintStore:
+    if not all(part.isidentifier() for part in path.split(".")) or "." not in path:
+        raise _refused(url, REMEDY)
+    try:
+        found = resolve_name(path)
+    except (ImportError, AttributeError) as exc:
+        raise _refused(url, f"{path} cannot be imported ({exc}); {REMEDY}") from exc
+    if not (isinstance(found, type) and issubclass(found, FingerprintStore)):
+        raise _refused(url, f"{path} has to be a subclass of scrapy_simdedup.stores.FingerprintStore")
+    missing = sorted(found.__abstractmethods__)
+    if missing:
+        raise _refused(url, f"{path} has to have the verbs that it lacks: {', '.join(missing)}")
+    try:
+        made: FingerprintStore = cast("Any", found)(options)
+    except (TypeError, ValueError, OSError) as exc:
+        raise _refused(url, f"{path} could not be made: {type(exc).__name__}: {redact_password(str(exc))}") from exc
+    return made
+
+
+def _refused(url: str, remedy: str) -> SettingError:
+    return SettingError("SIMDEDUP_STORE", redact_password(url), remedy)
+
+
+def job_store(jobdir: str) -> str:
+    """The URL of the store of a crawl that has a JOBDIR and names no other."""
+    return f"sqlite:///{(Path(jobdir).absolute() / 'simdedup.sqlite').as_posix()}"

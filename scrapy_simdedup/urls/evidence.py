@@ -1,22 +1,56 @@
-"""What speaks for and against one hypothesis at one path pattern."""
+"""The evidence on one hypothesis at one path pattern, and the thresholds that it is judged by."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
-MAX_CREDITS = 128
-"""Contents remembered per hypothesis and pattern, so that each decides only a few trials."""
 
-_EXAMPLES = 3
+@dataclass(frozen=True, slots=True)
+class LearnerThresholds:
+    """The thresholds of the learner. Lower bounds skip more URLs, sooner or later one whose page is nowhere else."""
+
+    accept: float = 0.80
+    """Lower bound of the share of successful trials from which a hypothesis is a rule: 11 trials without a failure."""
+    revoke: float = 0.70
+    """Lower bound below which a rule is refuted, however noisy the fingerprints are."""
+    min_contents: int = 8
+    """Different contents that a rule needs successful trials with; doubled each time the rule was revoked."""
+    max_trials_per_content: int = 3
+    """Successful trials of a hypothesis that count for one content."""
+    min_patterns: int = 5
+    """Path patterns that must agree before a rule holds for more than one pattern."""
+    prior_successes: int = 12
+    """Successes credited to a hypothesis that has prior support: session ids, rules of the site, hints."""
+    verify: float = 2.5
+    """About ``sqrt(2 * verify * skips)`` skips of a rule are verified, twice as many if a site has no other rule."""
+    verify_low_risk: float = 0.6
+    """``verify`` for parts that hardly ever change a page: tracking, tokens, scheme, slashes."""
+    verify_floor: float = 0.01
+    """Share of would-be skips that is verified however well a rule is proven."""
+    max_skipped: float = 0.9
+    """Share of a site's URLs that may be skipped."""
+    max_unverified: int = 200
+    """URLs that a rule may skip in a row without a verification."""
+    max_urls: int = 4_000_000
+    """URLs of a site that are logged; a site with more learns nothing new and skips nothing."""
+    max_sites: int = 100_000
+    """Sites that are learned about."""
+
+
+MAX_CREDITED_CONTENTS = 128
+"""Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""
+
+_COUNTER_EXAMPLES = 3
 
 _Z2 = 1.645**2
-"""One-sided 95 %."""
+"""Square of the normal quantile for 95 %, one-sided."""
 
 
-def lower_bound(same: float, different: float) -> float:
-    """The share of trials with the same content, at least, with 95 % confidence (Wilson 1927).
+def wilson_lower_bound(same: float, different: float) -> float:
+    """The least share of successful trials that fits these counts, with 95 % confidence (Wilson 1927).
 
-    >>> round(lower_bound(24, 0), 2)
+    >>> round(wilson_lower_bound(24, 0), 2)
     0.9
     """
     n = same + different
@@ -27,108 +61,94 @@ def lower_bound(same: float, different: float) -> float:
     return (share + _Z2 / (2 * n) - spread) / (1 + _Z2 / n)
 
 
+@dataclass(slots=True, eq=False)
 class Evidence:
     """Trials of a hypothesis at a pattern, and the verdict on it there."""
 
-    __slots__ = (
-        "agreeing",
-        "contents",
-        "different",
-        "examples",
-        "exceptions",
-        "failures",
-        "held",
-        "holds",
-        "likely",
-        "opinion",
-        "proofs",
-        "same",
-        "skips",
-        "strikes",
-        "successes",
-        "unverified",
-        "verified",
-    )
-
-    def __init__(self) -> None:
-        self.same = self.different = 0.0
-        """Trials, the old ones fading."""
-        self.successes = self.failures = 0
-        """Trials of all times. A failure that was found to have another cause is taken out again."""
-        self.proofs = 0
-        """Failures that noise does not explain."""
-        self.held = 0
-        """Failures that the pattern's ancestors were not told: the hypothesis may just not hold for this pattern."""
-        self.contents: dict[int, int] = {}
-        """Content → trials it has decided in favour."""
-        self.holds: bool | None = None
-        """The verdict: a rule in force, refuted here, or none, and a coarser pattern is asked."""
-        self.likely = False
-        """Whether it is nearly true, so that what it explains can wait."""
-        self.strikes = 0
-        """How often a verdict in favour was revoked."""
-        self.verified = 0
-        """Successful verifications of the rule; each failure halves them."""
-        self.unverified = 0
-        """URLs skipped since the latest verification."""
-        self.skips = 0
-        """URLs skipped in all."""
-        self.opinion: bool | None = None
-        """What the pattern tells its ancestors: that it agrees, is an exception, or nothing yet."""
-        self.agreeing = self.exceptions = 0
-        """How many patterns below have which opinion."""
-        self.examples: list[str] = []
-        """The latest URLs that spoke against it."""
+    successes: int = 0
+    """Trials with the same content."""
+    failures: int = 0
+    """Trials with another content; a failure that is found to have another cause is taken out again."""
+    decayed_same: float = 0.0
+    """Successes, of which old ones count less."""
+    decayed_different: float = 0.0
+    """Failures, of which old ones count less."""
+    proven_failures: int = 0
+    """Failures that noise does not explain."""
+    unreported_failures: int = 0
+    """Failures not yet counted at the pattern's ancestors: the hypothesis may just not hold for this pattern."""
+    contents: dict[int, int] = field(default_factory=dict)
+    """Content → successes it was credited with."""
+    holds: bool | None = None
+    """The verdict: True for a rule in force, False if refuted here, None to ask a coarser pattern."""
+    likely: bool = False
+    """Whether the hypothesis is nearly proven: URLs that it explains are fetched late."""
+    revocations: int = 0
+    """How often a rule in force was refuted."""
+    verified: int = 0
+    """Successful verifications of the rule; each failure halves them."""
+    unverified: int = 0
+    """URLs skipped since the latest verification."""
+    skips: int = 0
+    """URLs skipped in all."""
+    vote: bool | None = None
+    """The vote of a leaf at its ancestors: True if it agrees, False if it is an exception, None for no vote."""
+    agreeing: int = 0
+    """Leaves below this pattern that agree."""
+    exceptions: int = 0
+    """Leaves below this pattern that are exceptions."""
+    counter_examples: list[str] = field(default_factory=list)
+    """The latest URLs of failures."""
 
     @property
     def trials(self) -> int:
-        """Trials of all times."""
+        """Successes and failures, without decay."""
         return self.successes + self.failures
 
     @property
     def is_promising(self) -> bool:
-        """Whether it may become a rule."""
+        """Whether the hypothesis may become a rule, so that pages are indexed as if it were one."""
         return self.successes > 2 and 8 * self.failures <= self.successes
 
-    def consider(self) -> bool:
-        """Decide whether it is likely; returns whether that has changed."""
+    def update_likely(self) -> bool:
+        """Decide whether the hypothesis is likely; returns whether that has changed."""
         before, self.likely = self.likely, self.successes > 7 and 6 * self.failures <= self.successes
         return self.likely is not before
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether it need not be tried any more."""
+        """Whether the hypothesis need not be tried any more."""
         return self.failures > 20 and 8 * self.successes < self.failures
 
     @property
-    def doubt(self) -> float:
-        """The share of trials that fail, as far as is known."""
+    def failure_rate(self) -> float:
+        """The share of trials that fail, one half before the first trial."""
         return (self.failures + 0.5) / (self.trials + 1)
 
-    def succeed(self, content: int, per_content: int, fading: float) -> bool:
-        """Count a success, unless this content has decided enough of them already."""
+    def succeed(self, content: int, max_trials_per_content: int, decay: float) -> bool:
+        """Count a success; returns False if this content was credited with enough successes already."""
         credit = self.contents.get(content, 0)
-        if credit >= per_content:
+        if credit >= max_trials_per_content:
             return False
         self.contents[content] = credit + 1
-        if len(self.contents) > MAX_CREDITS:
+        if len(self.contents) > MAX_CREDITED_CONTENTS:
             del self.contents[next(iter(self.contents))]
-        self.same = self.same * fading + 1
-        self.different *= fading
+        self.decayed_same = self.decayed_same * decay + 1
+        self.decayed_different *= decay
         self.successes += 1
         return True
 
-    def fail(self, url: str, fading: float, times: int = 1) -> None:
-        """Count failures."""
+    def fail(self, url: str, decay: float, times: int = 1) -> None:
+        """Count failures, with the URL of the latest."""
         for _ in range(times):
-            self.different = self.different * fading + 1
-            self.same *= fading
+            self.decayed_different = self.decayed_different * decay + 1
+            self.decayed_same *= decay
         self.failures += times
         self.verified //= 2
-        self.examples = [*self.examples[1 - _EXAMPLES :], url]
+        self.counter_examples = [*self.counter_examples[1 - _COUNTER_EXAMPLES :], url]
 
-    def take_back(self, successes: float = 0.0, failures: int = 0) -> None:
-        """Uncount trials that say nothing about this hypothesis after all."""
-        self.same = max(0.0, self.same - successes)
-        self.different = max(0.0, self.different - failures)
+    def uncount(self, successes: float = 0.0, failures: int = 0) -> None:
+        """Take trials out again that say nothing about this hypothesis after all."""
+        self.decayed_same = max(0.0, self.decayed_same - successes)
+        self.decayed_different = max(0.0, self.decayed_different - failures)
         self.failures = max(0, self.failures - failures)

@@ -1,29 +1,85 @@
-"""Rules that somebody wrote, in the JSON of duplicate-url-discarder."""
+"""The rules that a user gives, in the JSON of duplicate-url-discarder, and the URL patterns that they are about."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import unquote_plus, urlsplit
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.urls.url_pattern import UrlPattern
 
-GIVEN = "given"
-"""What a rule that somebody wrote has removed from a URL is a part whose name begins like this."""
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+GIVEN_PREFIX = "given"
+"""Beginning of the names of parts that given rules have removed from URLs."""
 
 _EXAMPLE = '{"order": 1, "urlPattern": {"include": ["example.com"]}, "processor": "queryRemoval", "args": ["ref"]}'
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+class UrlPattern:
+    """A pattern of URLs in the language of url-matcher, which duplicate-url-discarder uses.
+
+    ``example.com`` is the domain with its subdomains, ``example.com/a`` are paths beginning with ``/a`` of the domain
+    with or without ``www.``, ``/a|`` is exactly this path of any domain, ``/a?id=*`` has a parameter ``id``. A ``*``
+    stands for anything; the case does not matter.
+
+    >>> UrlPattern("example.com").matches("https://shop.example.com/a?b=1")
+    True
+    >>> UrlPattern("example.com/a|?id=*").matches("http://www.example.com/a?id=7")
+    True
+    >>> UrlPattern("example.com/a|").matches("http://example.com/a/b")
+    False
+    """
+
+    __slots__ = ("_host", "_path", "_query", "_scheme", "host")
+
+    def __init__(self, text: str) -> None:
+        parts = urlsplit(text if _SCHEME.match(text) else f"//{text}")
+        self._scheme = parts.scheme.lower()
+        self.host: str = parts.netloc.lower().removeprefix("www.")
+        """The domain without ``www.``; empty for any domain."""
+        below = "" if parts.path or parts.query else r"(?:.*\.)?"
+        self._host = re.compile(rf"(?:www\.)?{below}{re.escape(self.host)}\Z")
+        exact = parts.path.endswith("|")
+        path = _wildcards(parts.path.removesuffix("|"))
+        self._path = re.compile(path + (r"\Z" if exact else ""), re.IGNORECASE)
+        self._query: dict[str, list[re.Pattern[str]]] = {}
+        for name, value in parse_qsl(parts.query, keep_blank_values=True):
+            self._query.setdefault(name.lower(), []).append(re.compile(_wildcards(value) + r"\Z", re.IGNORECASE))
+
+    def matches(self, url: str) -> bool:
+        """Whether a canonical URL matches the pattern."""
+        parts = urlsplit(url)
+        if (self._scheme and parts.scheme != self._scheme) or (self.host and not self._host.match(parts.netloc)):
+            return False
+        if not self._path.match(parts.path):
+            return False
+        values: dict[str, list[str]] = {}
+        for name, value in parse_qsl(parts.query, keep_blank_values=True) if self._query else ():
+            values.setdefault(name.lower(), []).append(value)
+        return all(
+            any(wanted.match(value) for wanted in alternatives for value in values.get(name, ()))
+            for name, alternatives in self._query.items()
+        )
+
+
+def _wildcards(text: str) -> str:
+    return ".*".join(map(re.escape, text.split("*")))
 
 
 @dataclass(frozen=True, slots=True)
 class GivenRule:
-    """What to remove from which URLs, because it does not change the page."""
+    """A rule of the user: what to remove from which URLs, because it does not change the page."""
 
     include: tuple[str, ...]
-    """Patterns of the URLs (see UrlPattern); without any, all URLs that no other rule is about."""
+    """Patterns of the URLs (see ``UrlPattern``); none for all URLs that no other rule is about."""
     exclude: tuple[str, ...]
     processor: str
     """``queryRemoval``, ``queryRemovalExcept``, ``subpathRemoval`` or ``normalizer``."""
@@ -37,23 +93,20 @@ class GivenRule:
         """Read a rule.
 
         Raises:
-            SettingError: it cannot be used.
+            SettingError: the rule cannot be used.
         """
-        try:
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
             pattern = rule["urlPattern"] if "urlPattern" in rule else rule["url pattern"]
             include, exclude = tuple(pattern.get("include") or ()), tuple(pattern.get("exclude") or ())
             made = cls(include, exclude, rule["processor"], tuple(rule.get("args") or ()), int(rule["order"]))
-            kind = _ARGUMENTS[made.processor]
-            usable = all(isinstance(text, str) for text in (*include, *exclude))
-            usable = usable and all(type(arg) is kind for arg in made.args)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            usable = False
-        if not usable:
-            raise SettingError("SIMDEDUP_URL_RULES", rule, f"write a rule such as {_EXAMPLE}")
-        return made
+            argument_type, _ = _PROCESSORS[made.processor]
+            patterns_are_texts = all(isinstance(text, str) for text in (*include, *exclude))
+            if patterns_are_texts and all(type(arg) is argument_type for arg in made.args):
+                return made
+        raise SettingError("SIMDEDUP_URL_RULES", rule, f"write a rule such as {_EXAMPLE}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule as it stands in a file."""
+        """The rule as a rule file writes it."""
         pattern: dict[str, Any] = {"include": list(self.include)}
         if self.exclude:
             pattern["exclude"] = list(self.exclude)
@@ -68,7 +121,7 @@ def load_rules(text: str) -> list[GivenRule]:
     """Read a rule file.
 
     Raises:
-        SettingError: it is no list of rules.
+        SettingError: the text is no list of rules.
     """
     try:
         rules = json.loads(text)
@@ -76,17 +129,17 @@ def load_rules(text: str) -> list[GivenRule]:
         rules = None
     if not isinstance(rules, list):
         raise SettingError("SIMDEDUP_URL_RULES", text[:100], f"write a JSON list of rules such as {_EXAMPLE}")
-    return [GivenRule.from_dict(rule) if isinstance(rule, Mapping) else GivenRule.from_dict({}) for rule in rules]
+    return [GivenRule.from_dict(rule) for rule in rules]
 
 
 class GivenRules:
-    """Given rules, ready to be applied to URLs; rules about all URLs yield to any rule about a URL."""
+    """Given rules, ready to be applied to URLs; rules about all URLs yield to rules with a matching pattern."""
 
     def __init__(self, rules: Iterable[GivenRule]) -> None:
-        self._specific: dict[str, list[_Compiled]] = {}
-        self._universal: list[_Compiled] = []
+        self._specific: dict[str, list[_CompiledRule]] = {}
+        self._universal: list[_CompiledRule] = []
         for rule in sorted(rules, key=lambda rule: rule.order):
-            compiled = _Compiled(rule)
+            compiled = _CompiledRule(rule)
             hosts = {pattern.host for pattern in compiled.include}
             for host in hosts:
                 self._specific.setdefault(host, []).append(compiled)
@@ -97,7 +150,7 @@ class GivenRules:
         return bool(self._specific or self._universal)
 
     def apply(self, url: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What is left of a canonical URL, and what each rule has removed, as parts of the URL."""
+        """Apply the rules to a canonical URL; returns what is left of it, and what each rule has removed as a part."""
         labels = urlsplit(url).netloc.split(".")
         hosts = ["", *(".".join(labels[i:]) for i in range(len(labels)))]
         found = [rule for host in hosts for rule in self._specific.get(host, ()) if rule.matches(url)]
@@ -109,41 +162,31 @@ class GivenRules:
         return url, tuple(removed)
 
 
-class _Compiled:
+class _CompiledRule:
     __slots__ = ("args", "exclude", "include", "name", "order", "process")
 
     def __init__(self, rule: GivenRule) -> None:
-        self.name = f"{GIVEN}:{rule}"
+        self.name = f"{GIVEN_PREFIX}:{rule}"
         self.order = rule.order
         self.args = rule.args
         self.include = [UrlPattern(text) for text in rule.include if text]
         self.exclude = [UrlPattern(text) for text in rule.exclude]
-        self.process = _PROCESSORS[rule.processor]
+        _, self.process = _PROCESSORS[rule.processor]
 
     def matches(self, url: str) -> bool:
         return any(p.matches(url) for p in self.include) and not any(p.matches(url) for p in self.exclude)
 
 
-# ------------------------------------------------------------------ processors: URL, args → what is left, what is gone
-
-
-def _remove_query(url: str, gone: Callable[[str], bool]) -> tuple[str, str]:
+def _remove_query(url: str, args: Sequence[Any], *, listed: bool = True) -> tuple[str, str]:
+    """Remove the parameters whose names are listed in the arguments, or those whose names are not."""
     head, _, query = url.partition("?")
     pieces = [piece for piece in query.split("&") if piece]
-    removed = [piece for piece in pieces if gone(unquote_plus(piece.partition("=")[0]))]
+    removed = [piece for piece in pieces if (unquote_plus(piece.partition("=")[0]) in args) is listed]
     left = "&".join(piece for piece in pieces if piece not in removed)
     return (f"{head}?{left}" if left else head, "&".join(removed)) if removed else (url, "")
 
 
-def _query_removal(url: str, args: Sequence[Any]) -> tuple[str, str]:
-    return _remove_query(url, lambda name: name in args)
-
-
-def _query_removal_except(url: str, args: Sequence[Any]) -> tuple[str, str]:
-    return _remove_query(url, lambda name: name not in args)
-
-
-def _subpath_removal(url: str, args: Sequence[Any]) -> tuple[str, str]:
+def _remove_subpaths(url: str, args: Sequence[Any]) -> tuple[str, str]:
     parts = urlsplit(url)
     subpaths = re.findall("/[^/]*", parts.path)
     removed = [f"{place}{subpath}" for place, subpath in enumerate(subpaths) if place in args]
@@ -151,7 +194,7 @@ def _subpath_removal(url: str, args: Sequence[Any]) -> tuple[str, str]:
     return parts._replace(path=left or "/").geturl(), "".join(removed)
 
 
-def _normalizer(url: str, _: Sequence[Any]) -> tuple[str, str]:
+def _normalize(url: str, _: Sequence[Any]) -> tuple[str, str]:
     parts = urlsplit(url)
     host = re.sub(r"^www\d*\.", "", parts.netloc)
     path = parts.path.rstrip("/") or "/"
@@ -159,10 +202,10 @@ def _normalizer(url: str, _: Sequence[Any]) -> tuple[str, str]:
     return parts._replace(netloc=host, path=path).geturl(), removed
 
 
-_PROCESSORS: dict[str, Callable[[str, Sequence[Any]], tuple[str, str]]] = {
-    "queryRemoval": _query_removal,
-    "queryRemovalExcept": _query_removal_except,
-    "subpathRemoval": _subpath_removal,
-    "normalizer": _normalizer,
+_PROCESSORS: dict[str, tuple[type, Callable[[str, Sequence[Any]], tuple[str, str]]]] = {
+    "queryRemoval": (str, _remove_query),
+    "queryRemovalExcept": (str, partial(_remove_query, listed=False)),
+    "subpathRemoval": (int, _remove_subpaths),
+    "normalizer": (str, _normalize),
 }
-_ARGUMENTS: dict[str, type] = {"queryRemoval": str, "queryRemovalExcept": str, "subpathRemoval": int, "normalizer": str}
+"""Name → type of the arguments, and function: URL, arguments → what is left of the URL, what was removed."""

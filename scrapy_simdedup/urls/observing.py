@@ -1,198 +1,335 @@
-"""Learn from a fetched page."""
+"""The observation of a fetched page: trials of hypotheses, verifications of rules, disputes between pages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
-from scrapy_simdedup.urls.keyed import MASK
+from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.noise import Dispute
-from scrapy_simdedup.urls.page_index import content_of, tag
-from scrapy_simdedup.urls.trials import Comparison, suppose_joint
+from scrapy_simdedup.urls.page_index import entry_content, part_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.page_index import Known, Tags
-    from scrapy_simdedup.urls.patterns import Dropped, Reading
+    from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
+    from scrapy_simdedup.urls.page_index import IndexHit, PartTags
+    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+    from scrapy_simdedup.urls.rule_book import RuleBook
     from scrapy_simdedup.urls.site import Site
-    from scrapy_simdedup.urls.trials import Trial
-    from scrapy_simdedup.urls.verdicts import Verdicts
 
-_JOINT_FROM = 100
-"""Pages after which parts are supposed to change together that were never seen to change alone."""
+MAX_PARTS_HERE = 40
+"""Parts that hypotheses are tried on at one pattern."""
+
+MAX_FIRST_PAGES = 4000
+"""First pages of a content that are remembered in order to find parts that change together."""
+
+_JOINT_PARTS = 8
+"""Parts of a pattern that may change together."""
+
+_JOINT_MIN_PAGES = 100
+"""Fetched pages of a site from which on joint hypotheses are proposed."""
+
+_MIN_VALUE_COUNT = 3
+"""Observations of a value from which on a page without the part is compared with the page that has the value."""
+
+_MAX_RANDOM_BALANCE = 8
+"""Random values, less others, up to which the single values of a part are of interest."""
 
 _ESTIMATE_EVERY = 32
 """Pages between two estimates of the noise."""
 
 
-class Observation:
-    """One fetched page and what it teaches."""
+class Observation(NamedTuple):
+    """A fetched page of a site, from which the site and its rule book learn."""
 
-    def __init__(self, site: Site, page: Reading, url: str, content: int, verdicts: Verdicts) -> None:
-        self._site = site
-        self._page = page
-        self._url = url
-        self._content = content
-        self._verdicts = verdicts
+    site: Site
+    rule_book: RuleBook
+    page: NormalizedUrl
+    url: str
+    """The URL as it was asked for."""
+    content: int
 
-    def learn(self) -> None:
-        """Take the page in; verdicts may change by it, and what was skipped be given back."""
-        site, page = self._site, self._page
-        known = site.index.find(page, page.leaf.rules)
-        if site.contents.fetched(self._content, len(site.pages), explained=known is not None):
-            site.give_back_for(self._content)
-        site.pages.append(self._url)
-        if site.fetched % _ESTIMATE_EVERY == 0:
-            site.noise.estimate(site.evidence_by_part())
-        if site.noise.disputes:
-            self._settle_disputes()
-        if known is None:
-            self._compare()
-        elif known.tags:
-            self._verify(known)
-        elif not known.mixed:  # the same URL again: no rule is to blame for what changed
-            site.index.mark(known.key, mixed=False, content=self._content)
 
-    def _compare(self) -> None:
-        """A page that was not known: compare it with all that differ from it in one part."""
-        site, page = self._site, self._page
-        trials = Comparison(site, page, self._content).run()
-        site.index.put(page.identity, self._content, page.dropped)
-        if site.contents.is_popular(self._content):
-            return
-        self._foresee()
-        if site.fetched > _JOINT_FROM:
-            suppose_joint(site, page, self._content)
-        for trial in trials:
-            self._hear(trial)
+class Trial(NamedTuple):
+    """A comparison of a fetched page with a known page, where the two differ in the parts of one hypothesis."""
 
-    def _verify(self, known: Known) -> None:
-        """A page that stands for a known one: were the rules right?"""
-        site, leaf = self._site, self._page.leaf
-        as_it_is = self._page.identity + sum(shift for _, shift in self._page.dropped) & MASK
-        was_here = as_it_is != known.key and site.index.look(leaf.rules, as_it_is) is not None
-        site.index.put(as_it_is, self._content, [])
-        if known.mixed or (was_here and known.content != self._content):  # what has changed blames no rule
-            return
-        popular = site.contents.is_popular(self._content)
-        if known.content == self._content:
-            if popular:  # a template that is found again proves no rule
-                site.contents.verified[self._content] = site.contents.verified.get(self._content, 0) + 1
-            for rule in known.tags:
-                if popular:
-                    leaf.rules.at[rule].evidence[rule].unverified = 0
-                else:
-                    self._verdicts.hear(leaf, rule, self._url, self._content, same=True, verifying=True)
-            return
-        site.give_back_for(known.content)
-        if site.contents.is_popular(known.content):  # the template is to blame
-            site.contents.failed.add(known.content)
-            site.index.mark(known.key, mixed=False, content=self._content)
-            return
-        site.index.mark(known.key, mixed=True)
-        if not popular:
-            tags = {rule: site.coarse(rule, had) for rule, had in known.tags.items()}
-            blamed = self._dispute(self._page.identity, known.content, tags)
-            self._verdicts.hear(leaf, blamed, self._url, self._content, same=False, verifying=True)
+    hypothesis: Hypothesis
+    same: bool
+    """Whether the two pages have the same content."""
+    bare: int
+    """The identity of both pages without the parts."""
+    key: int
+    """The key of the known page in the index; ``bare`` if the known page is the one that lacks the parts."""
+    entry: int
+    """The entry of the known page."""
 
-    def _hear(self, trial: Trial) -> None:
-        """Count a comparison; of a failure, find out first which of the differences is to blame."""
-        hypothesis, leaf = trial.hypothesis, self._page.leaf
+
+def learn(seen: Observation) -> None:
+    """Learn from a fetched page: verdicts may change by it, and skipped URLs may be readmitted."""
+    site, page = seen.site, seen.page
+    known = site.index.find(page, page.leaf.rules)
+    if site.contents.count_fetch(seen.content, len(site.pages), explained=known is not None):
+        site.readmit_by_content(seen.content)
+    site.pages.append(seen.url)
+    if site.fetched % _ESTIMATE_EVERY == 0:
+        site.noise.estimate(site.evidence_by_part())
+    if site.noise.disputes:
+        _settle_disputes(seen)
+    if known is None:
+        _try_hypotheses(seen)
+    elif known.tags:
+        _verify_rules(seen, known)
+    elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
+        site.index.set_content(known.key, ambiguous=False, content=seen.content)
+
+
+def _try_hypotheses(seen: Observation) -> None:
+    """Compare a new page with all known pages that differ from it in one part, and enter it in the index."""
+    site, page, leaf = seen.site, seen.page, seen.page.leaf
+    trials = list(_trials(seen))
+    site.index.put(page.identity, seen.content, page.dropped_parts)
+    if site.contents.is_stub_content(seen.content):
+        return
+    _index_under_likely_rules(seen)
+    if site.fetched > _JOINT_MIN_PAGES:
+        _propose_joint_hypothesis(seen)
+    for trial in trials:
+        hypothesis = trial.hypothesis
         if not trial.same:
-            tags = self._differences(trial)
-            if leaf.on(hypothesis).is_promising:
-                hypothesis = self._dispute(trial.bare, content_of(trial.entry), tags)
+            tags = _differences(seen, trial)
+            if leaf.evidence[hypothesis].is_promising:
+                hypothesis = _open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
             elif len(tags) > 1:
-                self._site.noise.excuse(leaf, hypothesis, tags)
-        self._verdicts.hear(leaf, hypothesis, self._url, self._content, same=trial.same, verifying=False)
+                site.noise.remember_excused(leaf, hypothesis, tags)
+        seen.rule_book.count_trial(leaf, hypothesis, seen.url, seen.content, same=trial.same, verifying=False)
 
-    def _differences(self, trial: Trial) -> Tags:
-        """What the known page had where it and this one differ: in the part on trial, and by the rules in force."""
-        site, page = self._site, self._page
-        theirs: Tags = dict.fromkeys((rule for rule, _ in page.dropped), 0)
-        theirs |= site.index.dropped_from(trial.key, trial.entry)
-        tags: Tags = {}
-        for rule, had in theirs.items():
-            coarse = site.coarse(rule, had)
-            if coarse is None or coarse != site.side(page, rule):
-                tags[rule] = coarse
-        tags[trial.hypothesis] = self._side_of_known(trial)
-        return tags
 
-    def _side_of_known(self, trial: Trial) -> int | None:
-        """What the known page of a comparison had of the part in which the two differ."""
-        if trial.lacking:
-            return 0
-        if self._site.hypotheses.is_random(trial.hypothesis):
-            return 1
-        return tag(trial.hypothesis.shift) if trial.hypothesis.value is not None else None
+def _verify_rules(seen: Observation, known: IndexHit) -> None:
+    """Verify the rules that lead from the URL of a fetched page to a known page."""
+    site, leaf = seen.site, seen.page.leaf
+    full_identity = seen.page.identity + sum(shift for _, shift in seen.page.dropped_parts) & U64_MASK
+    fetched_before = full_identity != known.key and site.index.entry_at(leaf.rules, full_identity) is not None
+    site.index.put(full_identity, seen.content, [])
+    if known.ambiguous or (fetched_before and known.content != seen.content):  # a page that changed blames no rule
+        return
+    is_stub = site.contents.is_stub_content(seen.content)
+    if known.content == seen.content:
+        if is_stub:  # a stub that is found again proves no rule
+            site.contents.verified[seen.content] = site.contents.verified.get(seen.content, 0) + 1
+        for rule in known.tags:
+            if is_stub:
+                leaf.rules.pattern_of[rule].evidence[rule].unverified = 0
+            else:
+                seen.rule_book.count_trial(leaf, rule, seen.url, seen.content, same=True, verifying=True)
+        return
+    site.readmit_by_content(known.content)
+    if site.contents.is_stub_content(known.content):  # the stub is to blame
+        site.contents.misled.add(known.content)
+        site.index.set_content(known.key, ambiguous=False, content=seen.content)
+        return
+    site.index.set_content(known.key, ambiguous=True)
+    if not is_stub:
+        tags = {rule: site.coarsen_tag(rule, tag) for rule, tag in known.tags.items()}
+        blamed = _open_dispute(seen, seen.page.identity, known.content, tags)
+        seen.rule_book.count_trial(leaf, blamed, seen.url, seen.content, same=False, verifying=True)
 
-    def _dispute(self, bare: int, content: int, tags: Tags) -> Hypothesis:
-        """Two pages that should be alike are not: blame a hypothesis, and remember the case for a third page."""
-        mine: Tags = {h: self._site.side(self._page, h) for h in tags}
-        blamed = self._site.noise.blame(self._page.leaf, tags, self._content)
-        if all(h.given or self._site.hypotheses.is_random(h) for h in tags):
-            self._site.noise.proven += 1  # what else could it be
-        self._site.noise.open(bare, Dispute(self._page.leaf, blamed, content, tags, self._content, mine))
-        return blamed
 
-    def _settle_disputes(self) -> None:
-        """The page may be the third one to a pair that should have been alike."""
-        disputes = self._site.noise.disputes
-        for bare, removed in self._bare_identities():
-            for dispute in list(disputes.get(bare, ())):
-                is_open = dispute in disputes.get(bare, ())  # settling one can close others
-                if is_open and all(h in dispute.tags or self._is_promising(h) for h, _ in removed):
-                    self._settle(bare, dispute)
+def _trials(seen: Observation) -> Iterator[Trial]:
+    """The trials of a new page; on the way, the page is entered in the index for the trials of later pages."""
+    site, page, leaf = seen.site, seen.page, seen.page.leaf
+    for name, (known, value, shift) in page.remaining.items():
+        part = known or site.ensure_part(name)
+        if part is not None and (name in leaf.parts or len(leaf.parts) < MAX_PARTS_HERE):
+            leaf.parts[name] = None
+            yield from _trials_with_part(seen, part, value, shift)
+    for name in leaf.parts:
+        if name not in page.part_hashes:
+            yield from _trials_without_part(seen, site.hypotheses.parts[name])
+    for joint in site.hypotheses.joint.values():
+        part_hashes = [page.remaining[name][2] for name in joint.names if name in page.remaining]
+        if part_hashes:
+            yield from _try_with_values(seen, joint, page.identity - sum(part_hashes) & U64_MASK)
+        elif all(name in leaf.parts for name in joint.names):
+            yield from _try_without_values(seen, joint)
 
-    def _settle(self, bare: int, dispute: Dispute) -> None:
-        site, leaf = self._site, dispute.leaf
-        tags: Tags = {h: site.side(self._page, h) for h in dispute.tags}
-        finding = site.noise.third_look(bare, dispute, self._content, tags, site.contents)
-        if finding is None:
-            return
-        if finding.is_proof:
-            self._verdicts.prove_wrong(leaf, dispute.blamed)
-            return
-        if finding.blamed is None:
-            for key in (bare, *(bare ^ h.salt for h in dispute.tags)):
-                site.index.mark(key, mixed=False, content=self._content)
-        else:
-            self._verdicts.hear(leaf, finding.blamed, self._url, self._content, same=False, verifying=True)
-        self._verdicts.forgive(leaf, dispute.blamed)
 
-    def _bare_identities(self) -> Iterator[tuple[int, Dropped]]:
-        """The identities of the page without some parts: none, each single one, all that are promising."""
-        page = self._page
-        yield page.identity, []
-        for part, value, shift in page.left.values():
-            for hypothesis in part.about(value) if part is not None else ():
-                yield page.identity - shift & MASK, [(hypothesis, shift)]
-        promising = self._promising()
-        if len(promising) > 1:
-            yield page.identity - sum(shift for _, shift in promising) & MASK, promising
+def _trials_with_part(seen: Observation, part: PartHypotheses, value: str, shift: int) -> Iterator[Trial]:
+    bare = seen.page.identity - shift & U64_MASK
+    if part.irrelevant is not None and not _is_hopeless(seen, part.irrelevant):
+        yield from _try_with_values(seen, part.irrelevant, bare)
+    default = seen.site.hypotheses.count_value(part, value, shift)
+    if default is not None:
+        yield from _compare(seen, default, bare, bare)
 
-    def _foresee(self) -> None:
-        """Enter the page under what will be its identity if the promising hypotheses become rules."""
-        site, page = self._site, self._page
-        promising = self._promising()
-        if not promising:
-            return
-        key = page.identity - sum(shift for _, shift in promising) & MASK
-        before = site.index.entries.get(key)
-        if before is None:
-            site.index.put(key, self._content, [*page.dropped, *promising])
-        elif site.index.look(page.leaf.rules, key) is None and content_of(before) != self._content:
-            site.index.mark(key, mixed=True)
 
-    def _promising(self) -> Dropped:
-        found: Dropped = []
-        for part, value, shift in self._page.left.values():
-            about = part.about(value) if part is not None else ()
-            found += [(h, shift) for h in about if self._is_promising(h)][:1]
-        return found
+def _trials_without_part(seen: Observation, part: PartHypotheses) -> Iterator[Trial]:
+    if part.irrelevant is not None and not _is_hopeless(seen, part.irrelevant):
+        yield from _try_without_values(seen, part.irrelevant)
+    if part.random_balance > _MAX_RANDOM_BALANCE:
+        return
+    identity = seen.page.identity
+    for default in part.values.values():
+        if part.value_counts[default] >= _MIN_VALUE_COUNT and not _is_hopeless(seen, default):
+            yield from _compare(seen, default, identity, identity + default.shift & U64_MASK)
 
-    def _is_promising(self, hypothesis: Hypothesis) -> bool:
-        evidence = self._page.leaf.evidence.get(hypothesis)
-        return evidence is not None and evidence.is_promising
+
+def _try_with_values(seen: Observation, hypothesis: Hypothesis, bare: int) -> Iterator[Trial]:
+    """Compare a page that has the parts with pages that have other values, and with the page that lacks the parts."""
+    index = seen.site.index
+    key = bare ^ hypothesis.salt
+    lacking, other = _entry_at(seen, bare), _entry_at(seen, key)
+    known = {entry_content(entry) for entry in (lacking, other) if entry is not None}
+    same = seen.content in known
+    ambiguous = bool(other is not None and other & 1) or len(known) > 1
+    if known and not (same and ambiguous) and not any(map(seen.site.contents.is_stub_content, known)):
+        if lacking is not None:
+            yield Trial(hypothesis, same, bare, bare, lacking)
+        elif other is not None:
+            yield Trial(hypothesis, same, bare, key, other)
+    if other is None:
+        differs = bool(known) and not same
+        index.put(key, seen.content, seen.page.dropped_parts, ambiguous=differs, tagged=False)
+    elif not other & 1 and (ambiguous or not same):
+        index.set_content(key, ambiguous=True)
+
+
+def _try_without_values(seen: Observation, hypothesis: Hypothesis) -> Iterator[Trial]:
+    """Compare a page that lacks the parts with pages that have them."""
+    key = seen.page.identity ^ hypothesis.salt
+    entry = _entry_at(seen, key)
+    if entry is not None and entry_content(entry) != seen.content:
+        seen.site.index.set_content(key, ambiguous=True)
+    yield from _compare(seen, hypothesis, seen.page.identity, key)
+
+
+def _compare(seen: Observation, hypothesis: Hypothesis, bare: int, key: int) -> Iterator[Trial]:
+    """Compare with the known page at a key, unless it is a stub, or agrees where the entry is ambiguous."""
+    entry = _entry_at(seen, key)
+    if entry is not None:
+        same = entry_content(entry) == seen.content
+        if not (same and entry & 1) and not seen.site.contents.is_stub_content(entry_content(entry)):
+            yield Trial(hypothesis, same, bare, key, entry)
+
+
+def _entry_at(seen: Observation, key: int) -> int | None:
+    return seen.site.index.entry_at(seen.page.leaf.rules, key)
+
+
+def _is_hopeless(seen: Observation, hypothesis: Hypothesis) -> bool:
+    evidence = seen.page.leaf.evidence.get(hypothesis)
+    return evidence is not None and evidence.is_hopeless
+
+
+def _is_promising(seen: Observation, hypothesis: Hypothesis) -> bool:
+    evidence = seen.page.leaf.evidence.get(hypothesis)
+    return evidence is not None and evidence.is_promising
+
+
+def _promising_parts(seen: Observation) -> DroppedParts:
+    """The parts of a page that promising hypotheses would drop."""
+    found: DroppedParts = []
+    for part, value, shift in seen.page.remaining.values():
+        about = part.hypotheses_about(value) if part is not None else ()
+        found += [(h, shift) for h in about if _is_promising(seen, h)][:1]
+    return found
+
+
+def _index_under_likely_rules(seen: Observation) -> None:
+    """Enter a page under the identity that it will have if the promising hypotheses become rules."""
+    site, page = seen.site, seen.page
+    promising = _promising_parts(seen)
+    if not promising:
+        return
+    key = page.identity - sum(shift for _, shift in promising) & U64_MASK
+    before = site.index.entries.get(key)
+    if before is None:
+        site.index.put(key, seen.content, [*page.dropped_parts, *promising])
+    elif site.index.entry_at(page.leaf.rules, key) is None and entry_content(before) != seen.content:
+        site.index.set_content(key, ambiguous=True)
+
+
+def _propose_joint_hypothesis(seen: Observation) -> None:
+    """Propose that parts change together: two pages of one content differ in them, and none could be tried alone."""
+    site, page, leaf = seen.site, seen.page, seen.page.leaf
+    names = list(leaf.parts)[:_JOINT_PARTS]
+    mine = sum(part_tag(page.remaining[name][2]) << 8 * i for i, name in enumerate(names) if name in page.remaining)
+    key = seen.content << 16 ^ crc32(leaf.name.encode())
+    theirs = site.firsts.get(key)
+    if theirs is None:
+        if len(site.firsts) < MAX_FIRST_PAGES:
+            site.firsts.put(key, mine)
+        return
+    differing = sorted(name for i, name in enumerate(names) if (mine ^ theirs) >> 8 * i & 0xFF)
+    if 2 <= len(differing) <= 3:
+        tried = {h.names[0] for h, evidence in leaf.evidence.items() if len(h.names) == 1 and evidence.trials}
+        if tried.isdisjoint(differing):
+            site.hypotheses.joint_hypothesis(tuple(differing))
+
+
+def _differences(seen: Observation, trial: Trial) -> PartTags:
+    """The tags of the known page where it and the fetched page differ: in the parts on trial, and by the rules."""
+    site, page, tried = seen.site, seen.page, trial.hypothesis
+    theirs: PartTags = dict.fromkeys((rule for rule, _ in page.dropped_parts), 0)
+    theirs |= site.index.assumed_tags(trial.key, trial.entry)
+    tags: PartTags = {}
+    for rule, tag in theirs.items():
+        coarse = site.coarsen_tag(rule, tag)
+        if coarse is None or coarse != site.part_tag_of(page, rule):
+            tags[rule] = coarse
+    if trial.key == trial.bare:
+        tags[tried] = 0
+    elif site.hypotheses.is_random(tried):
+        tags[tried] = 1
+    else:
+        tags[tried] = None if tried.value is None else part_tag(tried.shift)
+    return tags
+
+
+def _open_dispute(seen: Observation, bare: int, content: int, tags: PartTags) -> Hypothesis:
+    """Blame a hypothesis for two pages that should be alike and are not, and keep the case for a third page."""
+    mine: PartTags = {h: seen.site.part_tag_of(seen.page, h) for h in tags}
+    blamed = seen.site.noise.blame(seen.page.leaf, tags, seen.content)
+    if all(h.is_initial or seen.site.hypotheses.is_random(h) for h in tags):
+        seen.site.noise.proven_count += 1  # such hypotheses are hardly ever wrong
+    seen.site.noise.open(bare, Dispute(seen.page.leaf, blamed, content, tags, seen.content, mine))
+    return blamed
+
+
+def _settle_disputes(seen: Observation) -> None:
+    """Settle the disputes of two pages to which the fetched page is a third one."""
+    disputes = seen.site.noise.disputes
+    for bare, removed in _bare_identities(seen):
+        for dispute in list(disputes.get(bare, ())):
+            is_open = dispute in disputes.get(bare, ())  # settling one can close others
+            if is_open and all(h in dispute.tags or _is_promising(seen, h) for h, _ in removed):
+                _settle(seen, bare, dispute)
+
+
+def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
+    site, leaf = seen.site, dispute.leaf
+    tags: PartTags = {h: site.part_tag_of(seen.page, h) for h in dispute.tags}
+    outcome = site.noise.examine_third_page(bare, dispute, seen.content, tags, site.contents)
+    if outcome is None:
+        return
+    if outcome == "proof":
+        seen.rule_book.count_proof(leaf, dispute.blamed)
+        return
+    if outcome == "noise":
+        for key in (bare, *(bare ^ h.salt for h in dispute.tags)):
+            site.index.set_content(key, ambiguous=False, content=seen.content)
+    else:
+        seen.rule_book.count_trial(leaf, outcome, seen.url, seen.content, same=False, verifying=True)
+    seen.rule_book.withdraw_failure(leaf, dispute.blamed)
+
+
+def _bare_identities(seen: Observation) -> Iterator[tuple[int, DroppedParts]]:
+    """The identities of a page without some parts: with all of them, without each, without all promising parts."""
+    page = seen.page
+    yield page.identity, []
+    for part, value, shift in page.remaining.values():
+        for hypothesis in part.hypotheses_about(value) if part is not None else ():
+            yield page.identity - shift & U64_MASK, [(hypothesis, shift)]
+    promising = _promising_parts(seen)
+    if len(promising) > 1:
+        yield page.identity - sum(shift for _, shift in promising) & U64_MASK, promising

@@ -1,137 +1,228 @@
-"""Which content is known under which identity, and what had to be assumed to say so."""
+"""The index of a site's fetched pages by what is left of their URLs, and the counters of their contents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.keyed import MASK
-from scrapy_simdedup.urls.sorted_map import SortedMap
+from scrapy_simdedup.urls.compact import U64_MASK, SortedMap
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.patterns import Beliefs, Dropped, Reading
+    from scrapy_simdedup.urls.patterns import ActiveRules, DroppedParts, NormalizedUrl
 
 CONTENT_BITS = 48
 
 MAX_ASSUMED = 8
 """Hypotheses behind one entry; a URL that needs more is not indexed."""
 
+MAX_UNEXPLAINED_URLS = 15
+"""Unexplained URLs above which a content is taken for a stub: a captcha, a soft 404, an empty template."""
+
 _MAX_SETS = 1 << 15
 
-Tags = dict["Hypothesis", "int | None"]
-"""What a page had of the parts that some hypotheses are about (see :func:`tag`); None where that is not known."""
+_MANY_RUNS = 8
+"""Separate runs from which on a frequent content cannot be a wall, which is served in one burst."""
+
+# Counters of a content, from the low end: 6 bits unexplained URLs, 4 bits runs, 2 bits fetches, 26 bits latest skip,
+# 26 bits first page.
+_UNEXPLAINED, _RUN, _FETCH, _SKIP, _PAGE = 0x3F, 6, 10, 12, 38
+_NUMBER = (1 << 26) - 1
+
+PartTags = dict["Hypothesis", "int | None"]
+"""Hypothesis → the tag (see :func:`part_tag`) of what a page had of the hypothesis's parts; None if not known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A fetched page that a URL leads to, if what is believed is right."""
+class IndexHit:
+    """A fetched page that a URL leads to, if the active rules are right."""
 
     key: int
-    """Its place in the index."""
+    """The key of the page's entry."""
     content: int
-    mixed: bool
-    """Whether pages of different content were found there: it stands for nothing any more."""
-    tags: Tags
-    """What the page had where it and the URL differ; empty if they are the same anyway."""
+    ambiguous: bool
+    """Whether pages of different content were found at this key, so that the entry represents no page any more."""
+    tags: PartTags
+    """What the page had where it and the URL differ; empty if both are the same URL anyway."""
 
 
-def tag(dropped: int) -> int:
-    """Eight bits that tell apart what was dropped; 0 is kept for nothing."""
+def part_tag(dropped: int) -> int:
+    """Eight bits of the hash of a dropped part, to tell parts apart; 0 is kept for no part."""
     return dropped & 0xFF or 1
 
 
-def content_of(entry: int) -> int:
-    """The content that an entry names."""
+def entry_content(entry: int) -> int:
+    """The content of an entry of the index."""
     return entry >> 16
 
 
 class PageIndex:
-    """Identity → content, under assumptions.
+    """Identity of a URL → content of its page, under assumptions.
 
-    An identity is the sum of the hashes of a URL's path and parts, so "the same URL without this part" is one
-    subtraction. Each entry remembers the hypotheses by which parts were dropped from it, and counts only while all of
-    them are believed: revoking a rule makes its entries void without touching them, and what a page will be under a
-    rule that is not yet in force can be entered beforehand.
+    How pages are entered and found:
+
+    1. The identity of a URL is the sum of the hashes of its path and its parts, modulo 2**64. So the identity of the
+       same URL without a part is one subtraction.
+    2. A new page is entered under its identity without the parts that the active rules drop. The entry names the page's
+       content and its *assumptions*, the hypotheses by which parts were dropped; it has one tag per assumption,
+       eight bits of what was dropped.
+    3. An entry counts only while all of its assumptions are active rules. So a rule that is refuted makes its entries
+       void without touching them.
+    4. While a part is on trial, the first page that has the part, whatever its value, is also entered without tags: at
+       its identity without the part, XOR the salt of the hypothesis. Pages with other values are compared with it. The
+       salt keeps it apart from the page that lacks the part.
+    5. While hypotheses are promising, a new page is also entered under the identity that it will have once they are
+       rules. So pages fetched before a rule are known after it.
+    6. A URL is looked up under its identity first; the tags tell where the URL and the page differ. If nothing is
+       found, each active rule is tried: at the key of step 4, and for a default value at the identity of the URL with
+       this value added. Where the page found differs from the URL is then not known.
+    7. An entry at which pages of different content are found becomes ambiguous: no URL is skipped because of it.
     """
 
-    __slots__ = ("assumed", "entries", "numbers", "tags")
+    __slots__ = ("assumption_numbers", "assumption_sets", "entries", "packed_tags")
 
     def __init__(self) -> None:
-        self.entries = SortedMap()
-        """Identity → 48 bits of content, 15 bits that number the assumptions, 1 bit "mixed"."""
-        self.tags = SortedMap()
-        """Identity → a byte per assumption: what it dropped."""
-        self.assumed: list[tuple[Hypothesis, ...]] = [()]
-        self.numbers: dict[tuple[Hypothesis, ...], int] = {(): 0}
+        self.entries: SortedMap = SortedMap()
+        """Key → 48 bits of content, 15 bits that number the assumptions, 1 bit "ambiguous"."""
+        self.packed_tags: SortedMap = SortedMap()
+        """Key → one tag per assumption, a byte each."""
+        self.assumption_sets: list[tuple[Hypothesis, ...]] = [()]
+        self.assumption_numbers: dict[tuple[Hypothesis, ...], int] = {(): 0}
 
-    def find(self, reading: Reading, beliefs: Beliefs) -> Known | None:
-        """The page that a URL leads to."""
-        key = reading.identity
-        entry = self.look(beliefs, key)
+    def find(self, url: NormalizedUrl, active_rules: ActiveRules) -> IndexHit | None:
+        """The page that a URL leads to under the active rules."""
+        key = url.identity
+        entry = self.entry_at(active_rules, key)
         if entry is not None:
-            mine = {h: tag(part) for h, part in reading.dropped}
-            theirs = self.dropped_from(key, entry)
+            mine = {h: part_tag(part) for h, part in url.dropped_parts}
+            theirs = self.assumed_tags(key, entry)
             tags = {h: theirs.get(h, 0) for h in {**mine, **theirs} if mine.get(h, 0) != theirs.get(h, 0)}
-            return Known(key, content_of(entry), bool(entry & 1), tags)
-        for hypothesis in beliefs.wide:  # pages that were met before this was believed
-            key = reading.identity ^ hypothesis.salt
-            entry = self.look(beliefs, key)
+            return IndexHit(key, entry_content(entry), bool(entry & 1), tags)
+        for rule in active_rules.single_lookups:
+            key = (url.identity ^ rule.salt) + rule.shift & U64_MASK
+            entry = self.entry_at(active_rules, key)
             if entry is not None:
-                return self._found_before(key, entry, reading, hypothesis)
-        for hypothesis in beliefs.defaults:
-            key = reading.identity + hypothesis.shift & MASK
-            entry = self.look(beliefs, key)
-            if entry is not None:
-                return self._found_before(key, entry, reading, hypothesis)
+                tags = dict.fromkeys([*(h for h, _ in url.dropped_parts), *self._assumptions(entry), rule])
+                return IndexHit(key, entry_content(entry), bool(entry & 1), tags)
         return None
 
-    def look(self, beliefs: Beliefs, key: int) -> int | None:
-        """The entry at a key if its assumptions are believed."""
+    def entry_at(self, active_rules: ActiveRules, key: int) -> int | None:
+        """The entry at a key if all of its assumptions are active rules."""
         entry = self.entries.get(key)
         if entry is None:
             return None
         number = entry >> 1 & 0x7FFF
-        trusted = beliefs.trusted.get(number)
+        trusted = active_rules.trusted_sets.get(number)
         if trusted is None:
-            trusted = beliefs.trusted[number] = all(h in beliefs.at for h in self.assumed[number])
+            trusted = all(h in active_rules.pattern_of for h in self.assumption_sets[number])
+            active_rules.trusted_sets[number] = trusted
         return entry if trusted else None
 
-    def is_mixed(self, key: int) -> bool:
+    def is_ambiguous(self, key: int) -> bool:
         """Whether pages of different content were found at a key."""
         return bool((self.entries.get(key) or 0) & 1)
 
-    def put(self, key: int, content: int, dropped: Dropped, *, mixed: bool = False, tagged: bool = True) -> None:
-        """Enter a page; without tags it can be compared with, but does not tell where it differs."""
+    def put(
+        self, key: int, content: int, dropped: DroppedParts, *, ambiguous: bool = False, tagged: bool = True
+    ) -> None:
+        """Enter a page; an entry without tags does not tell where its page and a URL differ."""
         if len(dropped) > MAX_ASSUMED:
             return
         dropped = sorted(dropped, key=lambda pair: pair[0].number)
         assumed = tuple(h for h, _ in dropped)
-        number = self.numbers.get(assumed)
+        number = self.assumption_numbers.get(assumed)
         if number is None:
-            if len(self.assumed) >= _MAX_SETS:
+            if len(self.assumption_sets) >= _MAX_SETS:
                 return
-            number = self.numbers[assumed] = len(self.assumed)
-            self.assumed.append(assumed)
-        self.entries.put(key, content << 16 | number << 1 | mixed)
+            number = self.assumption_numbers[assumed] = len(self.assumption_sets)
+            self.assumption_sets.append(assumed)
+        self.entries.put(key, content << 16 | number << 1 | ambiguous)
         if tagged and dropped:
-            self.tags.put(key, sum(tag(part) << 8 * place for place, (_, part) in enumerate(dropped)))
+            self.packed_tags.put(key, sum(part_tag(part) << 8 * place for place, (_, part) in enumerate(dropped)))
 
-    def mark(self, key: int, *, mixed: bool, content: int | None = None) -> None:
-        """Change what an entry says of its content, if there is one."""
+    def set_content(self, key: int, *, ambiguous: bool, content: int | None = None) -> None:
+        """Change the content of an entry, if there is one, and whether it is ambiguous."""
         entry = self.entries.get(key)
         if entry is not None:
             if content is not None:
                 entry = content << 16 | entry & 0xFFFF
-            self.entries.put(key, entry | 1 if mixed else entry & ~1)
+            self.entries.put(key, entry | 1 if ambiguous else entry & ~1)
 
-    def dropped_from(self, key: int, entry: int) -> Tags:
-        """What was dropped from the page of an entry."""
-        assumed = self.assumed[entry >> 1 & 0x7FFF]
-        packed = self.tags.get(key) if assumed else 0
+    def assumed_tags(self, key: int, entry: int) -> PartTags:
+        """The tags of what was dropped from the page of an entry."""
+        assumed = self._assumptions(entry)
+        packed = self.packed_tags.get(key) if assumed else 0
         return {h: None if packed is None else packed >> 8 * place & 0xFF for place, h in enumerate(assumed)}
 
-    def _found_before(self, key: int, entry: int, reading: Reading, rule: Hypothesis) -> Known:
-        assumed = self.assumed[entry >> 1 & 0x7FFF]
-        tags: Tags = dict.fromkeys([*(h for h, _ in reading.dropped), *assumed, rule])
-        return Known(key, content_of(entry), bool(entry & 1), tags)
+    def _assumptions(self, entry: int) -> tuple[Hypothesis, ...]:
+        return self.assumption_sets[entry >> 1 & 0x7FFF]
+
+
+class ContentCounters:
+    """The contents of a site, each a 48-bit number, with counters that stop at their maximum."""
+
+    __slots__ = ("counters", "latest", "misled", "unexplained", "verified")
+
+    def __init__(self) -> None:
+        self.counters: SortedMap = SortedMap()
+        self.latest: int = 0
+        """The content of the latest page."""
+        self.unexplained: int = 0
+        """URLs of the site that no rule explains."""
+        self.verified: dict[int, int] = {}
+        """Content of a stub → how often a verification found it as expected."""
+        self.misled: set[int] = set()
+        """Contents of stubs for which a verification found another content."""
+
+    def count_fetch(self, content: int, page: int, *, explained: bool) -> bool:
+        """Count a page, explained if rules led to a known one; returns whether its content now represents no page."""
+        entry = self.counters.get(content)
+        suspicious = False
+        self.unexplained += not explained
+        if entry is None:
+            entry = (page & _NUMBER) << _PAGE | 1
+        elif not explained and entry & _UNEXPLAINED < _UNEXPLAINED:
+            entry += 1
+            suspicious = entry & _UNEXPLAINED in {self.limit + 1, MAX_UNEXPLAINED_URLS + 1}
+        if content != self.latest and entry >> _RUN & 0xF < 0xF:
+            entry += 1 << _RUN
+        if entry >> _FETCH & 3 < 3:
+            entry += 1 << _FETCH
+        self.latest = content
+        self.counters.put(content, entry)
+        return suspicious
+
+    @property
+    def limit(self) -> int:
+        """Unexplained URLs above which a content represents no page: three times as many as is usual on the site."""
+        return min(MAX_UNEXPLAINED_URLS, max(5, 3 * self.unexplained // max(1, len(self.counters))))
+
+    def is_stub_content(self, content: int) -> bool:
+        """Whether a content is a stub's, from which nothing can be learned."""
+        return self._entry(content) & _UNEXPLAINED > MAX_UNEXPLAINED_URLS
+
+    def can_represent_page(self, content: int) -> bool:
+        """Whether a URL may be skipped because it leads to this content."""
+        entry = self._entry(content)
+        if entry & _UNEXPLAINED <= self.limit:
+            return True
+        return entry >> _RUN & 0xF >= _MANY_RUNS and content not in self.misled
+
+    def seen_once(self, content: int) -> bool:
+        """Whether a single fetch gave this content."""
+        return self._entry(content) >> _FETCH & 3 == 1
+
+    def first_page(self, content: int) -> int:
+        """The number of the page that first gave this content."""
+        return self._entry(content) >> _PAGE
+
+    def latest_skip(self, content: int) -> int:
+        """The number of the latest URL that was skipped in favour of this content, from 1 on; 0 if there is none."""
+        return self._entry(content) >> _SKIP & _NUMBER
+
+    def set_latest_skip(self, content: int, skip: int) -> None:
+        """Log the number of a URL that is skipped in favour of this content."""
+        self.counters.put(content, self._entry(content) & ~(_NUMBER << _SKIP) | skip << _SKIP)
+
+    def _entry(self, content: int) -> int:
+        return self.counters.get(content) or 0

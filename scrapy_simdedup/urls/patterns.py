@@ -1,157 +1,147 @@
-"""Path patterns: where on a site a hypothesis is tried, where the verdict on it applies, and how that reads a URL."""
+"""Path patterns: the places of a site where hypotheses are tried and rules hold."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.evidence import Evidence
-from scrapy_simdedup.urls.parts import TOKEN
+from scrapy_simdedup.urls.parts import SESSION_PLACEHOLDER
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.urls.hypotheses import Hypothesis, Part
+    from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
 
-EVERYWHERE = "**"
-"""The pattern that is a whole site."""
+WHOLE_SITE = "**"
+"""The name of the pattern that covers a whole site."""
 
 MAX_LEAVES = 1000
-"""Patterns of a site; the paths beyond share one."""
+"""Leaves of a site; all further paths share one leaf."""
 
 MAX_WORDS, MAX_FIRST_WORDS = 32, 256
-"""Words that are told apart in one place of a path, and at its beginning."""
+"""Words that are told apart at one place of a path, and at the beginning of a path."""
 
 MAX_DEPTH = 8
-"""Segments of a path that make its pattern."""
+"""Segments of a path that its pattern is made of."""
 
-Dropped = list[tuple["Hypothesis", int]]
-"""The hypotheses that were used on a URL, each with the hash of what it dropped."""
+DroppedParts = list[tuple["Hypothesis", int]]
+"""The hypotheses by which parts of a URL were dropped, each with the hash of what it dropped."""
 
-_CLASSES = ("<number>", "<token>", "<slug>")
-_NUMBER = re.compile(r"\d+\Z")
+_SEGMENT_CLASSES = ("<number>", "<token>", "<slug>")
 _DIGIT = re.compile(r"\d")
 
 
-class Beliefs:
-    """A set of hypotheses that are taken for true."""
+class ActiveRules:
+    """The hypotheses that are taken for true at one pattern."""
 
-    __slots__ = ("at", "defaults", "joint", "trusted", "wide")
+    __slots__ = ("irrelevant", "joint", "pattern_of", "single_lookups", "trusted_sets")
 
-    def __init__(self, at: dict[Hypothesis, Pattern]) -> None:
-        self.at = at
+    def __init__(self, pattern_of: dict[Hypothesis, PathPattern]) -> None:
+        self.pattern_of: dict[Hypothesis, PathPattern] = pattern_of
         """Hypothesis → the pattern whose verdict it is."""
-        self.joint = [h for h in at if len(h.names) > 1]
-        self.wide = [h for h in at if h.value is None]
-        self.defaults = [h for h in at if h.value is not None]
-        self.trusted: dict[int, bool] = {0: True}
-        """Number of a set of assumptions → whether all of them are among these; see PageIndex."""
+        self.joint: list[Hypothesis] = [h for h in pattern_of if len(h.names) > 1]
+        self.irrelevant: list[Hypothesis] = [h for h in pattern_of if h.value is None]
+        self.single_lookups: list[Hypothesis] = [*self.irrelevant, *(h for h in pattern_of if h.value is not None)]
+        """All rules in the order in which ``PageIndex.find`` tries them one by one."""
+        self.trusted_sets: dict[int, bool] = {0: True}
+        """Number of a set of assumptions → whether all of them are active rules; see ``PageIndex``."""
 
 
-class Pattern:
-    """A path pattern, with the evidence found under it and what follows from it."""
+class PathPattern:
+    """A path pattern, with the evidence found under it and the rules that follow from the evidence."""
 
-    __slots__ = ("chain", "evidence", "likely", "name", "parts", "rules", "version")
+    __slots__ = ("evidence", "likely", "lineage", "name", "parts", "rules", "version")
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.evidence: dict[Hypothesis, Evidence] = {}
-        self.chain: list[Pattern] = [self]
-        """This pattern and its ancestors, the most specific first."""
+        self.name: str = name
+        self.evidence: defaultdict[Hypothesis, Evidence] = defaultdict(Evidence)
+        self.lineage: list[PathPattern] = [self]
+        """The pattern itself and its ancestors, the most specific first."""
         self.parts: dict[str, None] = {}
-        """Names of the parts that URLs of this pattern have had."""
-        self.version = -1
-        """The state of the site's verdicts that the following were derived from."""
-        self.rules = Beliefs({})
+        """The names of parts that hypotheses are tried on at this pattern, in the order of their first URLs."""
+        self.version: int = -1
+        """The version of the site's verdicts that ``rules`` and ``likely`` were derived from."""
+        self.rules: ActiveRules = ActiveRules({})
         """The rules in force."""
-        self.likely: Beliefs | None = None
-        """These and what is nearly true; None if that is nothing more."""
-
-    def on(self, hypothesis: Hypothesis) -> Evidence:
-        """The evidence on a hypothesis here."""
-        found = self.evidence.get(hypothesis)
-        if found is None:
-            found = self.evidence[hypothesis] = Evidence()
-        return found
+        self.likely: ActiveRules | None = None
+        """The rules in force and the likely hypotheses; None if no hypothesis is just likely."""
 
     def refresh(self, version: int) -> None:
-        """Derive what is in force: of the verdicts along the chain, the most specific one decides."""
-        verdicts: dict[Hypothesis, Pattern] = {}
-        likely: dict[Hypothesis, Pattern] = {}
-        for pattern in self.chain:
+        """Derive the rules in force: of the verdicts of the lineage, the most specific one decides."""
+        decided: dict[Hypothesis, PathPattern] = {}
+        likely: dict[Hypothesis, PathPattern] = {}
+        for pattern in self.lineage:
             for hypothesis, evidence in pattern.evidence.items():
                 if evidence.holds is not None:
-                    verdicts.setdefault(hypothesis, pattern)
+                    decided.setdefault(hypothesis, pattern)
                 if evidence.likely:
                     likely.setdefault(hypothesis, pattern)
-        force = {h: at for h, at in verdicts.items() if at.evidence[h].holds}
-        self.rules = Beliefs(force)
-        self.likely = Beliefs({**likely, **force}) if likely.keys() - force.keys() else None
+        in_force = {h: pattern for h, pattern in decided.items() if pattern.evidence[h].holds}
+        self.rules = ActiveRules(in_force)
+        self.likely = ActiveRules({**likely, **in_force}) if likely.keys() - in_force.keys() else None
         self.version = version
 
     def refutes(self, default: Hypothesis) -> bool:
-        """Whether a value is known to be no default here; what holds for its part does not hold for it then."""
+        """Whether a value is known to be no default at this pattern, so that a rule about its part does not drop it."""
         evidence = self.evidence.get(default)
         return evidence is not None and evidence.failures > 1 and 2 * evidence.failures > evidence.successes
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A URL with everything dropped that is believed not to matter."""
+class NormalizedUrl:
+    """A URL without the parts that active rules drop."""
 
-    leaf: Pattern
+    leaf: PathPattern
     identity: int
-    """The sum of the hashes of what is left."""
-    dropped: Dropped
-    left: dict[str, tuple[Part | None, str, int]]
-    """Name of a part that was not dropped → the part (None if it is not examined), its value, its hash."""
-    shifts: dict[str, int]
-    """Name of any part → its hash."""
+    """The sum of the hashes of the path and the remaining parts, modulo 2**64."""
+    dropped_parts: DroppedParts
+    remaining: dict[str, tuple[PartHypotheses | None, str, int]]
+    """Name of a part that was not dropped → the part (None if no hypothesis is about it), its value, its hash."""
+    part_hashes: dict[str, int]
+    """Name of a part, dropped or not → the hash of the part."""
 
 
 class PatternTree:
-    """The patterns of a site. Numbers and slugs are classes; words are literal while there are few in their place."""
+    """The patterns of a site. Numbers and slugs are classes; words are literal while there are few at their place."""
 
     __slots__ = ("leaves", "patterns", "words")
 
     def __init__(self) -> None:
-        self.patterns: dict[str, Pattern] = {}
-        self.leaves: dict[str, Pattern] = {}
+        self.patterns: dict[str, PathPattern] = {}
+        self.leaves: dict[str, PathPattern] = {}
         self.words: dict[str, dict[str, None]] = {}
-        """Beginning of a pattern → the words that are told apart behind it."""
+        """Beginning of a pattern → the words that are told apart after it."""
 
-    def leaf(self, segments: tuple[str, ...]) -> Pattern:
+    def leaf_for(self, segments: tuple[str, ...]) -> PathPattern:
         """The most specific pattern of a path."""
         tokens: list[str] = []
         for place, segment in enumerate(segments[:MAX_DEPTH]):
             tokens.append(self._token(place, segment, "/".join(tokens)))
         name = "/".join(tokens)
-        found = self.leaves.get(name)
-        if found is None:
-            if len(self.leaves) >= MAX_LEAVES:
-                name = "..."
-            found = self.leaves.get(name) or self.add(name)
-        return found
+        if name not in self.leaves and len(self.leaves) >= MAX_LEAVES:
+            name = "..."
+        return self.leaves.get(name) or self._add_leaf(name)
 
-    def add(self, name: str) -> Pattern:
-        """A new leaf, below its wildcard form, its first segment and the whole site."""
+    def _add_leaf(self, name: str) -> PathPattern:
+        """Make a leaf, below its wildcard form, its first segment and the whole site."""
         leaf = self.leaves[name] = self.pattern(name)
         first, *rest = name.split("/")
-        wild = "/".join([first, *(token if token in _CLASSES else "*" for token in rest)])
-        above = (wild, f"{first}/{EVERYWHERE}" if rest else name, EVERYWHERE)
-        leaf.chain = [leaf, *(self.pattern(up) for up in dict.fromkeys(above) if up != name)]
+        wild = "/".join([first, *(token if token in _SEGMENT_CLASSES else "*" for token in rest)])
+        above = (wild, f"{first}/{WHOLE_SITE}" if rest else name, WHOLE_SITE)
+        leaf.lineage = [leaf, *(self.pattern(up) for up in dict.fromkeys(above) if up != name)]
         return leaf
 
-    def pattern(self, name: str) -> Pattern:
-        """The pattern of this name."""
-        found = self.patterns.get(name)
-        if found is None:
-            found = self.patterns[name] = Pattern(name)
-        return found
+    def pattern(self, name: str) -> PathPattern:
+        """The pattern of this name, made if need be."""
+        if name not in self.patterns:
+            self.patterns[name] = PathPattern(name)
+        return self.patterns[name]
 
     def _token(self, place: int, segment: str, parent: str) -> str:
-        if _NUMBER.match(segment):
+        if segment.isdecimal():
             return "<number>"
-        if segment == TOKEN:
+        if segment == SESSION_PLACEHOLDER:
             return "<token>"
         has_digit = _DIGIT.search(segment) is not None
         if len(segment) > 24 or segment.count("-") > 2 or (place and has_digit):

@@ -1,190 +1,179 @@
-"""Everything that is known of one site."""
+"""The site: everything that the learner knows of one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.contents import Contents
-from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, Part, is_given
-from scrapy_simdedup.urls.keyed import MASK, Chance, KeyedHash
+from scrapy_simdedup.urls.compact import BY_CONTENT, BY_RULES, U64_MASK, KeyedRandom, SkipLog, SortedMap, UrlLog
+from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
-from scrapy_simdedup.urls.page_index import PageIndex, tag
-from scrapy_simdedup.urls.patterns import EVERYWHERE, Beliefs, Dropped, Pattern, PatternTree, Reading
-from scrapy_simdedup.urls.sorted_map import SortedMap
-from scrapy_simdedup.urls.url_log import BY_CONTENT, BY_RULES, SkipLog, UrlLog
+from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
+from scrapy_simdedup.urls.patterns import WHOLE_SITE, ActiveRules, DroppedParts, NormalizedUrl, PathPattern, PatternTree
 
 if TYPE_CHECKING:
+    from scrapy_simdedup.urls.compact import KeyedHash
     from scrapy_simdedup.urls.evidence import Evidence
     from scrapy_simdedup.urls.parts import UrlParts
 
 _GIVEN_VERIFIED = 24
-"""Verifications that a rule is credited with which was not learned."""
+"""Verifications credited to a rule that is in force from the start."""
 
 MAX_HINTED = 100
-"""Hypotheses that a site itself may speak for."""
+"""Hypotheses that a site itself may suggest."""
 
 _MAX_DIFFERING = 3
-"""Parts that two URLs may differ in for one to say something about the other."""
+"""Parts that two URLs of one page may differ in to suggest hypotheses."""
 
-_ENTRIES = 4
-"""Entries of the index per URL, at most."""
+_MAX_ENTRIES_PER_URL = 4
+"""Entries of the index per URL that may be logged."""
 
 
 class Site:
-    """What is known of a site: its patterns and the evidence, its pages, and what was skipped."""
+    """What is known of a site: its patterns with the evidence, its fetched pages, and its skipped URLs."""
 
-    def __init__(self, name: str, scheme: str, host: str, hashed: KeyedHash) -> None:
+    def __init__(self, name: str, scheme: str, host: str, keyed_hash: KeyedHash, seed: int) -> None:
         self.name = name
         self.scheme = scheme
         self.host = host
-        """Scheme and host of the first page; any other is a part of the URL."""
-        self.hash = hashed
-        self.chance = Chance(hashed, hashed("chance", name))
-        self.hypotheses = Hypotheses(hashed)
-        self.tree = PatternTree()
-        self.index = PageIndex()
-        self.contents = Contents()
-        self.noise = Noise()
-        self.pages = UrlLog()
-        """Fetched URLs, so that a skip can name the page it stands for."""
-        self.skips = SkipLog()
-        self.chains: dict[Pattern, dict[tuple[Hypothesis, ...], int]] = {}
-        """Pattern → rules used → the latest skip by them."""
-        self.firsts = SortedMap()
-        """Pattern and content of the first pages → a byte per part they had: to find parts that change together."""
-        self.version = 0
-        """Counts changes of verdicts."""
+        """Scheme and host of the first page; any other scheme or host is a part of the URL."""
+        self.hash = keyed_hash
+        self.random: KeyedRandom = KeyedRandom(keyed_hash, keyed_hash("chance", name) ^ seed)
+        self.hypotheses: Hypotheses = Hypotheses(keyed_hash)
+        self.tree: PatternTree = PatternTree()
+        self.index: PageIndex = PageIndex()
+        self.contents: ContentCounters = ContentCounters()
+        self.noise: Noise = Noise()
+        self.pages: UrlLog = UrlLog()
+        """Fetched URLs, so that a decision can name the page that a URL leads to."""
+        self.skips: SkipLog = SkipLog()
+        self.chains: dict[PathPattern, dict[tuple[Hypothesis, ...], int]] = {}
+        """Leaf → rules → the latest skip by these rules."""
+        self.firsts: SortedMap = SortedMap()
+        """Leaf and content of a first page → a tag per part that it had: to find parts that change together."""
+        self.version: int = 0
+        """Number of changes of verdicts so far."""
         self.in_force: Counter[Hypothesis] = Counter()
-        """Rule → patterns whose verdict it is."""
-        self.doubtful = (-1, 0)
-        """A version, and the number of doubtful rules as it was counted then."""
-        self.fetched = 0
-        self.skipped = 0
+        """Rule → number of patterns where it is in force by their own verdict."""
+        self.doubtful: tuple[int, int] = (-1, 0)
+        """A version, and the number of doubtful rules at this version."""
+        self.fetched: int = 0
+        self.skipped: int = 0
 
     def is_full(self, max_urls: int) -> bool:
-        """Whether nothing more can be learned, so that nothing more should be skipped."""
-        return len(self.pages) >= max_urls or len(self.index.entries) >= _ENTRIES * max_urls
+        """Whether the site has too many URLs to learn more, so that nothing more should be skipped."""
+        return len(self.pages) >= max_urls or len(self.index.entries) >= _MAX_ENTRIES_PER_URL * max_urls
 
-    def read(self, url: UrlParts, beliefs: Beliefs | None = None) -> Reading:
-        """A URL with everything dropped that is believed not to matter; by default, by the rules in force."""
+    def normalize(self, url: UrlParts, active_rules: ActiveRules | None = None) -> NormalizedUrl:
+        """A URL without the parts that active rules drop; by default, the rules in force."""
         parts, hashed = self.hypotheses.parts, self.hash
-        pairs = self._pairs(url)
-        for name, _ in pairs:
-            if name not in parts and is_given(name):
-                self.part(name)
-        leaf = self.tree.leaf(url.segments)
-        if leaf.version != self.version:
-            leaf.refresh(self.version)
-        believed = leaf.rules if beliefs is None else beliefs
-        at = believed.at
-        identity = hashed("path", *url.segments, url.rest)
-        dropped: Dropped = []
-        left: dict[str, tuple[Part | None, str, int]] = {}
-        shifts: dict[str, int] = {}
-        for name, value in pairs:
-            shift = shifts[name] = hashed(name, value)
-            part = parts.get(name)
-            if part is not None:
-                default, irrelevant = part.values.get(value), part.irrelevant
-                if default is not None and default in at:
-                    dropped.append((default, shift))
-                    continue
-                if irrelevant is not None and irrelevant in at and not (default is not None and leaf.refutes(default)):
-                    dropped.append((irrelevant, shift))
-                    continue
-            identity += shift
-            left[name] = (part, value, shift)
-        for joint in believed.joint:
-            together = [left.pop(name)[2] for name in joint.names if name in left]
-            if together:
-                identity -= sum(together)
-                dropped.append((joint, sum(together) & MASK))
-        return Reading(leaf, identity & MASK, dropped, left, shifts)
-
-    def part(self, name: str) -> Part | None:
-        """The part of this name, which is known from now on; None if there are too many."""
-        known = name in self.hypotheses.parts
-        part = self.hypotheses.part(name)
-        if not known and part is not None and part.irrelevant is not None and part.irrelevant.given:
-            evidence = self.tree.pattern(EVERYWHERE).on(part.irrelevant)
-            evidence.verified = _GIVEN_VERIFIED
-            self.rule(part.irrelevant, evidence, holds=True)
-        return part
-
-    def rule(self, hypothesis: Hypothesis, evidence: Evidence, *, holds: bool) -> None:
-        """Give a verdict on a hypothesis at a pattern."""
-        self.in_force[hypothesis] += holds - (evidence.holds is True)
-        evidence.holds = holds
-        self.version += 1
-
-    def doubtful_rules(self) -> int:
-        """How many rules are in force of which it is plausible that they are wrong for some pages only.
-
-        What is a rule at several patterns counts for each of them, but a part and its values count once.
-        """
-        if self.doubtful[0] != self.version:
-            doubtful: dict[tuple[str, ...], int] = {}
-            for hypothesis, patterns in self.in_force.items():
-                if not self.hypotheses.is_innocent(hypothesis):
-                    doubtful[hypothesis.names] = max(patterns, doubtful.get(hypothesis.names, 0))
-            self.doubtful = self.version, sum(doubtful.values())
-        return self.doubtful[1]
-
-    def take_hint(self, url: UrlParts, same_as: UrlParts) -> None:
-        """A URL claims to be another of the same path: up to three parts that they differ in may be irrelevant."""
-        if (url.segments, url.rest) != (same_as.segments, same_as.rest):
-            return
-        mine, theirs = self.read(url).shifts, self.read(same_as).shifts
-        names = sorted(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
-        hinted = self.hypotheses.hinted
-        if not 1 <= len(names) <= _MAX_DIFFERING or len(hinted) >= MAX_HINTED:
-            return
-        parts = [self.part(name) for name in names]
-        found = [part.irrelevant for part in parts if part is not None]
-        if len(names) > 1 and None not in parts:
-            found.append(self.hypotheses.together(tuple(names)))
-        hinted.update(h for h in found if h is not None)
-
-    def side(self, reading: Reading, hypothesis: Hypothesis) -> int:
-        """What a URL has of the parts that a hypothesis is about, as a tag; 0 if nothing."""
-        shifts = [reading.shifts[name] for name in hypothesis.names if name in reading.shifts]
-        return self.coarse(hypothesis, tag(sum(shifts))) or 0 if shifts else 0
-
-    def coarse(self, hypothesis: Hypothesis, found: int | None) -> int | None:
-        """A tag; of what is random only whether it is there, as no session id is special."""
-        return min(found, 1) if found is not None and self.hypotheses.is_random(hypothesis) else found
-
-    def evidence_by_part(self) -> list[Evidence]:
-        """For each part the evidence on the hypothesis about it that was tried most often on the site."""
-        everywhere = self.tree.pattern(EVERYWHERE).evidence
-        best: dict[str, Evidence] = {}
-        for hypothesis, evidence in everywhere.items():
-            name = hypothesis.names[0]
-            if name not in best or evidence.trials > best[name].trials:
-                best[name] = evidence
-        return list(best.values())
-
-    def give_back(self, leaf: Pattern, rule: Hypothesis) -> None:
-        """Let all URLs be fetched after all that a rule has skipped at a pattern."""
-        chains = self.chains.get(leaf, {})
-        for rules in [used for used in chains if rule in used]:
-            self.skips.give_back(BY_RULES, chains.pop(rules))
-
-    def give_back_for(self, content: int) -> None:
-        """Let all URLs be fetched after all that were skipped in favour of a content."""
-        self.skips.give_back(BY_CONTENT, self.contents.latest_skip(content))
-
-    def take_back(self) -> list[str]:
-        """Some of the URLs that are to be fetched after all."""
-        urls = self.skips.take()
-        self.skipped -= len(urls)
-        return urls
-
-    def _pairs(self, url: UrlParts) -> list[tuple[str, str]]:
         pairs = list(url.parts)
         if url.host != self.host:
             pairs.append(("host", url.host))
         if url.scheme != self.scheme:
             pairs.append(("scheme", url.scheme))
-        return pairs
+        for name, _ in pairs:
+            if name not in parts and is_given(name):
+                self.ensure_part(name)
+        leaf = self.tree.leaf_for(url.segments)
+        if leaf.version != self.version:
+            leaf.refresh(self.version)
+        active_rules = leaf.rules if active_rules is None else active_rules
+        rules = active_rules.pattern_of
+        identity = hashed("path", *url.segments, url.rest)
+        dropped: DroppedParts = []
+        left: dict[str, tuple[PartHypotheses | None, str, int]] = {}
+        part_hashes: dict[str, int] = {}
+        for name, value in pairs:
+            shift = part_hashes[name] = hashed(name, value)
+            part = parts.get(name)
+            if part is not None:
+                default, irrelevant = part.values.get(value), part.irrelevant
+                if default is not None and default in rules:
+                    dropped.append((default, shift))
+                    continue
+                if irrelevant is not None and irrelevant in rules and (default is None or not leaf.refutes(default)):
+                    dropped.append((irrelevant, shift))
+                    continue
+            identity += shift
+            left[name] = (part, value, shift)
+        for joint in active_rules.joint:
+            together = [left.pop(name)[2] for name in joint.names if name in left]
+            if together:
+                identity -= sum(together)
+                dropped.append((joint, sum(together) & U64_MASK))
+        return NormalizedUrl(leaf, identity & U64_MASK, dropped, left, part_hashes)
+
+    def ensure_part(self, name: str) -> PartHypotheses | None:
+        """The part of this name, made if need be; None if the site has too many names already."""
+        known = name in self.hypotheses.parts
+        part = self.hypotheses.part(name)
+        if not known and part is not None and part.irrelevant is not None and part.irrelevant.is_initial:
+            evidence = self.tree.pattern(WHOLE_SITE).evidence[part.irrelevant]
+            evidence.verified = _GIVEN_VERIFIED
+            self.set_verdict(part.irrelevant, evidence, holds=True)
+        return part
+
+    def set_verdict(self, hypothesis: Hypothesis, evidence: Evidence, *, holds: bool) -> None:
+        """Set the verdict on a hypothesis at the pattern of the evidence."""
+        self.in_force[hypothesis] += holds - (evidence.holds is True)
+        evidence.holds = holds
+        self.version += 1
+
+    def doubtful_rules(self) -> int:
+        """How many rules in force are plausibly wrong for some pages: one per part and pattern, values included."""
+        if self.doubtful[0] != self.version:
+            doubtful: dict[tuple[str, ...], int] = {}
+            for hypothesis, patterns in self.in_force.items():
+                if not self.hypotheses.is_low_risk(hypothesis):
+                    doubtful[hypothesis.names] = max(patterns, doubtful.get(hypothesis.names, 0))
+            self.doubtful = self.version, sum(doubtful.values())
+        return self.doubtful[1]
+
+    def add_hint(self, url: UrlParts, same_as: UrlParts) -> None:
+        """Suppose that two URLs of one path lead to one page: up to three parts where they differ may be irrelevant."""
+        if (url.segments, url.rest) != (same_as.segments, same_as.rest):
+            return
+        mine, theirs = self.normalize(url).part_hashes, self.normalize(same_as).part_hashes
+        names = sorted(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
+        hinted = self.hypotheses.hinted
+        if not 1 <= len(names) <= _MAX_DIFFERING or len(hinted) >= MAX_HINTED:
+            return
+        parts = [self.ensure_part(name) for name in names]
+        found = [part.irrelevant for part in parts if part is not None]
+        if len(names) > 1 and None not in parts:
+            found.append(self.hypotheses.joint_hypothesis(tuple(names)))
+        hinted.update(h for h in found if h is not None)
+
+    def part_tag_of(self, url: NormalizedUrl, hypothesis: Hypothesis) -> int:
+        """The tag of what a URL has of the parts that a hypothesis is about; 0 if it has none of them."""
+        part_hashes = [url.part_hashes[name] for name in hypothesis.names if name in url.part_hashes]
+        return self.coarsen_tag(hypothesis, part_tag(sum(part_hashes))) or 0 if part_hashes else 0
+
+    def coarsen_tag(self, hypothesis: Hypothesis, tag: int | None) -> int | None:
+        """A tag; for a random part 0 or 1, as no session id is special."""
+        return min(tag, 1) if tag is not None and self.hypotheses.is_random(hypothesis) else tag
+
+    def evidence_by_part(self) -> list[Evidence]:
+        """Per part, the evidence on the hypothesis that was tried most often on the site."""
+        best: dict[str, Evidence] = {}
+        for hypothesis, evidence in self.tree.pattern(WHOLE_SITE).evidence.items():
+            if evidence.trials > best.setdefault(hypothesis.names[0], evidence).trials:
+                best[hypothesis.names[0]] = evidence
+        return list(best.values())
+
+    def readmit_by_rule(self, leaf: PathPattern, rule: Hypothesis) -> None:
+        """Readmit all URLs that a rule has skipped at a leaf."""
+        chains = self.chains.get(leaf, {})
+        for rules in [rules for rules in chains if rule in rules]:
+            self.skips.readmit_chain(BY_RULES, chains.pop(rules))
+
+    def readmit_by_content(self, content: int) -> None:
+        """Readmit all URLs that were skipped in favour of a content."""
+        self.skips.readmit_chain(BY_CONTENT, self.contents.latest_skip(content))
+
+    def pop_readmitted(self) -> list[str]:
+        """Take some of the readmitted URLs."""
+        urls = self.skips.pop_readmitted()
+        self.skipped -= len(urls)
+        return urls

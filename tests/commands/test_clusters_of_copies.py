@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled, perform_here
-from on_asyncio import wait_for
-from pages import page
-from site_server import Site
+from helpers.command_line import Crawled, perform_here
+from helpers.on_asyncio import wait_for
+from helpers.pages import page
+from helpers.site_server import Site
 
 PATHS = ["/a?from=home", "/a?from=page1", "/a", "/a?from=page2"]
 """In the order in which they are fetched; the third is the best."""
@@ -24,7 +24,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         for number, path in enumerate(PATHS):
             site[path] = page("a", number)
         made = Crawled(tmp_path_factory.mktemp("copies"), site)
-        wait_for(made.crawl(SIMDEDUP_RUN="monday", SIMDEDUP_BETTER="shorter_url"))
+        wait_for(made.crawl(SIMDEDUP_RUN="monday", SIMDEDUP_PREFER="shorter_url"))
         yield made
 
 
@@ -110,7 +110,7 @@ def test_dedupe_keeps_better_copies_and_says_what_they_supersede(tmp_path: Path)
     feed.write_text("".join(json.dumps(line) + "\n" for line in lines))
     verdicts = tmp_path / "verdicts.jsonl"
     options = "--verdicts", verdicts, "-o", tmp_path / "kept.jsonl"
-    assert perform_here("dedupe", feed, *options, "-s", "SIMDEDUP_BETTER=canonical").code == 0
+    assert perform_here("dedupe", feed, *options, "-s", "SIMDEDUP_PREFER=canonical").code == 0
     found = [json.loads(line) for line in verdicts.read_text().splitlines()]
     assert [verdict["supersedes"] for verdict in found] == [None, None, urls[0], None]
     assert [verdict["is_duplicate"] for verdict in found] == [False, True, False, True]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled, perform_here, simdedup
+from helpers.command_line import Crawled, perform_here, simdedup
 from scrapy_simdedup.commands.actions import ACTIONS
+
+pytestmark = pytest.mark.slow
 
 
 def test_loading_it_brings_nothing_that_other_commands_would_pay_for() -> None:
@@ -54,7 +57,7 @@ def test_its_help_names_every_action_with_what_it_does(tmp_path: Path) -> None:
     assert answer.code == 0
     for name, action in ACTIONS.items():
         assert f"{name} " in words
-        assert action.SUMMARY in words
+        assert action.summary in words
 
 
 @pytest.mark.parametrize("name", ACTIONS)
@@ -85,6 +88,12 @@ def test_what_cannot_be_done_is_said_in_one_sentence(arguments: list[str], sente
     assert not Path("gone.sqlite").exists(), "nothing is created by asking"
 
 
+def test_a_store_that_does_not_last_is_named_without_its_password() -> None:
+    answer = perform_here("check", "--store", "memory:user:hunter2@host")
+    assert "memory:***@host" in answer.err
+    assert "hunter2" not in answer.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -104,7 +113,7 @@ def test_a_bug_is_not_taken_for_the_answer_no(crawled: Crawled, monkeypatch: pyt
     def bug(call: object) -> int:
         raise ZeroDivisionError("a bug of ours")
 
-    monkeypatch.setattr(ACTIONS["check"], "run", bug)
+    monkeypatch.setitem(ACTIONS, "check", replace(ACTIONS["check"], run=bug))
     answer = crawled.call("check")
     assert answer.code == 2
     assert "ZeroDivisionError: a bug of ours" in answer.err
@@ -126,6 +135,7 @@ def test_the_project_says_where_the_store_is(crawled: Crawled, tmp_path: Path) -
     assert simdedup("check", "--json", cwd=tmp_path).json["pages"] == 12
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(crawled: Crawled) -> None:
     command = f"{sys.executable} -m scrapy simdedup export --store {crawled.store} | head -c 10"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)

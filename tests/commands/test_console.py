@@ -17,12 +17,10 @@ from typing import Any
 
 import pytest
 
-from commands.conftest import Crawled
-from pages import page
-from scrapy_simdedup.commands import progress as module
-from scrapy_simdedup.commands.console import Console, count
-from scrapy_simdedup.commands.progress import share_of
-from scrapy_simdedup.commands.text import Bad, Strong, printable, table
+from helpers.command_line import Crawled
+from helpers.pages import page
+from scrapy_simdedup.commands import console as module
+from scrapy_simdedup.commands.console import Bad, Console, StyledLine, format_table, positive_int, printable, read_share
 
 
 class Terminal(io.StringIO):
@@ -57,18 +55,18 @@ def on_a_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
 class TestTables:
     def test_numbers_stand_on_the_right_and_nothing_is_a_dash(self) -> None:
         rows = [(1234567, "one", 0.5), (8, None, None)]
-        assert list(table(("#pages", "name", "#similarity"), rows)) == [
+        assert list(format_table(("#pages", "name", "#similarity"), rows)) == [
             "    pages  name  similarity",
             "1,234,567  one        0.500",
             "        8  -              -",
         ]
 
     def test_a_line_that_is_too_long_for_the_terminal_is_cut(self) -> None:
-        _, line = table(("#n", "url"), [(1, "http://a.example/" + "x" * 100)], width=20)
+        _, line = format_table(("#n", "url"), [(1, "http://a.example/" + "x" * 100)], width=20)
         assert line == "1  http://a.example…"
 
     def test_they_can_stand_under_something(self) -> None:
-        assert list(table(("name",), [("one",)], indent="  ")) == ["  name", "  one"]
+        assert list(format_table(("name",), [("one",)], indent="  ")) == ["  name", "  one"]
 
 
 class TestAnswers:
@@ -79,7 +77,7 @@ class TestAnswers:
         monkeypatch.delenv("NO_COLOR", raising=False)
         monkeypatch.setenv("TERM", "xterm")
         out = Terminal()
-        Console(out, io.StringIO(), as_json=False).answer(None, [Strong("yes"), "so", Bad("\x1b[0mno")])
+        Console(out, io.StringIO(), as_json=False).print_answer(None, [StyledLine("yes"), "so", Bad("\x1b[0mno")])
         assert out.getvalue() == "\x1b[1myes\x1b[0m\nso\n\x1b[31m\ufffd[0mno\x1b[0m\n"
 
     @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
@@ -88,20 +86,20 @@ class TestAnswers:
     ) -> None:
         monkeypatch.setenv(name, value)
         out = Terminal()
-        Console(out, io.StringIO(), as_json=False).answer(None, [Strong("yes")])
+        Console(out, io.StringIO(), as_json=False).print_answer(None, [StyledLine("yes")])
         assert out.getvalue() == "yes\n"
 
     def test_json_is_json_whatever_the_text(self) -> None:
         out = Terminal()
-        Console(out, io.StringIO(), as_json=True).answer({"url": "http://a.example/\ud800\x1b"}, ["not this"])
+        Console(out, io.StringIO(), as_json=True).print_answer({"url": "http://a.example/\ud800\x1b"}, ["not this"])
         assert json.loads(out.getvalue()) == {"url": "http://a.example/\ud800\x1b"}
 
 
 class TestProgress:
     @pytest.fixture(autouse=True)
     def at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "ON_A_TERMINAL", 0)
-        monkeypatch.setattr(module, "IN_A_FILE", 0)
+        monkeypatch.setattr(module, "TERMINAL_INTERVAL", 0)
+        monkeypatch.setattr(module, "FILE_INTERVAL", 0)
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", "120")
 
@@ -144,7 +142,7 @@ class TestProgress:
         with opened(file, "wb") as writing:
             writing.write(os.urandom(1_000_000))
         with opened(file, "rb") as reading:
-            share = share_of(reading)
+            share = read_share(reading)
             assert share is not None
             assert share(0) < 0.1
             reading.read(500_000)
@@ -153,11 +151,11 @@ class TestProgress:
             assert share(2) == 1
 
     def test_knows_no_end_of_a_pipe(self) -> None:
-        assert share_of(io.BytesIO(b"text")) is None
+        assert read_share(io.BytesIO(b"text")) is None
         read, write = os.pipe()
         os.close(write)
         with os.fdopen(read, "rb") as pipe:
-            assert share_of(pipe) is None
+            assert read_share(pipe) is None
 
 
 def test_short_work_is_silent() -> None:
@@ -167,6 +165,7 @@ def test_short_work_is_silent() -> None:
     assert err.getvalue() == ""
 
 
+@pytest.mark.slow
 class TestOnATerminal:
     """The command itself."""
 
@@ -188,4 +187,4 @@ class TestOnATerminal:
 @pytest.mark.parametrize("text", ["0", "-1"])
 def test_a_number_of_things_is_at_least_one(text: str) -> None:
     with pytest.raises(ArgumentTypeError):
-        count(text)
+        positive_int(text)

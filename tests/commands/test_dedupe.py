@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from commands.conftest import Crawled, perform_here, simdedup, stored
-from pages import page, prose
-from scrapy_simdedup.commands.feeds import Csv, Fields, JsonLines
+from helpers.command_line import Crawled, perform_here, simdedup, stored
+from helpers.pages import page, prose
+from scrapy_simdedup.commands.feeds import Csv, ItemFields, JsonLines
 
 PAGES = {
     "http://a.example/one": page("one", 1),
@@ -119,8 +119,8 @@ class TestCsv:
         assert rows == [item for item in items() if item["url"] in KEPT]
 
     def test_an_empty_file_has_no_items(self) -> None:
-        assert not list(Csv.read(io.BytesIO(b""), Fields(None, ())))
-        assert not list(JsonLines.read(io.BytesIO(b""), Fields(None, ())))
+        assert not list(Csv.read(io.BytesIO(b""), ItemFields(None, ())))
+        assert not list(JsonLines.read(io.BytesIO(b""), ItemFields(None, ())))
 
 
 # warcio leaves it to the garbage collector to close its temporary files.
@@ -184,6 +184,7 @@ def response(writer: Any, url: str, body: bytes, kind: str, status: str = "200",
     return writer.create_warc_record(url, "response", payload=io.BytesIO(body), http_headers=headers)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells how much memory was used, on Linux")
 def test_a_feed_is_never_held_in_memory(tmp_path: Path) -> None:
     """Of 200 MB of pages with 5 contents, what is out is out before the last comes in, and little is held."""
@@ -222,7 +223,7 @@ class TestVerdicts:
         answers = zip(urls, crawled.site.answers.values(), strict=True)
         feed.write_bytes(lines([{"url": url, "html": html} for url, html in answers]))
         perform_here("dedupe", feed, "--verdicts", verdicts)
-        in_the_crawl = {record.url: (record.kind, record.state == "alias") for _, record in stored(crawled.store)}
+        in_the_crawl = {record.url: (record.kind, record.state == "duplicate") for _, record in stored(crawled.store)}
         found = {verdict["url"]: (verdict["kind"], verdict["is_duplicate"]) for verdict in kept(verdicts.read_bytes())}
         assert found == in_the_crawl
 

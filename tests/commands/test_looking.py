@@ -7,10 +7,13 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from commands.conftest import REPEATS, Crawled, perform_here, simdedup, stored
-from pages import page
+import pytest
+
+from helpers.command_line import REPEATS, Crawled, perform_here, simdedup, stored
+from helpers.pages import page
 
 
+@pytest.mark.slow
 class TestCompare:
     def test_tells_how_alike_two_files_are_and_what_differs(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a", 1))
@@ -69,6 +72,12 @@ class TestExplain:
         assert "run monday; first seen 20" in answer.out
         assert "fetched once, its content never changed" in answer.out
 
+    def test_says_the_threshold_of_its_kind_of_page(self, crawled: Crawled) -> None:
+        own = 'SIMDEDUP_SITE_SETTINGS={"127.0.0.1": {"identical": 0.91}, "127.0.0.1/b?v=1": {"identical": 0.9}}'
+        for number, threshold in (1, "0.9"), (2, "0.91"):
+            answer = crawled.call("explain", crawled.url("b", number), "-s", own)
+            assert f"from SIMDEDUP_IDENTICAL = {threshold} on" in answer.out
+
     def test_says_why_a_page_was_kept(self, crawled: Crawled) -> None:
         assert (
             "kept: nothing on its site was like it; it was delivered" in crawled.call("explain", crawled.url("a")).out
@@ -94,6 +103,12 @@ class TestSimilar:
             crawled.url("a", 2)
         }
         assert all(found["similarity"] > 0.95 for found in answer.json)
+
+    def test_says_no_where_nothing_is_near_for_its_kind_of_page(self, crawled: Crawled) -> None:
+        assert crawled.call("similar", crawled.url("like-a")).code == 0
+        for pattern, code in ("/like-a", 1), ("/a", 0):
+            own = json.dumps({pattern: {"near": 0.95}})
+            assert crawled.call("similar", crawled.url("like-a"), "-s", f"SIMDEDUP_SITE_SETTINGS={own}").code == code
 
     def test_reads_a_file_under_the_store_s_secret(self, crawled: Crawled, tmp_path: Path) -> None:
         file = tmp_path / "page.html"
@@ -121,7 +136,7 @@ class TestOtherScopes:
         feed, store = tmp_path / "feed.jsonl", f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
         urls = ["http://a.example/", "http://b.example/"]
         feed.write_text("".join(json.dumps({"url": url, "html": page("a", url)}) + "\n" for url in urls))
-        perform_here("dedupe", feed, "--store", store, "-s", "SIMDEDUP_SITE=all")
+        perform_here("dedupe", feed, "--store", store, "-s", "SIMDEDUP_SCOPE=all")
         (explained,) = perform_here("explain", urls[1], "--store", store, "--json").json
         assert (explained["dropped"], explained["other"]["url"]) == (True, urls[0])
         (found,) = perform_here("similar", urls[0], "--store", store, "--json").json
@@ -152,7 +167,7 @@ class TestCheck:
         answer = crawled.call("check", "--json")
         assert answer.code == 0
         assert (answer.json["pages"], answer.json["sites"], answer.json["orphans"]) == (12, 1, 0)
-        assert answer.json["states"] == {"confirmed": 5, "alias": 7}
+        assert answer.json["states"] == {"confirmed": 5, "duplicate": 7}
         assert answer.json["runs"] == {"monday": 12}
 
     def test_says_no_about_a_store_with_records_that_nobody_can_read(self, crawled: Crawled, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled
-from methods import METHODS
-from on_asyncio import on_asyncio
-from pages import page
-from site_server import Site
+from helpers.command_line import Crawled
+from helpers.methods import METHODS
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 
 
 @pytest.mark.parametrize("name", METHODS)

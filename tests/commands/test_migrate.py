@@ -15,11 +15,11 @@ from scrapy import Request
 from scrapy.utils.request import fingerprint
 from w3lib.url import canonicalize_url
 
-from commands.conftest import perform_here, stored
-from crawling import ADDON, Crawl, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from site_server import Site
+from helpers.command_line import perform_here, stored
+from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 
 YESTERDAY = 1_700_000_000.25
 
@@ -157,8 +157,10 @@ def test_a_second_time_adds_nothing_and_the_time_of_delivery_is_kept(migrated: M
 
 def test_any_of_the_files_of_a_database_names_it(migrated: Migrated) -> None:
     deltafetch_2_0(migrated.directory / "spider.db", migrated.known)
-    for part in ("spider.db.dat", "spider.db.dir", "spider.db"):
-        assert perform_here("migrate", migrated.directory / part, "--store", migrated.store).code == 0
+    for part, counts in {"spider.db.dat": (1, 0), "spider.db.dir": (0, 1), "spider.db": (0, 1)}.items():
+        answer = perform_here("migrate", migrated.directory / part, "--store", migrated.store)
+        assert answer.code == 0
+        assert answer.out == "{} pages of scrapy-deltafetch were added; {} were there already\n".format(*counts)
 
 
 def other_sqlite(path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled
-from on_asyncio import on_asyncio
-from pages import page
-from site_server import Site
+from helpers.command_line import Crawled
+from helpers.on_asyncio import on_asyncio, wait_for
+from helpers.pages import page
+from helpers.site_server import Site
 
 INCREMENTAL = {"SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
 
@@ -19,53 +21,66 @@ INCREMENTAL = {"SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
 def shop(tmp_path: Path) -> Iterator[Crawled]:
     """A site of its own for each test: thirty pages, the first under three URLs."""
     with Site() as site:
-        for number in range(30):
-            site[f"/{number}"] = page(number)
-        site["/0?print=1"], site["/0?ref=mail"] = page(0, 1), page(0, 2)
+        serve(site)
         yield Crawled(tmp_path, site)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """The same site, crawled once."""
+    with Site() as site:
+        serve(site)
+        made = Crawled(tmp_path_factory.mktemp("original"), site)
+        wait_for(made.crawl(**INCREMENTAL))
+        yield made
+
+
+@pytest.fixture
+def crawled_shop(original: Crawled, tmp_path: Path) -> Crawled:
+    """A copy for each test, of what that crawl left behind."""
+    shutil.copytree(original.directory, tmp_path, dirs_exist_ok=True)
+    return replace(original, directory=tmp_path)
+
+
+def serve(site: Site) -> None:
+    for number in range(30):
+        site[f"/{number}"] = page(number)
+    site["/0?print=1"], site["/0?ref=mail"] = page(0, 1), page(0, 2)
 
 
 class TestForget:
     @on_asyncio
-    async def test_what_is_forgotten_is_kept_in_the_next_run(self, shop: Crawled) -> None:
-        await shop.crawl(**INCREMENTAL)
-        assert len((await shop.crawl(**INCREMENTAL)).items) == 0, "nothing is new"
-        answer = shop.call("forget", shop.site.url("/7"), "--json")
+    async def test_what_is_forgotten_is_kept_in_the_next_run(self, crawled_shop: Crawled) -> None:
+        assert len((await crawled_shop.crawl(**INCREMENTAL)).items) == 0, "nothing is new"
+        answer = crawled_shop.call("forget", crawled_shop.site.url("/7"), "--json")
         assert answer.json == {"pages": 1, "others": 0, "dry_run": False}
-        again = await shop.crawl(**INCREMENTAL)
-        assert again.urls == [shop.site.url("/7")]
+        again = await crawled_shop.crawl(**INCREMENTAL)
+        assert again.urls == [crawled_shop.site.url("/7")]
         assert again.stat("pages/new") == 1
 
     @on_asyncio
-    async def test_who_forgets_a_repeat_forgets_its_content(self, shop: Crawled) -> None:
-        await shop.crawl(**INCREMENTAL)
-        answer = shop.call("forget", shop.site.url("/0?print=1"))
+    async def test_who_forgets_a_repeat_forgets_its_content(self, crawled_shop: Crawled) -> None:
+        answer = crawled_shop.call("forget", crawled_shop.site.url("/0?print=1"))
         assert answer.out.startswith("1 pages are forgotten, and 2 with the same content")
-        again = await shop.crawl(**INCREMENTAL)
-        assert again.urls == [shop.site.url("/0")]
+        again = await crawled_shop.crawl(**INCREMENTAL)
+        assert again.urls == [crawled_shop.site.url("/0")]
         assert again.stat("pages/dropped") == 31
 
-    @on_asyncio
-    async def test_nothing_happens_in_a_dry_run(self, shop: Crawled) -> None:
-        await shop.crawl(**INCREMENTAL)
-        answer = shop.call("forget", "--site", "127.0.0.1", "--dry-run")
+    def test_nothing_happens_in_a_dry_run(self, crawled_shop: Crawled) -> None:
+        answer = crawled_shop.call("forget", "--site", "127.0.0.1", "--dry-run")
         assert "32 pages would be forgotten" in answer.out
-        assert shop.call("check", "--json").json["pages"] == 32
+        assert crawled_shop.call("check", "--json").json["pages"] == 32
 
-    @on_asyncio
-    async def test_a_site_or_what_is_old_can_be_forgotten(self, shop: Crawled) -> None:
-        await shop.crawl(**INCREMENTAL)
-        assert shop.call("forget", "--older-than", "1").code == 1
-        assert shop.call("forget", "--older-than", "0", "--site", "127.0.0.1").code == 0
-        assert shop.call("check", "--json").json["pages"] == 0
-        assert shop.call("export").out == ""
-        assert shop.call("report", "--json").json["pages"] == 0
-        assert shop.call("explain", shop.site.url("/0")).code == 1
+    def test_a_site_or_what_is_old_can_be_forgotten(self, crawled_shop: Crawled) -> None:
+        assert crawled_shop.call("forget", "--older-than", "1").code == 1
+        assert crawled_shop.call("forget", "--older-than", "0", "--site", "127.0.0.1").code == 0
+        assert crawled_shop.call("check", "--json").json["pages"] == 0
+        assert crawled_shop.call("export").out == ""
+        assert crawled_shop.call("report", "--json").json["pages"] == 0
+        assert crawled_shop.call("explain", crawled_shop.site.url("/0")).code == 1
 
-    @on_asyncio
-    async def test_it_wants_to_know_what(self, shop: Crawled) -> None:
-        await shop.crawl(**INCREMENTAL)
-        answer = shop.call("forget")
+    def test_it_wants_to_know_what(self, crawled_shop: Crawled) -> None:
+        answer = crawled_shop.call("forget")
         assert answer.code == 2
         assert "say which pages" in answer.err
 

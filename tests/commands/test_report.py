@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled, perform_here
-from pages import page
+from helpers.command_line import Crawled, perform_here
+from helpers.pages import page
 
 
 class TestReport:

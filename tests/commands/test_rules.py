@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled
-from crawl.url_site import Magazine, Reader
-from crawling import ADDON, crawl
-from on_asyncio import on_asyncio, wait_for
-from pages import page
-from scrapy_simdedup.detect.history_notes import HISTORY
-from scrapy_simdedup.detect.url_notes import run_and_site
+from helpers.command_line import Crawled
+from helpers.crawling import ADDON, crawl
+from helpers.on_asyncio import on_asyncio, wait_for
+from helpers.pages import page
+from helpers.site_server import Site
+from helpers.url_site import Magazine, Reader
+from scrapy_simdedup.detect.events import EVENTS, split_journal_name
 from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.urls import load_rules
-from site_server import Site
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Crawled]:
-    """Sixty pages under three URLs each: a session does not change the page, its number does."""
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """Sixty pages under three URLs each, all crawled: a session does not change the page, its number does."""
     with Site() as site:
         for number in range(60):
             for session in ("", "&session=7f3a", "&session=91bc"):
                 site[f"/view?page={number}{session}"] = page(number, session)
-        yield Crawled(tmp_path, site)
+        made = Crawled(tmp_path_factory.mktemp("shop"), site)
+        wait_for(made.crawl())
+        yield made
 
 
-@on_asyncio
-async def test_it_finds_the_part_that_does_not_change_the_page(shop: Crawled) -> None:
-    await shop.crawl()
+def test_it_finds_the_part_that_does_not_change_the_page(shop: Crawled) -> None:
     answer = shop.call("rules", "--json")
     assert answer.code == 0
     best = answer.json["rules"][0]
@@ -43,9 +44,7 @@ async def test_it_finds_the_part_that_does_not_change_the_page(shop: Crawled) ->
     assert not any(rule["in_force"] for rule in answer.json["rules"] if "query:page" in rule["parts"])
 
 
-@on_asyncio
-async def test_what_it_says_can_be_read_by_those_who_remove_parameters(shop: Crawled, tmp_path: Path) -> None:
-    await shop.crawl()
+def test_what_it_says_can_be_read_by_those_who_remove_parameters(shop: Crawled, tmp_path: Path) -> None:
     file = tmp_path / "rules.json"
     answer = shop.call("rules", "-o", file, "-n", 3)
     assert "fetches (" in answer.out
@@ -54,12 +53,10 @@ async def test_what_it_says_can_be_read_by_those_who_remove_parameters(shop: Cra
     assert rule == ("queryRemoval", ("session",))
 
 
-@on_asyncio
-async def test_the_report_has_them(shop: Crawled, tmp_path: Path) -> None:
-    await shop.crawl()
+def test_the_report_has_them(shop: Crawled, tmp_path: Path) -> None:
     files = tmp_path / "report.html", tmp_path / "report.json"
     shop.call("report", "-o", files[0], "-o", files[1])
-    lesson = json.loads(files[1].read_text())["lesson"]
+    lesson = json.loads(files[1].read_text())["url_savings"]
     assert (lesson["pages"], lesson["sites"], lesson["lost"]) == (180, 1, 0)
     assert f"would have saved {lesson['saved']} of 180 fetches" in files[0].read_text()
 
@@ -70,18 +67,27 @@ def test_where_nothing_is_repeated_there_is_no_rule(crawled: Crawled) -> None:
     assert "saved 0 of 0 fetches" in answer.out
 
 
+@pytest.fixture(scope="module")
+def skipped(tmp_path_factory: pytest.TempPathFactory, awake: None) -> Iterator[Crawled]:
+    """What a crawl learned and did not fetch."""
+    with Site() as site:
+        Magazine(site, 80)
+        made = Crawled(tmp_path_factory.mktemp("skipped"), site)
+        report = str(made.directory / "own.json")
+        settings = {"SIMDEDUP_STORE": made.store, "SIMDEDUP_RUN": "monday", "SIMDEDUP_REPORT": report}
+        wait_for(crawl(Reader, {**ADDON, **settings, "SIMDEDUP_URL_LEARNING": "skip"}, root=site.root))
+        yield made
+
+
+@pytest.mark.slow
 class TestAfterACrawlThatSkipped:
     """The store knows what the crawl learned, and what it did not fetch."""
 
     @pytest.fixture
-    def shop(self, tmp_path: Path, awake: None) -> Iterator[Crawled]:
-        with Site() as site:
-            Magazine(site, 80)
-            made = Crawled(tmp_path, site)
-            report = str(tmp_path / "own.json")
-            settings = {"SIMDEDUP_STORE": made.store, "SIMDEDUP_RUN": "monday", "SIMDEDUP_REPORT": report}
-            wait_for(crawl(Reader, {**ADDON, **settings, "SIMDEDUP_URLS": "skip"}, root=site.root))
-            yield made
+    def shop(self, skipped: Crawled, tmp_path: Path) -> Crawled:
+        """A copy for each test, of what one crawl left behind."""
+        shutil.copytree(skipped.directory, tmp_path, dirs_exist_ok=True)
+        return replace(skipped, directory=tmp_path)
 
     @on_asyncio
     async def test_it_tells_what_was_saved(self, shop: Crawled, tmp_path: Path) -> None:
@@ -93,7 +99,7 @@ class TestAfterACrawlThatSkipped:
         assert f"Learning from URLs saved {answer.json['saved']} of" in shop.call("rules").out
         shop.call("report", "-o", tmp_path / "report.json")
         reports = [json.loads((tmp_path / name).read_text()) for name in ("own.json", "report.json")]
-        assert [report["lesson"]["saved"] for report in reports] == [answer.json["saved"]] * 2
+        assert [report["url_savings"]["saved"] for report in reports] == [answer.json["saved"]] * 2
         assert reports[0]["savings"]["fetches"] == answer.json["saved"]
 
     @on_asyncio
@@ -102,8 +108,8 @@ class TestAfterACrawlThatSkipped:
         saved = shop.call("rules", "--json").json["saved"]
         store = store_by_url(shop.store)
         await store.open()
-        (journal,) = [name async for name in store.journals() if run_and_site(name)[1] != HISTORY]
-        await store.note(journal, b"of the future", b'["moon", 1]')
+        (journal,) = [name async for name in store.journals() if split_journal_name(name)[1] != EVENTS]
+        await store.put_note(journal, b"of the future", b'["moon", 1]')
         await store.close()
         assert shop.call("rules", "--json").json["saved"] == saved
 

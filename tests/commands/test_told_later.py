@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from commands.conftest import Crawled
-from on_asyncio import on_asyncio
-from pages import page, prose
+from helpers.command_line import Crawled
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose
+from helpers.site_server import Answer, Site
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.sqlite import SqliteStore
-from site_server import Answer, Site
 
 GONE = (410, {"Content-Type": "text/html"}, b"<h1>Gone</h1>")
 MISSING = (404, {"Content-Type": "text/html"}, b"<h1>Not found</h1>")
@@ -110,8 +110,8 @@ class TestMoved:
         async def fails(*_: object, **__: object) -> bytes:
             raise StoreError("sqlite:", "the disk is full")
 
-        monkeypatch.setattr(SqliteStore, "note", fails)
-        crawl = await shop.crawl(SIMDEDUP_STRUCTURE=True)
+        monkeypatch.setattr(SqliteStore, "put_note", fails)
+        crawl = await shop.crawl(SIMDEDUP_TRACK_LAYOUT=True)
         assert len(crawl.items) == 13
         assert crawl.stat("pages/unjudged_reason_count/status") == 2
         assert crawl.stat("store/error_count") >= 4
@@ -136,7 +136,7 @@ class TestMoved:
     @on_asyncio
     async def test_learning_from_urls_does_not_mind(self, shop: Crawled) -> None:
         """Its notes are in the same store, and a run that is taken up reads all of its own."""
-        settings = {"SIMDEDUP_URLS": "observe", "SIMDEDUP_RUN": "one", "LOG_LEVEL": "ERROR"}
+        settings = {"SIMDEDUP_URL_LEARNING": "observe", "SIMDEDUP_RUN": "one", "LOG_LEVEL": "ERROR"}
         await shop.crawl(SIMDEDUP_RUN="before")
         move_three(shop.site, first=False)
         await shop.crawl(**settings)
@@ -159,7 +159,7 @@ class TestDrift:
     @on_asyncio
     async def test_a_redesign_is_told_after_the_crawl_and_later(self, shop: Crawled) -> None:
         """With its run, its time and the share of pages; and what was new in each run beside it."""
-        settings = {"SIMDEDUP_STRUCTURE": True}
+        settings = {"SIMDEDUP_TRACK_LAYOUT": True}
         await shop.crawl(**settings, SIMDEDUP_RUN="one")
         assert shop.call("drift", "--json").json["runs"] == []
         shop.site["/1"] = page("edited")
@@ -195,8 +195,8 @@ class TestDrift:
         redesigns = []
         for on in (True, False):
             shop.site.answers.update({path: page(f"{path} {on}") for path in list(shop.site.answers)})
-            await shop.crawl(SIMDEDUP_STRUCTURE=on)
+            await shop.crawl(SIMDEDUP_TRACK_LAYOUT=on)
             shop.site.answers.update({path: page(f"{path} {on} again") for path in list(shop.site.answers)})
-            await shop.crawl(SIMDEDUP_STRUCTURE=on)
+            await shop.crawl(SIMDEDUP_TRACK_LAYOUT=on)
             redesigns += [site["redesign"] for site in shop.call("drift", "--json").json["sites"]]
         assert redesigns == [False, True]

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands.conftest import Crawled, in_a_thread, perform_here, stored
-from on_asyncio import on_asyncio
+from helpers.command_line import Crawled, in_a_thread, perform_here, stored
+from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.commands.transfer import MEMOS, MOST, from_line, to_line
+from scrapy_simdedup.commands.transfer import MAX_INT, SHARED_METADATA, from_line, to_line
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.url import store_by_url
@@ -28,15 +29,15 @@ RECORDS = st.builds(
     fingerprint=st.text(max_size=40).map(lambda text: bytes(fingerprint_page(text))),
     run=st.text(),
     worker=st.text(),
-    state=st.sampled_from(["reserved", "confirmed", "released", "alias"]),
+    state=st.sampled_from(["reserved", "confirmed", "released", "duplicate"]),
     kind=st.sampled_from(["new", "near", "identical"]),
     similarity=st.none() | st.floats(0, 1),
     original=st.none() | st.binary(min_size=1),
     first_seen=st.floats(0, 1e10),
     last_seen=st.floats(0, 1e10),
     last_changed=st.floats(0, 1e10),
-    visits=st.integers(1, MOST),
-    changes=st.integers(0, MOST),
+    visits=st.integers(1, MAX_INT),
+    changes=st.integers(0, MAX_INT),
 )
 
 PRINT = bytes(fingerprint_page("<p>All fares are paid at the turnstile."))
@@ -99,7 +100,7 @@ def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_
         store = store_by_url(one)
         await store.open()
         for name in ("fingerprint", "secret"):
-            await store.remember(name, "own:00")
+            await store.set_default(name, "own:00")
         await store.append("a.example", record, 0)
         await store.append("a.example", replace(record, visits=2), 1)
         await store.settle("a.example", 1, "confirmed", 5)
@@ -111,24 +112,29 @@ def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_
     assert [record.state for _, record in stored(two)] == ["confirmed", "reserved"]
 
 
+@cache
+def print_of(length: int) -> bytes:
+    return bytes(fingerprint_page(f"<p>{' '.join(map(str, range(length)))}"))
+
+
 def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_path: Path) -> None:
     """From SQLite to the server and into another file, records in all states, of several sites, in their order."""
     files = [f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("first.sqlite", "last.sqlite")]
     record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 2.5, 2, 3, 1)
-    states = ("confirmed", "alias", "stub", "reserved", "released")
+    states = ("confirmed", "duplicate", "stub", "reserved", "released")
 
     async def fill() -> None:
         store = store_by_url(files[0])
         await store.open()
-        await store.remember("fingerprint", "made so")
-        await store.remember("secret", "own:00ff")
+        await store.set_default("fingerprint", "made so")
+        await store.set_default("secret", "own:00ff")
         for site in ("a.example", "ü.example"):
             for id_ in range(600):
                 made = replace(
                     record,
                     url=f"http://{site}/\U0001f600?n={id_}",
                     key=b"\x00\xff%d" % id_,
-                    fingerprint=bytes(fingerprint_page(f"<p>{' '.join(map(str, range(id_)))}")),
+                    fingerprint=print_of(id_),
                     state=states[id_ % len(states)],
                     similarity=id_ / 600 if id_ % 2 else None,
                     original=b"\x00\xff0" if id_ % 2 else None,
@@ -156,7 +162,7 @@ def memos(url: str) -> list[str]:
     async def read() -> list[str]:
         store = store_by_url(url)
         await store.open()
-        found = [await store.remember(name, "") for name in MEMOS]
+        found = [await store.set_default(name, "") for name in SHARED_METADATA]
         await store.close()
         return found
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from scrapy.signalmanager import SignalManager
 
-from crawling import ADDON, PathsSpider, PatientSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings
-from scrapy_simdedup.crawl.signals import better_copy_found, near_duplicate_dropped
-from scrapy_simdedup.report.clusters import Cluster, Collecting, Counting
+from scrapy_simdedup.report.clusters import Cluster, ClusterDetails, TopClusters
+from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped
 from scrapy_simdedup.store.url import store_by_url
-from site_server import Site
 
 FIRST, BETTER, REPEATS = "/article?from=home", "/article", ["/article?from=page1", "/article?from=page2"]
 
@@ -73,7 +73,7 @@ class FailingSpider(TellingSpider):
 
 
 def better_by(*criteria: str, **settings: Any) -> dict[str, Any]:
-    return ADDON | {"SIMDEDUP_BETTER": list(criteria), "ITEM_PIPELINES": {Overwriting: 100}, **settings}
+    return ADDON | {"SIMDEDUP_PREFER": list(criteria), "ITEM_PIPELINES": {Overwriting: 100}, **settings}
 
 
 def article(site: Site) -> None:
@@ -99,7 +99,7 @@ async def test_a_better_copy_is_delivered_and_the_crawl_is_told_what_it_supersed
         ("dropped", urls[3], urls[2]),
     ]
     assert list(done.crawler.overwriting.rows) == [urls[2]]
-    assert done.stat("pages/superseding") == 1
+    assert done.stat("pages/preferred") == 1
     assert done.stat("pages/identical") == 3
     assert done.stat("pages/dropped") == 2
     assert done.stat("confirmed") == 2
@@ -122,7 +122,7 @@ async def test_a_better_copy_that_fails_takes_no_place(site: Site) -> None:
 async def test_a_key_that_raises_costs_no_page(site: Site) -> None:
     """Each is kept, and the error is in the log."""
     article(site)
-    settings = better_by() | {"SIMDEDUP_BETTER": "operator:add"}
+    settings = better_by() | {"SIMDEDUP_PREFER": "operator:add"}
     done = await crawl(PathsSpider, settings | {"ITEM_PIPELINES": {}}, urls=site.urls(FIRST, BETTER))
     assert done.urls == site.urls(FIRST, BETTER)
     assert done.stat("pages/unjudged_reason_count/error") == 1
@@ -131,11 +131,11 @@ async def test_a_key_that_raises_costs_no_page(site: Site) -> None:
 async def clusters(store: str) -> list[Cluster]:
     opened = store_by_url(store)
     await opened.open()
-    counting = Counting(10)
+    counting = TopClusters(10)
     records = [found async for found in opened.records()]
     for site, record in records:
         counting.add(site, record)
-    collecting = Collecting(counting.biggest, 10)
+    collecting = ClusterDetails(counting.biggest, 10)
     for site, record in records:
         collecting.add(site, record)
     await opened.close()
@@ -168,5 +168,5 @@ async def test_a_cluster_keeps_its_id_over_runs_in_any_order(
 
 def test_settings_with_a_key_can_be_sent_to_workers() -> None:
     """They are pickled, so what they hold is a path."""
-    settings = DedupSettings.from_keywords(better="operator:add")
+    settings = DedupSettings.from_keywords(prefer="operator:add")
     assert pickle.loads(pickle.dumps(settings)) == settings

@@ -10,12 +10,12 @@ import pytest
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page, prose, words
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose, words
+from helpers.site_server import Site
 from scrapy_simdedup import NearDuplicateDownloaderMiddleware, NearDuplicatePage
-from scrapy_simdedup.crawl.signals import near_duplicate_dropped
-from site_server import Site
+from scrapy_simdedup.signals import near_duplicate_dropped
 
 
 def serve_articles(site: Site) -> list[str]:
@@ -140,7 +140,7 @@ async def test_items_are_compared_with_those_of_the_same_site(site: Site, scope:
 
     site["/one"] = page("one", 1)
     urls = [site.url("/one"), site.url("/one").replace("127.0.0.1", "localhost")]
-    alone = {"ITEM_PIPELINES": {"scrapy_simdedup.NearDuplicatePipeline": 300}, "SIMDEDUP_SITE": scope}
+    alone = {"ITEM_PIPELINES": {"scrapy_simdedup.NearDuplicatePipeline": 300}, "SIMDEDUP_SCOPE": scope}
     done = await crawl(Texts, alone, urls=urls)
     assert done.stat("items/dropped") == dropped
 
@@ -258,7 +258,7 @@ async def test_an_error_of_our_own_keeps_the_page(site: Site, monkeypatch: Any, 
     async def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("a bug of ours")
 
-    monkeypatch.setattr(NearDuplicateDetector, "judge_fingerprint", broken)
+    monkeypatch.setattr(NearDuplicateDetector, "judge_page", broken)
     urls = serve_articles(site)
     done = await crawl(PathsSpider, urls=urls)
     assert done.urls == urls

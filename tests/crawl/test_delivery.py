@@ -10,11 +10,10 @@ from scrapy import Request
 from scrapy.exceptions import DropItem
 from scrapy.extensions.feedexport import BlockingFeedStorage
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from scrapy_simdedup import NearDuplicateDownloaderMiddleware
-from site_server import Site
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 
 
 def serve_twins(site: Site, count: int = 3) -> list[str]:
@@ -142,19 +141,11 @@ async def test_a_twin_in_flight_goes_on_by_itself_if_the_first_fails(site: Site)
 
 
 @on_asyncio
-async def test_a_twin_waits_no_longer_than_it_was_told(site: Site) -> None:
-    done = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site, 2))
-    assert len(done.items) == 2
+async def test_twins_in_flight_can_be_kept_at_once(site: Site) -> None:
+    settings = ADDON | {"SIMDEDUP_PENDING_TIMEOUT": 0}
+    done = await crawl(Slow, settings, urls=serve_twins(site, 4))
+    assert len(done.items) == 4
     assert done.stat("pages/dropped") == 0
-
-
-@on_asyncio
-async def test_twins_in_flight_can_be_kept_or_dropped_at_once(site: Site) -> None:
-    urls = serve_twins(site, 4)
-    kept = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING": "keep"}, urls=urls)
-    assert len(kept.items) == 4
-    dropped = await crawl(Slow, ADDON | {"SIMDEDUP_PENDING": "drop"}, urls=urls)
-    assert len(dropped.items) == 1
 
 
 @on_asyncio
@@ -174,9 +165,9 @@ async def test_a_callback_that_awaits_its_own_twin_does_not_hang_the_crawl(site:
 async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Any) -> None:
     feed = tmp_path / "items.jsonl"
     settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {str(feed): {"format": "jsonlines"}}}
-    done = await crawl(PathsSpider, settings | {"SIMDEDUP_PENDING": "drop"}, urls=serve_twins(site))
-    assert done.stat("confirmed") == 1
-    assert len(feed.read_text().splitlines()) == 1
+    done = await crawl(PathsSpider, settings | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site))
+    assert (done.stat("confirmed"), done.stat("pages/dropped")) == (3, 0), "before that, no page displaces another"
+    assert len(feed.read_text().splitlines()) == 3
 
 
 class Unreachable(BlockingFeedStorage):
@@ -222,21 +213,4 @@ async def test_a_callback_that_ended_can_be_all_that_counts(site: Site) -> None:
     settings = ADDON | {"SIMDEDUP_CONFIRM": "callback", "ITEM_PIPELINES": {DroppingPipeline: 300}}
     done = await crawl(PathsSpider, settings, urls=serve_twins(site))
     assert done.items == []
-    assert (done.stat("confirmed"), done.stat("pages/dropped")) == (1, 2)
-
-
-@on_asyncio
-async def test_a_spider_can_say_itself_which_pages_were_delivered(site: Site) -> None:
-    """What it never says of a page, that page was not delivered, and its twins are kept."""
-
-    class Telling(PathsSpider):
-        def parse(self, response: Any) -> Any:
-            yield from super().parse(response)
-            if len(self.called) == 2:
-                self.crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware).runtime.confirm(response)
-
-    urls = serve_twins(site, 4)
-    settings = ADDON | {"SIMDEDUP_CONFIRM": "manual", "SIMDEDUP_PENDING_TIMEOUT": 0.1}
-    done = await crawl(Telling, settings, urls=urls)
-    assert done.urls == urls[:2]
     assert (done.stat("confirmed"), done.stat("pages/dropped")) == (1, 2)

@@ -7,7 +7,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, why_not
+from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 
 URL = "http://site.example/"
 
@@ -28,11 +28,11 @@ URL = "http://site.example/"
     ],
 )
 def test_only_whole_and_successful_html_is_judged(response: Response, reason: str | None) -> None:
-    assert why_not(Request(URL), response) == reason
+    assert unjudged_reason(Request(URL), response) == reason
 
 
 def test_a_request_can_opt_out() -> None:
-    assert why_not(Request(URL, meta={"simdedup": False}), HtmlResponse(URL, body=b"<p>text")) == "opted_out"
+    assert unjudged_reason(Request(URL, meta={"simdedup": False}), HtmlResponse(URL, body=b"<p>text")) == "opted_out"
 
 
 def test_what_robots_txt_and_media_pipelines_fetch_is_no_page() -> None:

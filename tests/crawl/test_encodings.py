@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from crawling import ADDON, Crawl, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import prose
-from site_server import Site
+from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import prose
+from helpers.site_server import Site
 
 SAMPLES = {
     "cyrillic": "Приливы сменяют друг друга дважды в сутки, и рыбаки хорошо знают их часы",

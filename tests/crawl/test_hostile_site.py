@@ -14,19 +14,19 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 
-from crawling import ADDON, crawl
-from hostile import HOSTILE
-from on_asyncio import on_asyncio
-from scrapy_simdedup.fingerprint import making
+from helpers.crawling import ADDON, crawl
+from helpers.hostile import HOSTILE
+from helpers.on_asyncio import on_asyncio
+from helpers.site_server import Site
+from scrapy_simdedup.fingerprint import make
 from scrapy_simdedup.page.page import Page, read_page
 from scrapy_simdedup.settings import DedupSettings
-from site_server import Site
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 TICK = 0.01
 SHOP_PAGES = 300
 """Links of the shop that are followed: its calendar has no end."""
-ATTEMPTS = ("one", "other", "one again")
+MAX_ATTEMPTS = ("one", "other", "one again")
 """Two pages behind each hostile part, and the bytes of the first once more."""
 
 
@@ -95,9 +95,9 @@ async def test_every_hostile_page_is_kept_or_rightly_dropped(
         read_here.append(len(html))
         return read_page(html, **options)
 
-    monkeypatch.setattr(making, "read_page", read)
+    monkeypatch.setattr(make, "read_page", read)
     for number, hostile in enumerate(HOSTILE.values()):
-        for attempt in ATTEMPTS:
+        for attempt in MAX_ATTEMPTS:
             page = hostile.page(f"{number} {attempt.split()[0]}").encode("utf-8", "replace")
             site[f"/{number}/{attempt.replace(' ', '-')}"] = page
     urls = [site.url(path) for path in site.answers]
@@ -106,7 +106,7 @@ async def test_every_hostile_page_is_kept_or_rightly_dropped(
 
     kept = set(made.urls)
     for number, (name, hostile) in enumerate(HOSTILE.items()):
-        found = [site.url(f"/{number}/{attempt.replace(' ', '-')}") in kept for attempt in ATTEMPTS]
+        found = [site.url(f"/{number}/{attempt.replace(' ', '-')}") in kept for attempt in MAX_ATTEMPTS]
         copies = found[0] + found[2]
         assert copies == (1 if hostile.is_recognised else 2), f"{name}: {found}"
         assert found[1], f"{name}: another page is lost"

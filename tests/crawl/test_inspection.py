@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pages import page
-from site_server import Site
+from helpers.pages import page
+from helpers.site_server import Site
 
 PROJECT = {
     "scrapy.cfg": "[settings]\ndefault = looked.settings\n",
@@ -67,6 +67,7 @@ def scrapy(project: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_shell_fetch_parse_and_check_show_a_page_that_a_crawl_would_drop(site: Site, project: Path) -> None:
     again = site.url("/again")
     scrapy(project, "crawl", "looked")

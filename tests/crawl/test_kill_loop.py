@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from pages import page
-from site_server import Site
+from helpers.pages import page
+from helpers.site_server import Site
 
-SCRIPT = Path(__file__).with_name("kill_script.py")
-KILLS = int(os.environ.get("SIMDEDUP_TEST_KILLS", "20"))
+SCRIPT = Path(__file__).parents[1] / "helpers" / "kill_script.py"
+KILLS = int(os.environ.get("SIMDEDUP_TEST_KILLS", "10"))
 """Kills per loop; 100 in the long form of this test."""
 ARTICLES = 120
 SHARED = 60
@@ -60,7 +60,7 @@ def test_two_workers_on_one_server_lose_no_article_when_they_are_killed(
     server_url: str, site: Site, tmp_path: Path
 ) -> None:
     """Each fetches other URLs of the same articles; what a dead one had reserved, the other one delivers."""
-    kills = KILLS // 4
+    kills = KILLS // 2
     variants = ["?print=1,?utm_source=mail", "?print=2,?utm_source=feed"]
     serve(site, *",".join(variants).split(","))
     settings = {"SIMDEDUP_STORE": server_url, "SIMDEDUP_RUN": "one"}

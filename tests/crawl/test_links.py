@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from scrapy.http import HtmlResponse
 
-from crawling import ADDON, PathsSpider, crawl
-from hostile import HOSTILE
-from on_asyncio import on_asyncio
-from pages import page
-from scrapy_simdedup.crawl import links
-from site_server import Site
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.hostile import HOSTILE
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup.crawl import response_handler
 
 
 class Following(PathsSpider):
@@ -40,7 +40,6 @@ def linked(site: Site) -> Site:
 
 CALLED = {
     "drop": ["/one", "/two?b=1&a=2"],
-    "follow": ["/one", "/same", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
     "follow_new": ["/one", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
 }
 
@@ -77,17 +76,17 @@ async def test_with_more_links_than_can_be_remembered_pages_are_followed(
     linked: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too much is followed then, never too little."""
-    monkeypatch.setattr(links, "MOST", 0)
+    monkeypatch.setattr(response_handler, "MAX_LINKS", 0)
     done = await crawl(Following, ADDON | {"SIMDEDUP_LINKS": "follow_new"}, urls=linked.urls("/one", "/same", "/more"))
-    assert sorted(done.spider.called) == sorted(linked.urls(*CALLED["follow"]))
+    assert sorted(done.spider.called) == sorted(linked.urls(*CALLED["follow_new"], "/same"))
 
 
 def test_links_that_cannot_be_read_are_followed(caplog: Any) -> None:
     """On a page whose base address is none."""
     broken = b'<base href="http://[broken"><a href="/one">One</a>'
-    seen = links.Links("domain", 5_000_000)
+    seen = response_handler.SeenLinks("domain", 5_000_000)
     for _ in range(2):
-        assert seen.see(HtmlResponse("https://shop.example/", body=broken))
+        assert seen.add_links(HtmlResponse("https://shop.example/", body=broken))
     assert "so it is followed" in caplog.text
 
 
@@ -96,10 +95,10 @@ def test_links_of_a_page_that_is_too_much_to_read_are_followed(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """None of them is looked at, as that is done in the thread of the event loop."""
-    monkeypatch.setattr(links, "canonicalize_url", None)
+    monkeypatch.setattr(response_handler, "canonicalize_url", None)
     html = HOSTILE[name].page("one")
     response = HtmlResponse("https://shop.example/", body=html.encode("utf-8", "replace"), encoding="utf-8")
-    assert links.Links("domain", 5_000_000).see(response)
+    assert response_handler.SeenLinks("domain", 5_000_000).add_links(response)
     assert caplog.records == []
 
 
@@ -118,4 +117,7 @@ def test_links_of_a_page_that_is_too_much_to_read_are_followed(
 )
 def test_what_a_link_to_the_site_is(html: str, new: bool) -> None:
     body = f"<html><body><p>Of a shop.</p>{html}</body></html>".encode()
-    assert links.Links("domain", 5_000_000).see(HtmlResponse("https://shop.example/one", body=body)) is new
+    assert (
+        response_handler.SeenLinks("domain", 5_000_000).add_links(HtmlResponse("https://shop.example/one", body=body))
+        is new
+    )

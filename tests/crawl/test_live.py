@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from scrapy.extensions.telnet import TelnetConsole
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 from scrapy_simdedup import NearDuplicateDownloaderMiddleware
-from site_server import Site
 
-LOGGER = "scrapy_simdedup.crawl.live"
+LOGGER = "scrapy_simdedup.crawl.live_stats"
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from crawling import ADDON, PathsSpider, crawl
-from methods import METHODS
-from on_asyncio import on_asyncio
-from pages import page, prose
-from site_server import Site
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.methods import METHODS
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose
+from helpers.site_server import Site
 
 TWICE = "/again"
 REFRAMED = "/reframed"
@@ -56,7 +56,7 @@ async def test_a_budget_keeps_the_first_pages_of_a_content(site: Site) -> None:
     paths = [f"/{number}" for number in range(4)]
     for number, path in enumerate(paths):
         site[path] = page("one", number)
-    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_CLUSTER_BUDGET": 3}, urls=site.urls(*paths))
+    done = await crawl(PathsSpider, ADDON | {"SIMDEDUP_MAX_COPIES": 3}, urls=site.urls(*paths))
     assert done.urls == site.urls(*paths[:3])
     assert done.stat("pages/identical") == 3
     assert done.stat("pages/dropped") == 1

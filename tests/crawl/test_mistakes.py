@@ -9,39 +9,41 @@ from weakref import WeakSet
 
 import pytest
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 from scrapy_simdedup.crawl import pipeline
-from scrapy_simdedup.crawl.imported import Imported
+from scrapy_simdedup.crawl.items import MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.links import Links
-from scrapy_simdedup.crawl.markdown_field import MarkdownField
-from scrapy_simdedup.crawl.redesigns import Redesigns
-from scrapy_simdedup.crawl.url_examples import UrlExamples
-from scrapy_simdedup.crawl.urls import UrlGuide
-from scrapy_simdedup.crawl.walls import Walls
+from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.response_handler import SeenLinks
+from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
+from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
+from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.detect import detector
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.history import History
+from scrapy_simdedup.detect.events import EventLog
 from scrapy_simdedup.store.memory import MemoryStore
-from site_server import Site
 
 PLACES = [
-    (UrlGuide, "advise"),
-    (UrlExamples, "sent"),
-    (UrlExamples, "judged"),
-    (UrlExamples, "settled"),
-    (Walls, "hold"),
-    (Imported, "since"),
-    (Judge, "page"),
-    (Links, "see"),
-    (MarkdownField, "_of"),
-    (Redesigns, "judged"),
-    (History, "gone"),
+    (UrlSkipper, "filter"),
+    (UrlObservations, "sent"),
+    (UrlObservations, "judged"),
+    (UrlObservations, "settled"),
+    (ImportedPages, "delivered_at"),
+    (Judge, "judge_page"),
+    (SeenLinks, "add_links"),
+    (MarkdownField, "_markdown_of"),
+    (RedesignAlerts, "count_page"),
+    (EventLog, "page_gone"),
     (NearDuplicateDetector, "refresh"),
     (NearDuplicateDetector, "confirm"),
 ]
+
+
+async def import_one_page(self: ImportedPages, _: Any) -> None:
+    self.times[b"key"] = 1.0
 
 
 @pytest.mark.parametrize(("part", "name"), PLACES, ids=[f"{part.__name__}.{name}" for part, name in PLACES])
@@ -55,12 +57,15 @@ async def test_a_mistake_costs_no_page(
         raise ZeroDivisionError("a mistake")
 
     monkeypatch.setattr(part, name, fails)
+    if part is ImportedPages:  # which is asked only where there is any
+        monkeypatch.setattr(ImportedPages, "load", import_one_page)
     site["/one"] = page("one")
     site["/two"] = page("two")
     site["/old"] = (301, {"Location": "/two"}, b"")
     site["/gone"] = (404, {"Content-Type": "text/html"}, page("gone").encode())
     site["/same"] = (304, {}, b"")
-    settings = {"SIMDEDUP_LINKS": "follow_new", "SIMDEDUP_URLS": "skip", "SIMDEDUP_MARKDOWN_FIELD": "text"}
+    settings = {"SIMDEDUP_LINKS": "follow_new", "SIMDEDUP_URL_LEARNING": "skip", "SIMDEDUP_MARKDOWN_FIELD": "text"}
+    settings |= {"SIMDEDUP_TRACK_LAYOUT": True}
     allowed = {"HTTPERROR_ALLOWED_CODES": [304, 404]}
     urls = site.urls("/one", "/old", "/gone", "/same")
     done = await crawl(PathsSpider, ADDON | settings | allowed, urls=urls)
@@ -95,7 +100,7 @@ async def test_an_item_that_cannot_be_judged_comes_through(
             yield {"url": response.url} if mistake else Plain(response.url)
 
     if mistake:
-        monkeypatch.setattr(Judge, "item", None)
+        monkeypatch.setattr(Judge, "judge_item", None)
     site["/one"] = page("one")
     done = await crawl(Items, ADDON | {"SIMDEDUP_ITEM_FIELDS": ["url"]}, urls=site.urls("/one"))
     assert done.urls == site.urls("/one")
@@ -121,7 +126,7 @@ async def test_items_in_whose_place_a_pipeline_puts_others_take_up_no_memory_for
             for number in range(50):
                 yield Counted(f"{response.url}?{number}")
 
-    monkeypatch.setattr(pipeline, "MOST_ON_THE_WAY", 5)
+    monkeypatch.setattr(pipeline, "MAX_PENDING_ITEMS", 5)
     site["/one"] = page("one")
     store = MemoryStore()
     monkeypatch.setattr(detector, "store_by_url", lambda *_: store)

@@ -12,13 +12,13 @@ import time
 from typing import Any
 
 import pytest
-from test_reactors import SCRIPT
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from servers import PASSWORD, PostgresqlServer, RedisServer
-from site_server import Site
+from helpers.crawl_process import SCRIPT
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.servers import PASSWORD, PostgresqlServer, RedisServer
+from helpers.site_server import Site
 
 OUTAGE_SECONDS = float(os.environ.get("SIMDEDUP_TEST_OUTAGE", "3"))
 """How long the server is gone; 10 in the long form of this test."""

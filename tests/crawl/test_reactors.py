@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pages import page
-from site_server import Site
+from helpers.crawl_process import run
+from helpers.pages import page
+from helpers.site_server import Site
 
-SCRIPT = Path(__file__).with_name("crawl_script.py")
-
-
-def run(kind: str, urls: list[str], script: Path = SCRIPT, **settings: Any) -> dict[str, Any]:
-    """Crawl in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, str(script), kind, *urls],
-        env=os.environ | {"SETTINGS": json.dumps(settings)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("kind", ["asyncio", "plain", "reactorless"])

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.utils.asyncio import call_later
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from scrapy_simdedup.crawl.signals import page_changed, simdedup_wall_suspected
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup.signals import page_changed, wall_suspected
 from scrapy_simdedup.store.url import store_by_url
-from site_server import Site
 
 COUNT = 12
 
@@ -118,6 +119,7 @@ async def test_a_304_counts_as_a_visit_and_is_never_fingerprinted(site: Site, se
 CAPTCHA = "<p>" + " ".join(f"Please prove that you are human, step {n} of thirty." for n in range(30)) + "</p>"
 
 
+@pytest.mark.slow
 @on_asyncio
 async def test_captchas_under_many_urls_displace_no_real_page(site: Site, settings: dict[str, Any]) -> None:
     walls: list[Any] = []
@@ -127,7 +129,7 @@ async def test_captchas_under_many_urls_displace_no_real_page(site: Site, settin
         @classmethod
         def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
             spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.heard, simdedup_wall_suspected)
+            crawler.signals.connect(spider.heard, wall_suspected)
             return spider
 
         def heard(self, wall: Any) -> None:
@@ -150,13 +152,25 @@ async def test_captchas_under_many_urls_displace_no_real_page(site: Site, settin
     assert real.urls == site.urls(*paths)
 
 
+@pytest.mark.slow
 @on_asyncio
-async def test_a_site_with_a_wall_can_be_left_alone_for_a_while(site: Site) -> None:
+async def test_a_handler_of_the_signal_can_pause_the_crawl(site: Site) -> None:
+    """And nothing is lost by that."""
+
+    class Patient(PathsSpider):
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.pause, wall_suspected)
+            return spider
+
+        def pause(self) -> None:
+            self.crawler.engine.pause()
+            call_later(1.5, self.crawler.engine.unpause)
+
     paths = [f"/article/{number}" for number in range(60)]
     for number, path in enumerate(paths):
         site[path] = page("captcha", number, body=CAPTCHA)
-    settings = ADDON | {"SIMDEDUP_WALL_PAUSE": 1.5}
-    done = await crawl(PathsSpider, settings, urls=site.urls(*paths))
-    assert done.stat("walls_suspected") == 1
+    done = await crawl(Patient, urls=site.urls(*paths))
     assert done.crawler.stats.get_value("elapsed_time_seconds") > 1.4
     assert len(site.requested) == 60

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from crawling import ADDON, Crawl, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from scrapy_simdedup.crawl.signals import page_changed, site_redesigned
-from scrapy_simdedup.report.moves import moves
+from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup import DedupSettings
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.report.history import find_moves
+from scrapy_simdedup.signals import page_changed, site_redesigned
 from scrapy_simdedup.store.url import store_by_url
-from site_server import Site
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -67,7 +69,7 @@ class Shop:
 
     def __init__(self, site: Site, path: Path, **settings: Any) -> None:
         self.site, self.store = site, f"sqlite:///{path}/pages.sqlite"
-        self.settings = ADDON | {"SIMDEDUP_STORE": self.store, "SIMDEDUP_STRUCTURE": True} | settings
+        self.settings = ADDON | {"SIMDEDUP_STORE": self.store, "SIMDEDUP_TRACK_LAYOUT": True} | settings
 
     async def crawl(self, pages: dict[str, str]) -> Crawl:
         self.site.answers.clear()
@@ -79,7 +81,7 @@ class Shop:
         await store.open()
         records = [record async for _, record in store.records()]
         await store.close()
-        return {move.old: move.new for move in moves("127.0.0.1", records, 0.95)}
+        return {move.old: move.new for move in find_moves("127.0.0.1", records, PageSettings(DedupSettings()))}
 
 
 @on_asyncio
@@ -134,7 +136,7 @@ async def test_without_the_setting_nothing_is_known_of_templates(site: Site, tmp
     ids = article_ids()[:12]
     counts = []
     for layout, on in ((0, False), (1, True), (0, True)):
-        shop = Shop(site, tmp_path, SIMDEDUP_STRUCTURE=on)
+        shop = Shop(site, tmp_path, SIMDEDUP_TRACK_LAYOUT=on)
         done = await shop.crawl({f"/{id_}": rendered(id_, layout, layout) for id_ in ids})
         counts.append((done.stat("redesigns_suspected"), done.stat("pages/changed")))
     assert counts == [(0, 0), (0, 0), (1, 0)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_simdedup.crawl.run import run_name
+from scrapy_simdedup.detect.names import run_name
 
 
 @pytest.mark.parametrize("left", [None, "", "\n"])

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from scrapy import Request
 
-from crawling import ADDON, Crawl, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, StoreError
-from scrapy_simdedup.store_urls import without_password
-from site_server import Site
+from scrapy_simdedup.setting_checks import redact_password
 
 PASSWORD = "hunter2"
 
@@ -109,13 +109,16 @@ def test_a_secret_under_a_wrong_name_is_not_shown(name: str, value: Any) -> None
         ("postgresql://host/db?password=hunter2&user=u", "postgresql://host/db?password=***&user=u"),
         ("//user:hunter2@host/db", "//user:***@host/db"),
         ("sqlite:////tmp/a:b@c.sqlite", "sqlite:////tmp/a:b@c.sqlite"),
+        ("redis:///user:hunter2@host/0", "redis:///user:***@host/0"),
         ("redis://host:6379/0", "redis://host:6379/0"),
+        ("project.stores.Store:user:hunter2@host", "project.stores.Store:***@host"),
+        ("project.stores.Store:host=h;Password=hunter2", "project.stores.Store:host=h;Password=***"),
         ("memory:", "memory:"),
     ],
 )
 def test_only_the_password_is_hidden(url: str, shown: str) -> None:
     """What else is in the URL helps whoever reads the log."""
-    assert without_password(url) == shown
+    assert redact_password(url) == shown
 
 
 def test_settings_do_not_show_what_is_secret() -> None:

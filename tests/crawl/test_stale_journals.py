@@ -12,14 +12,23 @@ from typing import Any
 
 import pytest
 
-from crawl.url_site import Magazine, Reader
-from crawling import ADDON, Crawl, crawl
-from on_asyncio import on_asyncio
-from scrapy_simdedup.crawl.spent_notes import take_out_spent_notes
-from scrapy_simdedup.detect.history_notes import HISTORY, Began, history_journal, key_of_history, write_history
-from scrapy_simdedup.detect.url_notes import journal_name, run_and_site
+from helpers.crawling import ADDON, Crawl, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.site_server import Site
+from helpers.url_site import Magazine, Reader
+from scrapy_simdedup.crawl.url_skipping.journal import delete_stale_journals
+from scrapy_simdedup.detect.events import (
+    EVENTS,
+    RunStarted,
+    encode_event,
+    event_journal,
+    event_key,
+    journal_name,
+    split_journal_name,
+)
 from scrapy_simdedup.store.memory import MemoryStore
-from site_server import Site
+
+pytestmark = pytest.mark.slow
 
 GONE = f"{socket.gethostname()}:{2**22 + 1}:aa"
 """A process of this host that is not there: Linux gives no such number."""
@@ -32,7 +41,7 @@ class OtherReader(Reader):
 
 
 async def read(site: Site, store: Path, spider: type[Reader] = Reader, **settings: Any) -> Crawl:
-    learning = {"SIMDEDUP_STORE": f"sqlite:///{store.as_posix()}", "SIMDEDUP_URLS": "observe"}
+    learning = {"SIMDEDUP_STORE": f"sqlite:///{store.as_posix()}", "SIMDEDUP_URL_LEARNING": "observe"}
     return await crawl(spider, {**ADDON, **learning, **settings}, root=site.root)
 
 
@@ -40,10 +49,10 @@ def runs_with_notes(store: Path) -> set[str]:
     """The runs that have notes about URLs."""
     with closing(sqlite3.connect(store)) as db:
         named = [
-            run_and_site(name)
+            split_journal_name(name)
             for (name,) in db.execute("SELECT DISTINCT name FROM journal JOIN note ON journal = number")
         ]
-    return {run for run, of_site in named if of_site != HISTORY}
+    return {run for run, of_site in named if of_site != EVENTS}
 
 
 @on_asyncio
@@ -75,20 +84,21 @@ async def test_what_a_run_noted_that_can_be_taken_up_stays(site: Site, tmp_path:
 @pytest.mark.parametrize(
     ("worker", "beats", "stays"),
     [pytest.param(GONE, True, False, marks=ON_POSIX), (HERE, True, True), (HERE, False, False)],
+    ids=["gone", "here", "silent"],
 )
 async def test_notes_of_a_crawl_that_is_under_way_stay(worker: str, *, beats: bool, stays: bool) -> None:
     """Two crawls of a spider may share a store; one that was killed needs its notes no more."""
     store = MemoryStore()
     await store.open()
     earlier, now = "reader-1-1", "reader-2-2"
-    began = write_history(Began(earlier, time.time(), worker))
-    await store.note(history_journal(earlier), key_of_history("Began"), began)
-    await store.note(journal_name(earlier, "a.example"), b"key", b"{}")
-    await store.note(journal_name(now, "a.example"), b"key", b"{}")
+    began = encode_event(RunStarted(earlier, time.time(), worker))
+    await store.put_note(event_journal(earlier), event_key("RunStarted"), began)
+    await store.put_note(journal_name(earlier, "a.example"), b"key", b"{}")
+    await store.put_note(journal_name(now, "a.example"), b"key", b"{}")
     if beats:
-        await store.beat(worker, time.time())
-    await take_out_spent_notes(store, now)
+        await store.heartbeat(worker, time.time())
+    await delete_stale_journals(store, now)
     journals = {name async for name in store.journals()}
     assert (journal_name(earlier, "a.example") in journals) is stays
-    assert {journal_name(now, "a.example"), history_journal(earlier)} <= journals
+    assert {journal_name(now, "a.example"), event_journal(earlier)} <= journals
     await store.close()

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from crawling import ADDON, Crawl, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from scrapy_simdedup.crawl.imported import Imported
+from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import sqlite_file
 from scrapy_simdedup.store.sqlite import SqliteStore
-from site_server import Site
 
 
 def serve(site: Site, count: int = 6) -> list[str]:
@@ -106,11 +106,11 @@ async def test_a_store_that_fails_right_after_it_was_opened_is_closed(
 ) -> None:
     stores: list[SqliteStore] = []
 
-    async def fails(_: Imported, store: SqliteStore) -> None:
+    async def fails(_: ImportedPages, store: SqliteStore) -> None:
         stores.append(store)
         raise StoreError("sqlite:///pages.sqlite", "is on strike")
 
-    monkeypatch.setattr(Imported, "read", fails)
+    monkeypatch.setattr(ImportedPages, "load", fails)
     assert "is on strike" in await refused(tmp_path / "pages.sqlite", site, caplog)
     with pytest.raises(StoreError, match="is not open"):
         await stores[0].count()
@@ -161,6 +161,7 @@ async def test_a_file_that_is_deleted_in_mid_crawl_costs_no_page(
     kept_all(await crawl(Deleting, settings_for(path), urls=urls), urls)
 
 
+@pytest.mark.slow
 @on_asyncio
 async def test_a_file_that_stays_locked_costs_no_page(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from on_asyncio import on_asyncio
-from scrapy_simdedup.crawl.url_journal import UrlJournal
-from scrapy_simdedup.detect.packing import survives
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, read_note
+from helpers.on_asyncio import on_asyncio
+from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
+from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event, round_trips
+from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.urls import UrlLearner
@@ -21,7 +21,7 @@ SITE = "http://shop.example"
 
 
 class Worker:
-    """A journal, its learner, and what was given back to it."""
+    """A journal, its learner, and the URLs that it readmitted."""
 
     def __init__(self, store: FingerprintStore, name: str, *, run: str = "monday", shared: bool = True) -> None:
         self.learner = UrlLearner(seed=1)
@@ -29,12 +29,10 @@ class Worker:
         self.journal = UrlJournal(
             store,
             self.learner,
-            run=run,
-            worker=name,
+            RunContext(run, name, time.time, asyncio.sleep),
             shared=shared,
             skips=True,
-            sleep=asyncio.sleep,
-            give_back=self.give_back,
+            readmit=self.give_back,
         )
         self.name = name
 
@@ -42,7 +40,7 @@ class Worker:
         self.back += urls
 
     async def fetch(self, path: str, content: object) -> None:
-        await self.journal.seen(SeenUrl(SITE + path, str(content)))
+        await self.journal.record_seen(SeenUrl(SITE + path, str(content)))
 
     async def teach(self, numbers: range, *, same: bool = True) -> None:
         """Fetch pages with and without ``ref``."""
@@ -52,7 +50,7 @@ class Worker:
 
     async def skip(self, path: str, **request: Any) -> bool:
         url = SITE + path
-        return await self.journal.skipped(
+        return await self.journal.record_skipped(
             SkippedUrl(url, None, "query:ref in story", self.name, {"url": url, **request})
         )
 
@@ -82,7 +80,7 @@ async def test_a_url_is_skipped_once() -> None:
     assert not await one.skip("/story?id=1", callback="other")
     await one.fetch("/story?id=1", 1)
     assert await one.skip("/story?id=1", callback="other")
-    assert await one.journal.take_back(SITE + "/story?id=1") is None
+    assert await one.journal.skipped_request(SITE + "/story?id=1") is None
 
 
 @on_asyncio
@@ -92,18 +90,18 @@ async def test_what_a_living_worker_skipped_is_its_own_to_make() -> None:
     one, other = Worker(store, "one"), Worker(store, "other")
     url = f"{SITE}/story?id=99&ref=home"
     await one.skip("/story?id=99&ref=home", callback="parse")
-    await store.beat("one", time.time())
+    await store.heartbeat("one", time.time())
     await other.journal.open()
     assert other.back == [url]  # it has learned nothing that speaks for the skip
-    assert await other.journal.take_back(url) is None
-    note = await one.journal.take_back(url)
+    assert await other.journal.skipped_request(url) is None
+    note = await one.journal.skipped_request(url)
     assert note is not None
     assert note.request["callback"] == "parse"
 
     await one.journal.close()
     await other.journal.catch_up()
     assert other.back == [url, url]
-    assert await other.journal.take_back(url) == note
+    assert await other.journal.skipped_request(url) == note
 
 
 @on_asyncio
@@ -126,7 +124,7 @@ async def test_a_rule_that_falls_gives_back_what_a_dead_worker_skipped_by_it() -
 @on_asyncio
 async def test_a_note_that_cannot_be_read_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
     store = MemoryStore()
-    await store.note("monday shop.example", b"x", b"no note")
+    await store.put_note("monday shop.example", b"x", b"no note")
     await Worker(store, "one").fetch("/story?id=1", 1)
     late = Worker(store, "late")
     assert await late.journal.open() == 2
@@ -142,17 +140,17 @@ async def test_a_note_that_cannot_be_read_costs_no_other(caplog: pytest.LogCaptu
     ],
 )
 def test_plain_values_come_back_as_they_were(request_: dict[str, Any]) -> None:
-    assert survives(request_)
+    assert round_trips(request_)
     note = SkippedUrl("http://a/", "http://b/", "query:x in a", "worker", request_)
-    assert read_note(bytes(note)) == note
+    assert decode_url_event(bytes(note)) == note
 
 
 @pytest.mark.parametrize("value", [(1,), {1: 2}, {3}, object(), float("nan"), {"b64": "eA=="}, [(1, [])], 1j])
 def test_what_would_come_back_as_something_else_does_not_pass(value: object) -> None:
-    assert not survives({"meta": {"x": value}})
+    assert not round_trips({"meta": {"x": value}})
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b'["seen"]', b'["other", 1]', b"\xff", b"1"])
 def test_bytes_that_are_no_note_are_an_error(raw: bytes) -> None:
-    with pytest.raises(ValueError, match=r"no note|Expecting|not enough"):
-        read_note(raw)
+    with pytest.raises(ValueError, match=r"no event|Expecting|not enough"):
+        decode_url_event(raw)

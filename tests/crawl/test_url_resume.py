@@ -14,16 +14,15 @@ from typing import Any
 
 import pytest
 
-from crawl.url_site import Magazine, url_notes
-from pages import page
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl, UrlNote
-from servers import wait_until
-from site_server import Site
+from helpers.pages import page
+from helpers.servers import wait_until
+from helpers.site_server import Site
+from helpers.url_site import Magazine, url_notes
+from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, UrlEvent
 
-SCRIPT = Path(__file__).with_name("url_script.py")
-TESTS = SCRIPT.parent.parent
+SCRIPT = Path(__file__).parents[1] / "helpers" / "url_script.py"
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal"), pytest.mark.slow]
 
 
 class Job:
@@ -33,15 +32,14 @@ class Job:
         self.site, self.exported = site, directory / "exported"
         self.settings: dict[str, Any] = {
             "JOBDIR": str(directory / "job"),
-            "SIMDEDUP_URLS": "skip",
+            "SIMDEDUP_URL_LEARNING": "skip",
             "SIMDEDUP_SECRET": "x",
         }
         self.store = directory / "job" / "simdedup.sqlite"
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, path: str = "/", kind: str = "asyncio") -> None:
-        paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = os.environ | {"SETTINGS": json.dumps(self.settings), "PYTHONPATH": paths}
+        environment = os.environ | {"SETTINGS": json.dumps(self.settings)}
         environment.pop("COVERAGE_PROCESS_START", None)  # a killed process leaves half-written data files
         words = [sys.executable, str(SCRIPT), kind, self.site.root, path, str(self.exported)]
         self.process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
@@ -58,7 +56,7 @@ class Job:
     def contents(self) -> set[str]:
         return set(self.exported.read_text().split("\n")) - {""}
 
-    def notes(self) -> list[UrlNote]:
+    def notes(self) -> list[UrlEvent]:
         return url_notes(self.store)
 
     def __enter__(self) -> Job:
@@ -136,7 +134,7 @@ def test_going_on_without_skipping_makes_all_that_was_skipped(site: Site, job: J
     assert job.end()["simdedup/urls/skipped"] > 40
     before = skipped(job)
     site.requested.clear()
-    job.settings["SIMDEDUP_URLS"] = "observe"
+    job.settings["SIMDEDUP_URL_LEARNING"] = "observe"
     job.start()
     job.end()
     assert set(before) <= set(site.requested)

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from scrapy import Request, Spider
 
-from crawl.url_site import Magazine, Reader, times, url_notes
-from crawling import ADDON, ONE_BY_ONE, Crawl, crawl
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.crawling import ADDON, ONE_BY_ONE, Crawl, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
-from scrapy_simdedup.crawl.url_journal import UrlJournal
-from scrapy_simdedup.detect.url_notes import SeenUrl, SkippedUrl
+from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
+from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.urls import UrlLearner
-from site_server import Site
 
-SKIP = {"SIMDEDUP_URLS": "skip", "SIMDEDUP_SECRET": "so that chance is the same each time"}
+SKIP = {"SIMDEDUP_URL_LEARNING": "skip", "SIMDEDUP_SECRET": "so that chance is the same each time"}
 
 
-pytestmark = pytest.mark.usefixtures("awake")
+pytestmark = [pytest.mark.usefixtures("awake"), pytest.mark.slow]
 
 
 async def read(site: Site, **settings: Any) -> Crawl:
@@ -54,7 +54,7 @@ async def test_skipping_saves_two_fifths_of_the_requests_and_no_item(site: Site,
 @on_asyncio
 async def test_many_requests_at_a_time_lose_no_page(site: Site) -> None:
     magazine = Magazine(site, 60, relevant=30)
-    settings = {"SIMDEDUP_URLS": "skip", "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+    settings = {"SIMDEDUP_URL_LEARNING": "skip", "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
     found = await crawl(Reader, ADDON | settings, root=site.root)
     assert times(found.items).keys() == magazine.contents
 
@@ -62,7 +62,7 @@ async def test_many_requests_at_a_time_lose_no_page(site: Site) -> None:
 @on_asyncio
 async def test_observing_fetches_everything_and_counts_what_it_would_have_skipped(site: Site, caplog: Any) -> None:
     magazine = Magazine(site, 40)
-    found = await read(site, **SKIP | {"SIMDEDUP_URLS": "observe"})
+    found = await read(site, **SKIP | {"SIMDEDUP_URL_LEARNING": "observe"})
     assert sorted(site.requested) == sorted(magazine.addresses)
     assert found.stat("urls/would_skip") > 20
     assert f"URLs: {found.stat('urls/would_skip')} fetches would have been saved" in caplog.text
@@ -81,7 +81,7 @@ async def test_where_nothing_is_dropped_nothing_is_skipped(site: Site) -> None:
 async def test_what_is_put_off_is_fetched_once_and_last(site: Site) -> None:
     """Each request goes back to the scheduler at most once, though the dupefilter knows it."""
     magazine = Magazine(site, 40)
-    found = await read(site, **SKIP | {"SIMDEDUP_URLS": "deprioritize"})
+    found = await read(site, **SKIP | {"SIMDEDUP_URL_LEARNING": "deprioritize"})
     assert sorted(site.requested) == sorted(magazine.addresses)
     put_off = found.stat("urls/deprioritized")
     assert put_off > 20
@@ -253,21 +253,21 @@ async def test_links_that_carry_the_marks_of_a_redirect_teach_nothing_wrong(site
 
 
 @on_asyncio
-async def test_a_url_that_is_given_back_while_it_is_noted_is_fetched(
+async def test_a_url_that_is_readmitted_while_it_is_noted_is_fetched(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody could find its note yet."""
-    real = UrlJournal.skipped
+    real = UrlJournal.record_skipped
 
     async def rule_falls(self: UrlJournal, note: SkippedUrl) -> bool:
-        self._give_back([note.url])
+        self._readmit([note.url])
         return await real(self, note)
 
-    monkeypatch.setattr(UrlJournal, "skipped", rule_falls)
+    monkeypatch.setattr(UrlJournal, "record_skipped", rule_falls)
     magazine = Magazine(site, 40)
     found = await read(site, **SKIP)
     assert sorted(site.requested) == sorted(magazine.addresses)
-    assert found.stat("urls/kept_reason_count/given_back") > 20
+    assert found.stat("urls/kept_reason_count/readmitted") > 20
     assert found.stat("urls/skipped") == 0
 
 
@@ -292,7 +292,7 @@ async def test_a_site_whose_pages_all_claim_to_be_one_loses_none(site: Site) -> 
 
 
 @on_asyncio
-@pytest.mark.parametrize("verb", ["note", "notes"])
+@pytest.mark.parametrize("verb", ["put_note", "read_notes"])
 async def test_a_store_that_fails_costs_requests_and_no_page(
     site: Site, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
@@ -314,11 +314,11 @@ async def test_a_store_that_fails_costs_requests_and_no_page(
 
 
 @on_asyncio
-async def test_a_given_back_request_is_made_though_the_store_fails_for_a_while(
+async def test_a_readmitted_request_is_made_though_the_store_fails_for_a_while(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What cannot be looked up at once is looked up again when the crawl is idle."""
-    real = MemoryStore.noted
+    real = MemoryStore.get_note
     failures = iter(range(3))
 
     async def fails(self: MemoryStore, journal: str, key: bytes) -> bytes | None:
@@ -326,7 +326,7 @@ async def test_a_given_back_request_is_made_though_the_store_fails_for_a_while(
             raise StoreError("memory:", "is on strike")
         return await real(self, journal, key)
 
-    monkeypatch.setattr(MemoryStore, "noted", fails)
+    monkeypatch.setattr(MemoryStore, "get_note", fails)
     magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
     found = await read(site, **SKIP)
     assert next(failures, None) is None
@@ -337,7 +337,7 @@ async def test_a_given_back_request_is_made_though_the_store_fails_for_a_while(
 async def test_a_note_that_cannot_be_read_keeps_no_other_request_from_being_made(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = UrlJournal.take_back
+    real = UrlJournal.skipped_request
     unreadable: list[str] = []
 
     async def fails(self: UrlJournal, url: str) -> SkippedUrl | None:
@@ -346,7 +346,7 @@ async def test_a_note_that_cannot_be_read_keeps_no_other_request_from_being_made
             raise ValueError("no note")
         return await real(self, url)
 
-    monkeypatch.setattr(UrlJournal, "take_back", fails)
+    monkeypatch.setattr(UrlJournal, "skipped_request", fails)
     magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
     found = await read(site, **SKIP)
     assert len(unreadable) == 1

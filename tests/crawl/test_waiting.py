@@ -6,21 +6,21 @@ from typing import Any
 
 from scrapy.utils.asyncio import call_later
 
-from on_asyncio import on_asyncio
-from scrapy_simdedup.crawl.waiting import Tasks, Waiters, sleep
+from helpers.on_asyncio import on_asyncio
+from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 
 
 @on_asyncio
 async def test_all_who_wait_for_the_same_thing_go_on_together() -> None:
-    waiters, woken = Waiters(), []
+    waiters, woken = KeyedCondition(), []
 
     async def wait(name: str) -> None:
         woken.append((name, await waiters.wait("page", 5)))
 
-    tasks = Tasks()
+    tasks = BackgroundTasks()
     tasks.start(wait("one"))
     tasks.start(wait("two"))
-    call_later(0.01, waiters.wake, "page")
+    call_later(0.01, waiters.notify, "page")
     await tasks.drain()
     assert sorted(woken) == [("one", True), ("two", True)]
     assert len(waiters) == 0
@@ -28,15 +28,15 @@ async def test_all_who_wait_for_the_same_thing_go_on_together() -> None:
 
 @on_asyncio
 async def test_a_wait_ends_when_its_time_is_up() -> None:
-    waiters = Waiters()
+    waiters = KeyedCondition()
     assert await waiters.wait("page", 0.01) is False
     assert len(waiters) == 0
 
 
 @on_asyncio
 async def test_waking_what_nobody_waits_for_does_nothing() -> None:
-    waiters = Waiters()
-    waiters.wake("page")
+    waiters = KeyedCondition()
+    waiters.notify("page")
     await sleep(0)
     assert len(waiters) == 0
 
@@ -52,7 +52,7 @@ async def test_background_work_that_fails_is_logged_and_does_not_stop_the_rest(c
         await sleep(0.01)
         done.append("work")
 
-    tasks = Tasks()
+    tasks = BackgroundTasks()
     tasks.start(fail())
     tasks.start(work())
     await tasks.drain()

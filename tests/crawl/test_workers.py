@@ -19,23 +19,27 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
-from test_reactors import SCRIPT, run
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from scrapy_simdedup.crawl import worker
+from helpers.crawl_process import SCRIPT, run
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup.crawl import worker_process
+from scrapy_simdedup.crawl.concurrency import KeyedCondition
+from scrapy_simdedup.crawl.delivery import DeliveryTracker
 from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.ledger import Ledger
-from scrapy_simdedup.crawl.stats import Tally
-from scrapy_simdedup.crawl.waiting import Waiters
-from scrapy_simdedup.crawl.workers import Workers
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.making import body_digest, fingerprint
+from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.fingerprint.worker import READY, read_frame, write_frame
 from scrapy_simdedup.settings import DedupSettings
-from site_server import Site
+
+pytestmark = pytest.mark.slow
 
 SETTINGS = DedupSettings()
 MISCHIEF = """
@@ -61,11 +65,12 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="l
 
 @pytest.fixture
 def mischief(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "PROGRAM", MISCHIEF)
+    monkeypatch.setattr(worker_process, "PROGRAM", MISCHIEF)
 
 
-async def read(workers: Workers, html: str, secret: bytes = b"") -> PageFingerprint:
-    return await workers.fingerprint(html, body_digest(html, secret), "url", SETTINGS, secret)
+async def read(workers: WorkerPool, html: str, secret: bytes = b"") -> PageFingerprint:
+    workers.open(PageSettings(SETTINGS), secret)
+    return await workers.fingerprint(html, "url")
 
 
 def hanging(seed: object) -> str:
@@ -79,7 +84,7 @@ def hanging(seed: object) -> str:
 async def test_fingerprints_are_those_that_are_made_without_workers() -> None:
     htmls = [page(number // 2, number) for number in range(12)]
     seconds: list[float] = []
-    workers = Workers(2, 20, seconds.append)
+    workers = WorkerPool(2, 20, seconds.append)
     made = await asyncio.gather(*(read(workers, html, b"secret") for html in htmls))
     await workers.close()
     assert list(made) == [fingerprint(html, SETTINGS, b"secret") for html in htmls]
@@ -88,7 +93,7 @@ async def test_fingerprints_are_those_that_are_made_without_workers() -> None:
 
 @on_asyncio
 async def test_a_page_that_kills_its_worker_is_unjudged_and_the_next_ones_are_not(mischief: None) -> None:
-    workers = Workers(1, 20, lambda _: None)
+    workers = WorkerPool(1, 20, lambda _: None)
     htmls = [page(1), page(2, body="<p>this page kills</p>"), page(3)]
     made = await asyncio.gather(*(read(workers, html) for html in htmls))
     await workers.close()
@@ -97,7 +102,7 @@ async def test_a_page_that_kills_its_worker_is_unjudged_and_the_next_ones_are_no
 
 @on_asyncio
 async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_are_not(mischief: None) -> None:
-    workers = Workers(1, 0.5, lambda _: None)
+    workers = WorkerPool(1, 0.5, lambda _: None)
     htmls = [page(1), hanging(2), page(3)]
     made = await asyncio.gather(*(read(workers, html) for html in htmls))
     await workers.close()
@@ -106,9 +111,9 @@ async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_a
 
 @on_asyncio
 async def test_a_worker_that_was_killed_between_pages_costs_no_page() -> None:
-    workers = Workers(1, 20, lambda _: None)
+    workers = WorkerPool(1, 20, lambda _: None)
     await read(workers, page(1))
-    (running,) = workers._all
+    (running,) = workers._workers
     running.kill()
     running._process.wait()
     assert (await read(workers, page(2))).unjudged is None
@@ -117,7 +122,7 @@ async def test_a_worker_that_was_killed_between_pages_costs_no_page() -> None:
 
 @on_asyncio
 async def test_a_page_that_nobody_wants_any_more_gives_its_worker_free(mischief: None) -> None:
-    workers = Workers(1, 20, lambda _: None)
+    workers = WorkerPool(1, 20, lambda _: None)
     await read(workers, page(1))
     given_up = asyncio.ensure_future(read(workers, hanging(2)))
     await asyncio.sleep(0.05)
@@ -132,7 +137,7 @@ async def test_where_no_worker_can_be_started_the_crawl_does_it_itself(
     executable: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
-    workers = Workers(2, 20, lambda _: None)
+    workers = WorkerPool(2, 20, lambda _: None)
     made = await asyncio.gather(*(read(workers, page(n)) for n in range(5)))
     await workers.close()
     assert [fp.unjudged for fp in made] == [None] * 5
@@ -141,10 +146,10 @@ async def test_where_no_worker_can_be_started_the_crawl_does_it_itself(
 
 @on_asyncio
 async def test_workers_are_started_for_the_first_page_and_end_with_the_crawl() -> None:
-    workers = Workers(2, 20, lambda _: None)
-    assert not workers._all
+    workers = WorkerPool(2, 20, lambda _: None)
+    assert not workers._workers
     await read(workers, page(1))
-    processes = [running._process for running in workers._all]
+    processes = [running._process for running in workers._workers]
     await workers.close()
     assert len(processes) == 2
     assert [process.poll() for process in processes] == [0, 0]
@@ -173,13 +178,13 @@ class Bench:
     """A judge with everything it needs, without a crawl."""
 
     def __init__(self, count: int, deadline: float = 20.0) -> None:
-        settings = DedupSettings.from_keywords(pending="keep", secret="the same for all benches")
-        self.tally = Tally(get_crawler().stats)
-        self.workers = Workers(count, deadline, self.tally.extracted)
-        self.detector = NearDuplicateDetector(settings=settings, run="run", extract=self.workers.fingerprint)
-        ledger = Ledger(lambda *_: None)
+        settings = DedupSettings.from_keywords(pending_timeout=0, secret="the same for all benches")
+        self.stats = CrawlStats(get_crawler().stats)
+        self.workers = WorkerPool(count, deadline, self.stats.extracted)
+        self.detector = NearDuplicateDetector(settings=settings, run="run", fingerprinter=self.workers)
+        tracker = DeliveryTracker(lambda *_: None)
         self.judge = Judge(
-            self.detector, ledger, self.tally, Waiters(), settings, most_waiters=8, is_closing=lambda: False
+            self.detector, tracker, self.stats, KeyedCondition(), settings, max_waiting=8, is_closing=lambda: False
         )
         self.order: list[str] = []
 
@@ -194,7 +199,7 @@ class Bench:
 
     async def page(self, url: str, html: str) -> dict[str, Any]:
         response = HtmlResponse(url, body=html.encode(), encoding="utf-8", request=Request(url))
-        verdict = await self.judge.page(response, url.encode())
+        verdict = await self.judge.judge_page(response, url.encode(), site=site_of(url))
         assert verdict is not None
         self.order.append(url)
         if verdict.page is not None:
@@ -229,14 +234,15 @@ async def test_a_page_that_hangs_is_kept_unjudged(mischief: None) -> None:
     hung, fine = await bench.verdicts({"https://a.example/1": hanging(1), "https://a.example/2": page(2)})
     assert (hung["kind"], hung["reason"], hung["is_duplicate"]) == ("unjudged", "worker_timeout", False)
     assert fine["kind"] == "new"
-    assert bench.tally.unjudged == {"worker_timeout": 1}
+    assert bench.stats.unjudged == {"worker_timeout": 1}
 
 
 # ------------------------------------------------------------------ crawls
 
 
-@pytest.mark.parametrize("kind", ["asyncio", "plain", "reactorless"])
-def test_workers_serve_every_event_loop(site: Site, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["asyncio", "reactorless", "plain"])
+def test_workers_serve_asyncio_and_other_loops_do_without(site: Site, kind: str) -> None:
+    """Whether the crawl runs on it with a reactor or without one; where it does not, one warning says so."""
     for number, path in enumerate(("/one?fails", "/one?a", "/one?b", "/two")):
         site[path] = page(path[:4], number)
     site["/large"] = page("large", count=150_000)  # more than any socket takes at once
@@ -246,13 +252,14 @@ def test_workers_serve_every_event_loop(site: Site, kind: str) -> None:
     assert done["stats"]["simdedup/pages/new"] == 4
     assert done["stats"]["simdedup/pages/dropped"] == 1
     assert done["stats"]["simdedup/released_reason_count/callback_error"] == 1
+    assert done["log"].count("SIMDEDUP_WORKERS = 2 has no effect") == (kind == "plain")
 
 
-@pytest.mark.parametrize("kind", ["asyncio", "plain", "reactorless"])
-def test_a_hanging_worker_is_given_up_on_every_event_loop(site: Site, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["asyncio", "reactorless"])
+def test_a_hanging_worker_is_given_up_with_and_without_a_reactor(site: Site, kind: str, tmp_path: Path) -> None:
     site["/hangs"], site["/fine"] = hanging(1), page(2)
     patched = tmp_path / "sitecustomize.py"
-    patched.write_text(f"import scrapy_simdedup.crawl.worker as worker\nworker.PROGRAM = {MISCHIEF!r}\n")
+    patched.write_text(f"import scrapy_simdedup.crawl.worker_process as worker\nworker.PROGRAM = {MISCHIEF!r}\n")
     script = tmp_path / "script.py"
     script.write_text(patched.read_text() + SCRIPT.read_text().replace("from __future__ import annotations", ""))
     urls = site.urls("/hangs", "/fine")

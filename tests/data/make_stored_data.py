@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from commands.conftest import perform_here
-from pages import page
+from helpers.command_line import perform_here
+from helpers.pages import page
 from scrapy_simdedup import NearDuplicateDetector, __version__
 from scrapy_simdedup.store.url import store_by_url
 
@@ -30,7 +30,7 @@ async def fill(store: str) -> None:
     """Two runs: /a is delivered, repeated by /a?print and fetched again; /b changes; /lost is not delivered."""
     opened = store_by_url(store)
     await opened.open()
-    await opened.remember("secret", f"own:{bytes(range(16)).hex()}")
+    await opened.set_default("secret", f"own:{bytes(range(16)).hex()}")
     await opened.close()
     time = 1_700_000_000.0
     for run, changed in (("monday", {}), ("tuesday", {"/b": page("another b", 1)})):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from prints import edited
 
-from methods import METHODS
-from on_asyncio import on_asyncio
-from pages import page, prose, words
+from helpers.methods import METHODS
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose, words
+from helpers.prints import edited
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, Verdict
-from scrapy_simdedup.detect import heirs
-from scrapy_simdedup.detect.better import CRITERIA, CopyFacts
-from scrapy_simdedup.setting_checks import BETTER
+from scrapy_simdedup.detect import site_index
+from scrapy_simdedup.detect.policy import PREFERENCES, CopyFacts
+from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -67,19 +67,19 @@ class TestWhatIsBetter:
         self, better: Any, first: tuple[str, str], then: tuple[str, str]
     ) -> None:
         """The other way round it is a repeat as any."""
-        detector = await opened(better=better)
+        detector = await opened(prefer=better)
         await detector.add(first[1], url=first[0])
         verdict = await detector.add(then[1], url=then[0])
         assert (verdict.kind, verdict.is_duplicate, verdict.reason) == ("identical", False, "better")
         assert verdict.supersedes == verdict.original == first[0]
-        detector = await opened(better=better)
+        detector = await opened(prefer=better)
         await detector.add(then[1], url=then[0])
         verdict = await detector.add(first[1], url=first[0])
         assert (verdict.is_duplicate, verdict.supersedes, verdict.original) == (True, None, then[0])
 
     @on_asyncio
     async def test_of_equals_the_first_stays(self) -> None:
-        detector = await opened(better=["https", "shorter_url"])
+        detector = await opened(prefer=["https", "shorter_url"])
         _, verdict = await added(detector, "https://shop.example/a", "https://shop.example/b")
         assert verdict.is_duplicate
 
@@ -90,7 +90,7 @@ class TestWhatIsBetter:
 
     @on_asyncio
     async def test_a_site_may_have_a_key_of_its_own(self) -> None:
-        detector = await opened(sites={"shop.example": {"better": ["shorter_url"]}})
+        detector = await opened(site_settings={"shop.example": {"prefer": ["shorter_url"]}})
         _, verdict = await added(detector, LONG, SHORT)
         assert verdict.supersedes == LONG
         _, verdict = await added(detector, LONG.replace("shop", "news"), SHORT.replace("shop", "news"))
@@ -99,39 +99,39 @@ class TestWhatIsBetter:
     @on_asyncio
     async def test_nobody_supersedes_a_page_of_another_domain(self) -> None:
         """However short its URL is: it is dropped, as without a key."""
-        detector = await opened(site="all", better=["shorter_url"])
+        detector = await opened(scope="all", prefer=["shorter_url"])
         _, verdict = await added(detector, LONG, "https://x.example/")
         assert (verdict.is_duplicate, verdict.supersedes) == (True, None)
 
     @on_asyncio
     async def test_a_near_page_supersedes_where_near_ones_are_dropped(self) -> None:
-        detector = await opened(drop="near", better=["shorter_url"], secret="tide")
+        detector = await opened(drop="near", prefer=["shorter_url"], secret="tide")
         await detector.add(page("a"), url=LONG)
         verdict = await detector.add(edited("a"), url=SHORT)
         assert (verdict.kind, verdict.supersedes) == ("near", LONG)
 
     def test_criteria_that_can_be_named_are_those_that_there_are(self) -> None:
-        assert set(BETTER) == set(CRITERIA)
+        assert set(get_args(Criterion)) == set(PREFERENCES)
 
     @pytest.mark.parametrize("value", ["https, longer", ["https", "longer"], ("https", "longer")])
     def test_criteria_are_a_list_or_on_the_command_line_a_text(self, value: Any) -> None:
-        assert DedupSettings.from_keywords(better=value).better == ("https", "longer")
+        assert DedupSettings.from_keywords(prefer=value).prefer == ("https", "longer")
 
     @pytest.mark.parametrize("value", ["", [], None])
     def test_no_criteria_are_no_key(self, value: Any) -> None:
-        assert DedupSettings.from_keywords(better=value).better is None
+        assert DedupSettings.from_keywords(prefer=value).prefer is None
 
     @pytest.mark.parametrize("value", ["nowhere.at.all", "https,nicer", ["nicer"], 7, "scrapy_simdedup.__version__"])
     def test_what_is_no_key_is_refused_with_what_to_write(self, value: Any) -> None:
-        with pytest.raises(SettingError, match=r"SIMDEDUP_BETTER.*'canonical', 'https', 'longer', 'shorter_url'"):
-            DedupSettings.from_keywords(better=value)
+        with pytest.raises(SettingError, match=r"SIMDEDUP_PREFER.*'canonical', 'https', 'longer', 'shorter_url'"):
+            DedupSettings.from_keywords(prefer=value)
 
 
 class TestItsPlace:
     @pytest.mark.parametrize("name", METHODS)
     @on_asyncio
     async def test_later_copies_repeat_the_newest_better_one(self, name: str) -> None:
-        detector = await opened(better=["shorter_url"], **METHODS[name])
+        detector = await opened(prefer=["shorter_url"], **METHODS[name])
         urls = [LONG, SHORT, LONG + "&n=1", SHORTER, SHORT + "?n=2"]
         verdicts = [await detector.add(page("a"), url=url) for url in urls]
         assert [verdict.supersedes for verdict in verdicts] == [None, LONG, None, SHORT, None]
@@ -141,7 +141,7 @@ class TestItsPlace:
 
     @on_asyncio
     async def test_one_that_was_not_delivered_takes_no_place(self) -> None:
-        detector = await opened(better=["shorter_url"])
+        detector = await opened(prefer=["shorter_url"])
         await added(detector, LONG)
         verdict = await detector.judge(page("a"), url=SHORT)
         (repeat,) = await added(detector, LONG + "&n=1")
@@ -155,7 +155,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_another_better_one_waits_for_one_that_is_in_work(self) -> None:
         """So that of two the better one stays, whichever is delivered first."""
-        detector = await opened(better=["shorter_url"])
+        detector = await opened(prefer=["shorter_url"])
         await added(detector, LONG)
         best = await detector.judge(page("a"), url=SHORTER)
         waiting = await detector.judge(page("a"), url=SHORT)
@@ -167,7 +167,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_a_page_unlike_the_better_copy_is_not_dropped_for_the_one_before(self) -> None:
         """Who overwrites the first with the better copy must not lose what only resembled the first."""
-        detector = await opened(drop="near", better=["shorter_url"], secret="tide")
+        detector = await opened(drop="near", prefer=["shorter_url"], secret="tide")
         await detector.add(edited("a", share=0.1), url=LONG)
         assert (await detector.add(page("a"), url=SHORT)).supersedes == LONG
         text = words("a", 240)
@@ -180,7 +180,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_in_a_recrawl_it_keeps_its_place_in_any_order(self, against: str) -> None:
         store = MemoryStore()
-        settings: dict[str, Any] = {"better": ["shorter_url"], "against": against}
+        settings: dict[str, Any] = {"prefer": ["shorter_url"], "against": against}
         await added(await opened(store, run="monday", **settings), LONG, SHORT)
         for run, urls in {"tuesday": (SHORT, LONG), "wednesday": (LONG, SHORT)}.items():
             detector = await opened(store, run=run, **settings)
@@ -195,7 +195,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_another_worker_knows_of_it(self) -> None:
         store = MemoryStore()
-        one, other = [await opened(store, run="monday", better=["shorter_url"]) for _ in range(2)]
+        one, other = [await opened(store, run="monday", prefer=["shorter_url"]) for _ in range(2)]
         await added(other, LONG)
         await added(one, SHORT)
         (verdict,) = await added(other, LONG + "&n=1")
@@ -205,7 +205,7 @@ class TestItsPlace:
     async def test_a_page_that_changed_is_searched_again(self) -> None:
         """Then it stands for its new content, and the better copy for the old one."""
         store = MemoryStore()
-        settings: dict[str, Any] = {"better": ["shorter_url"], "against": "history"}
+        settings: dict[str, Any] = {"prefer": ["shorter_url"], "against": "history"}
         await added(await opened(store, run="monday", **settings), LONG, SHORT)
         detector = await opened(store, run="tuesday", **settings)
         assert (await detector.add(page("b"), url=LONG)).kind == "changed"
@@ -218,7 +218,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_a_budget_is_kept_with_it(self) -> None:
         """A better copy comes on top of what the budget keeps, and takes the place of one of these."""
-        detector = await opened(better=["shorter_url"], cluster_budget=2)
+        detector = await opened(prefer=["shorter_url"], max_copies=2)
         urls = [LONG, LONG + "&n=1", SHORT, LONG + "&n=2", LONG + "&n=3"]
         verdicts = await added(detector, *urls)
         assert [verdict.reason for verdict in verdicts] == [None, "within_budget", "better", None, None]
@@ -230,9 +230,11 @@ class TestItsPlace:
     ) -> None:
         """In the thread of the event loop."""
         compared: list[Record] = []
-        is_like = heirs._is_like
-        monkeypatch.setattr(heirs, "_is_like", lambda fp, other: (compared.append(other), is_like(fp, other))[1])
-        detector = await opened(better=["shorter_url"], stubs="keep")
+        is_like = site_index._is_still_a_copy
+        monkeypatch.setattr(
+            site_index, "_is_still_a_copy", lambda fp, other: (compared.append(other), is_like(fp, other))[1]
+        )
+        detector = await opened(prefer=["shorter_url"], stubs="keep")
         verdicts = await added(detector, *(f"{SHORT}?{'x' * length}" for length in range(60, 0, -1)))
         assert [verdict.reason for verdict in verdicts] == [None] + ["better"] * 59
         (last,) = await added(detector, LONG)
@@ -242,7 +244,7 @@ class TestItsPlace:
     @on_asyncio
     async def test_the_record_names_the_first_page_of_its_cluster(self) -> None:
         store = MemoryStore()
-        await added(await opened(store, better=["shorter_url"]), LONG, SHORT, SHORTER)
+        await added(await opened(store, prefer=["shorter_url"]), LONG, SHORT, SHORTER)
         found = await records(store)
         assert found[LONG].original is None
         assert found[SHORT].original == found[SHORTER].original == found[LONG].key

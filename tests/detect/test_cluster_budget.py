@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from prints import edited
 
-from methods import METHODS
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.methods import METHODS
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.prints import edited
 from scrapy_simdedup import NearDuplicateDetector, Verdict
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -30,7 +30,7 @@ def kept(verdicts: list[Verdict]) -> list[bool]:
 @on_asyncio
 async def test_so_many_pages_with_one_content_are_kept(name: str, budget: int) -> None:
     """Of each content, by any method; the verdict says why."""
-    detector = await opened(cluster_budget=budget, **METHODS[name])
+    detector = await opened(max_copies=budget, **METHODS[name])
     for seed in ("a", "b"):
         verdicts = [await detector.add(page(seed), url=f"https://shop.example/{seed}/{n}") for n in range(6)]
         assert kept(verdicts) == [number < budget for number in range(6)]
@@ -42,7 +42,7 @@ async def test_so_many_pages_with_one_content_are_kept(name: str, budget: int) -
 @on_asyncio
 async def test_copies_count_that_are_equal_and_that_are_not() -> None:
     """A page that is equal to the first does not overlook the second."""
-    detector = await opened(cluster_budget=2)
+    detector = await opened(max_copies=2)
     htmls = [page("a", 1), page("a", 2), page("a", 1), page("a", 3), page("a", 2)]
     verdicts = [await detector.add(html, url=f"https://shop.example/{at}") for at, html in enumerate(htmls)]
     assert kept(verdicts) == [True, True, False, False, False]
@@ -52,7 +52,7 @@ async def test_copies_count_that_are_equal_and_that_are_not() -> None:
 @on_asyncio
 async def test_what_was_not_delivered_leaves_its_place_to_another() -> None:
     """The budget is of delivered pages, and of those in work."""
-    detector = await opened(cluster_budget=2)
+    detector = await opened(max_copies=2)
     first, second, third = [await detector.judge(page("a"), url=f"https://shop.example/{n}") for n in range(3)]
     assert kept([first, second, third]) == [True, True, False]
     assert third.pending is not None
@@ -68,7 +68,7 @@ async def test_in_a_recrawl_the_same_pages_are_kept() -> None:
     """They are unchanged, and the others repeats as before."""
     store = MemoryStore()
     for run, kinds in [("monday", ["new", "identical", "identical"]), ("tuesday", 2 * ["unchanged"] + ["identical"])]:
-        detector = await opened(store, cluster_budget=2, against="history", run=run)
+        detector = await opened(store, max_copies=2, against="history", run=run)
         verdicts = [await detector.add(page("a"), url=f"https://shop.example/{n}") for n in range(3)]
         assert [verdict.kind for verdict in verdicts] == kinds
         assert kept(verdicts) == [True, True, False]
@@ -78,7 +78,7 @@ async def test_in_a_recrawl_the_same_pages_are_kept() -> None:
 async def test_many_workers_keep_no_more() -> None:
     """Looking and adding are one step."""
     store = MemoryStore()
-    workers = [await opened(store, cluster_budget=3, run="monday") for _ in range(4)]
+    workers = [await opened(store, max_copies=3, run="monday") for _ in range(4)]
     verdicts = await asyncio.gather(
         *(
             worker.add(page("a"), url=f"https://shop.example/{w}/{n}")
@@ -92,7 +92,7 @@ async def test_many_workers_keep_no_more() -> None:
 @on_asyncio
 async def test_near_pages_count_where_near_ones_are_dropped() -> None:
     """What would be dropped is what has a budget; and a site may have one of its own."""
-    detector = await opened(drop="near", sites={"shop.example": {"cluster_budget": 2}})
+    detector = await opened(drop="near", site_settings={"shop.example": {"max_copies": 2}})
     for host, expected in (("shop.example", [True, True, False]), ("news.example", [True, False, False])):
         htmls = [edited("a", share=share) for share in (0.02, 0.1, 0.12)]
         verdicts = [await detector.add(html, url=f"https://{host}/{at}") for at, html in enumerate(htmls)]

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prints import Clock, edited, print_of
 
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.prints import Clock, edited, print_of
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect import reader, site_indexes
+from scrapy_simdedup.detect import site_logs
 from scrapy_simdedup.errors import FingerprintMismatch, SettingError, StoreError
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record
@@ -78,7 +78,7 @@ async def test_a_duplicate_is_remembered_with_what_it_repeats(store: Fingerprint
         again = await detector.add(page("kettle", 2), url=B)
     found = await records(store)
     assert (found[A].state, found[A].kind, found[A].id) == ("confirmed", "new", first.page.id)
-    assert (found[B].state, found[B].kind, found[B].similarity) == ("alias", "identical", again.similarity)
+    assert (found[B].state, found[B].kind, found[B].similarity) == ("duplicate", "identical", again.similarity)
     assert found[B].original == found[A].key
 
 
@@ -108,8 +108,8 @@ async def test_a_page_whose_original_was_not_delivered_is_new(store: Fingerprint
 async def test_a_page_that_does_not_wait_is_kept_and_remembered(store: FingerprintStore) -> None:
     async with run(store) as detector:
         await detector.judge(page("kettle", 1), url=A)
-        twin = await detector.read(page("kettle", 2), url=B)
-        verdict = await detector.judge_fingerprint(twin, url=B, keep_pending=True)
+        twin = await detector.fingerprint(page("kettle", 2), url=B)
+        verdict = await detector.judge_page(detector.page_of(twin, url=B), keep_pending=True)
         assert (verdict.kind, verdict.is_duplicate, verdict.reason) == ("identical", False, "in_work")
         await detector.confirm(verdict.page)
         assert (await detector.judge(page("kettle", 3), url=C)).original == B, "the delivered one of the two"
@@ -132,7 +132,7 @@ async def test_near_pages_are_kept_unless_the_settings_drop_them(store: Fingerpr
 @on_asyncio
 async def test_a_site_can_have_settings_of_its_own() -> None:
     sites = {"shop.example": {"drop": "near"}, "news.co.uk": {"identical": 0.87, "near": 0.5}}
-    async with run("memory:", sites=sites) as detector:
+    async with run("memory:", site_settings=sites) as detector:
         for host, kind, dropped in (
             ("shop.example", "near", True),
             ("www.news.co.uk", "identical", True),
@@ -158,7 +158,7 @@ async def test_a_site_can_have_settings_of_its_own() -> None:
 @on_asyncio
 async def test_settings_hold_for_a_registrable_domain_or_for_a_host(sites: Any, host: str, dropped: bool) -> None:
     """Of both, those of the host."""
-    async with run("memory:", sites=sites) as detector:
+    async with run("memory:", site_settings=sites) as detector:
         await detector.add(page("kettle", 1), url=f"https://{host}/a")
         verdict = await detector.add(edited("kettle", 2, 0.1), url=f"https://{host}/b")
         assert (verdict.kind, verdict.is_duplicate) == ("near", dropped)
@@ -166,10 +166,10 @@ async def test_settings_hold_for_a_registrable_domain_or_for_a_host(sites: Any, 
 
 @on_asyncio
 async def test_a_site_can_have_an_extractor_of_its_own() -> None:
-    async with run("memory:", sites={"shop.example": {"extractor": "readability"}}) as detector:
+    async with run("memory:", site_settings={"shop.example": {"extractor": "readability"}}) as detector:
         for host, extractor in (("shop.example", "readability"), ("other.example", "roles")):
             url = f"https://{host}/a"
-            assert (await detector.read(page("kettle"), url=url)).extractor == extractor
+            assert (await detector.fingerprint(page("kettle"), url=url)).extractor == extractor
             assert (await detector.add(page("kettle"), url=url)).kind == "new"
             assert (await detector.add(page("kettle", 2), url=url + "2")).is_duplicate
 
@@ -183,7 +183,7 @@ async def test_another_site_displaces_nobody() -> None:
         "host": ["new", "new", "new"],
         "all": ["new", "identical", "identical"],
     }.items():
-        async with run("memory:", site=scope) as detector:
+        async with run("memory:", scope=scope) as detector:
             assert [(await detector.add(page("kettle", url), url=url)).kind for url in urls] == kinds
 
 
@@ -251,7 +251,7 @@ async def test_a_past_that_was_read_in_another_way_says_nothing() -> None:
     store = MemoryStore()
     async with run(store, "monday") as detector:
         await detector.add(page("kettle", 1), url=A)
-    async with run(store, "tuesday", sites={"shop.example": {"extractor": "readability"}}) as detector:
+    async with run(store, "tuesday", site_settings={"shop.example": {"extractor": "readability"}}) as detector:
         assert (await detector.add(page("kettle", 2), url=A)).kind == "new"
     assert (await records(store))[A].visits == 2
 
@@ -271,7 +271,7 @@ async def test_what_did_not_change_can_be_dropped(store: FingerprintStore) -> No
     found = await records(store)
     assert [(found[url].state, found[url].run, found[url].visits) for url in (A, B)] == [
         ("confirmed", "monday", 3),
-        ("alias", "monday", 3),
+        ("duplicate", "monday", 3),
     ]
 
 
@@ -352,7 +352,7 @@ async def test_a_page_that_was_a_stub_before_has_changed(store: FingerprintStore
 async def test_a_body_that_is_known_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with run("memory:") as detector:
         await detector.add(page("kettle", 1), url=A)
-        monkeypatch.setattr(reader, "fingerprint", lambda *_: pytest.fail("parsed again"))
+        monkeypatch.setattr(detector, "fingerprint", lambda *_: pytest.fail("parsed again"))
         assert (await detector.add(page("kettle", 1), url=B)).is_duplicate
         assert (await detector.add(page("kettle", 1), url=A)).kind == "unchanged"
 
@@ -477,7 +477,7 @@ async def test_a_secret_that_was_given_can_be_given_again(store: FingerprintStor
 async def test_a_fingerprint_of_another_make_is_refused() -> None:
     async with run("memory:") as detector:
         with pytest.raises(FingerprintMismatch):
-            await detector.judge_fingerprint(print_of(1, bits=128), url=A)
+            await detector.judge_page(detector.page_of(print_of(1, bits=128), url=A))
 
 
 @on_asyncio
@@ -508,13 +508,13 @@ async def test_a_site_that_was_forgotten_is_read_again(
     store: FingerprintStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory is bounded: the site not asked for longest goes. The verdicts stay the same."""
-    monkeypatch.setattr(site_indexes, "MAX_BYTES", 15_000)
+    monkeypatch.setattr(site_logs, "MAX_INDEX_BYTES", 15_000)
     async with run(store) as detector:
         for round_ in (1, 2, 3):
             for number in range(5):
                 verdict = await detector.add(page(number, round_), url=f"https://shop{number}.example/{round_}")
                 assert verdict.is_duplicate == (round_ > 1)
-        known = [number for number in range(5) if detector._logs._indexes.known(f"shop{number}.example")]
+        known = [number for number in range(5) if detector._logs.indexes.known(f"shop{number}.example")]
     assert 0 < len(known) < 5
     assert known == list(range(5))[-len(known) :]
 

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prints import Clock, print_of, record
-
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.prints import Clock, print_of, record
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.fingerprint.making import fingerprint
-from scrapy_simdedup.fingerprint.word_hashes import word_hashes
+from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
@@ -120,18 +119,18 @@ async def test_the_oldest_of_too_many_pages_leave_what_workers_hold(store_url: s
     """However many pages a site had, the arrays stay as small as its cap, in the workers that only read of it too."""
     clock, store = Clock(0.0), MemoryStore() if store_url == "memory:" else store_url
     workers = [await opened(store, clock, worker=name, max_pages_per_site=20) for name in ("w1", "w2")]
-    prints = [replace(print_of(number), secret_id=word_hashes(workers[0].secret).secret_id) for number in range(200)]
+    prints = [replace(print_of(number), secret_id=word_hasher(workers[0].secret).secret_id) for number in range(200)]
     for number, fp in enumerate(prints):
         clock.seconds += 1
         worker = workers[number // 5 % 2]
-        verdict = await worker.judge_fingerprint(fp, url=url(number))
+        verdict = await worker.judge_page(worker.page_of(fp, url=url(number)))
         assert (verdict.kind, await worker.confirm(verdict.page)) == ("new", True)
     for worker in workers:
-        assert (await worker.judge_fingerprint(prints[199], url=url(1000))).original == url(199)
-        index = worker._logs.known("shop.example")
+        assert (await worker.judge_page(worker.page_of(prints[199], url=url(1000)))).original == url(199)
+        index = worker._logs.indexes.known("shop.example")
         assert len(index) < 30
         assert len(index._originals._stamps) < 60
-    assert (await workers[1].judge_fingerprint(prints[0], url=url(1001))).kind == "new"
+    assert (await workers[1].judge_page(workers[1].page_of(prints[0], url=url(1001)))).kind == "new"
     for worker in workers:
         await worker.close()
 

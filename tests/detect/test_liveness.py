@@ -7,12 +7,12 @@ import subprocess
 import sys
 
 import pytest
-from prints import Clock
 
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.prints import Clock
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect.liveness import LEASE_SECONDS, is_alive, worker_name
+from scrapy_simdedup.detect.site_logs import LEASE_SECONDS, is_alive, worker_name
 from scrapy_simdedup.store.memory import MemoryStore
 
 A, B = (f"https://shop.example/{name}" for name in "ab")
@@ -60,7 +60,7 @@ async def test_a_worker_that_beats_keeps_what_it_reserved() -> None:
     other = NearDuplicateDetector(store, run="one", worker="elsewhere:2:other", now=clock)
     await other.open()
     clock.seconds += LEASE_SECONDS - 1
-    await slow.beat()
+    await slow.heartbeat()
     clock.seconds += LEASE_SECONDS - 1
     assert (await other.judge(page("kettle", 2), url=B)).pending is not None
     await slow.confirm(first.page)

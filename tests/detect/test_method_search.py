@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from prints import record
 
-from methods import METHODS
-from on_asyncio import on_asyncio
-from pages import page, words
+from helpers.methods import METHODS
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, words
+from helpers.prints import record
 from scrapy_simdedup import NearDuplicateDetector, PageFingerprint, StoreError, fingerprint_page
 from scrapy_simdedup.detect.site_index import SiteIndex
-from scrapy_simdedup.fingerprint.evidence import resemblance_at
+from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
 from scrapy_simdedup.store.base import Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -33,7 +33,7 @@ def article(seed: object, share: float, wrapping: object = 0) -> str:
 
 def index_of(name: str, near: float = 0.85) -> SiteIndex:
     settings = METHODS[name]
-    return SiteIndex(settings.get("bits", 64), method=settings["method"], resemblance=resemblance_at(near))
+    return SiteIndex(settings.get("bits", 64), method=settings["method"], resemblance=resemblance_for_similarity(near))
 
 
 def versions(fp: PageFingerprint, count: int, rng: random.Random) -> Iterator[PageFingerprint]:
@@ -58,7 +58,7 @@ def test_the_search_equals_a_look_at_every_page(name: str, near: float) -> None:
     index.apply(Tail(tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1)), len(records)))
     for at, fp in enumerate(prints):
         alike = [0 if other == at else fp.compare(prints[other]).similarity for other in range(len(prints))]
-        found = index.closest(fp, b"%d" % at, "https://shop.example/asking", drop=1.0, near=near)
+        found = index.best_match(fp, b"%d" % at, "https://shop.example/asking", drop=1.0, near=near)
         best = max(alike)
         if best < near or (fp.method == "simhash" and near < 0.85):
             assert found is None or found.similarity >= near
@@ -93,7 +93,7 @@ def test_pages_that_change_again_and_again_leave_no_keys_behind(name: str) -> No
     assert max(sizes[3_000:]) <= 1.1 * max(sizes[:3_000])
     for key, other in last.items():
         asked = replace(other, exact=bytes(8))
-        match = index.closest(asked, b"asking", "https://shop.example/asking", drop=0.95, near=0.85)
+        match = index.best_match(asked, b"asking", "https://shop.example/asking", drop=0.95, near=0.85)
         assert match is not None
         assert match.record.key == b"%d" % key
 
@@ -117,8 +117,8 @@ async def test_a_store_holds_to_one_method() -> None:
     """And to what it was told; the error names both."""
     store = MemoryStore()
     for settings, refused in [
-        ({"method": "exact", "masked": "dates"}, None),
-        ({"method": "exact", "masked": "dates"}, None),
+        ({"method": "exact", "ignore": "dates"}, None),
+        ({"method": "exact", "ignore": "dates"}, None),
         ({"method": "exact"}, "exact content without dates"),
         ({"method": "minhash"}, "exact content without dates"),
         ({}, "exact content without dates"),
@@ -137,7 +137,7 @@ async def test_a_store_holds_to_one_method() -> None:
 async def test_a_site_may_have_a_lower_line_than_the_others(name: str) -> None:
     """Its near-duplicates are found, too."""
     sites = {"shop.example": {"near": 0.5}}
-    detector = NearDuplicateDetector(sites=sites, **METHODS[name])
+    detector = NearDuplicateDetector(site_settings=sites, **METHODS[name])
     await detector.open()
     verdicts: list[Any] = [
         await detector.add(article("tides", share), url=f"https://{host}/{share}")

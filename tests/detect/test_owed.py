@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.memory import MemoryStore

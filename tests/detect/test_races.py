@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.store.memory import MemoryStore
 
-WORKER = Path(__file__).with_name("race_worker.py")
+WORKER = Path(__file__).parents[1] / "helpers" / "race_worker.py"
 
 
 DOCUMENTS_OF_EIGHT = int(os.environ.get("SIMDEDUP_TEST_DOCUMENTS", "100"))
@@ -86,7 +86,7 @@ async def test_calls_that_overlap_in_one_process_keep_each_document_once(seed: i
     for detector in detectors:
         await detector.open()
     prints = {
-        (number, copy): await detectors[0].read(page(number, copy), url="https://shop.example/")
+        (number, copy): await detectors[0].fingerprint(page(number, copy), url="https://shop.example/")
         for number in range(8)
         for copy in range(5)
     }
@@ -95,7 +95,7 @@ async def test_calls_that_overlap_in_one_process_keep_each_document_once(seed: i
         detector, url = rng.choice(detectors), f"https://shop.example/{number}?copy={copy}"
         fails = copy == 0
         for _ in range(1000):
-            verdict = await detector.judge_fingerprint(prints[number, copy], url=url)
+            verdict = await detector.judge_page(detector.page_of(prints[number, copy], url=url))
             if verdict.is_duplicate:
                 return None
             if verdict.page is not None:

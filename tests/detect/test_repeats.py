@@ -6,14 +6,14 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from prints import log, record
 
-from on_asyncio import on_asyncio
-from pages import page, words
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, words
+from helpers.prints import log, record
+from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.repeats import FEW
 from scrapy_simdedup.detect.site_index import SiteIndex
-from scrapy_simdedup.fingerprint.making import fingerprint_page
+from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.store.base import Record, Tail
 
 LINE = 0.95
@@ -32,7 +32,7 @@ OTHERS = [record(fingerprint_page(page(number)), b"other %d" % number) for numbe
 
 
 def repeats(count: int, html: str = LEFT, original: bytes = b"middle") -> list[Record]:
-    return [record(fingerprint_page(html), b"repeat %d" % at, "alias", original=original) for at in range(count)]
+    return [record(fingerprint_page(html), b"repeat %d" % at, "duplicate", original=original) for at in range(count)]
 
 
 def is_copy(html: str, *records: Record, key: bytes = b"asking", parts: int = 1) -> bool:
@@ -42,7 +42,7 @@ def is_copy(html: str, *records: Record, key: bytes = b"asking", parts: int = 1)
     for start in range(0, len(tail.records), step):
         part = tail.records[start : start + step]
         index.apply(Tail(part, part[-1].position))
-    found = index.closest(fingerprint_page(html), key, "https://shop.example/asking", drop=LINE, near=0.85)
+    found = index.best_match(fingerprint_page(html), key, "https://shop.example/asking", drop=LINE, near=0.85)
     return found is not None and found.similarity >= LINE
 
 
@@ -70,8 +70,8 @@ def test_where_many_pages_were_dropped_their_original_alone_decides(parts: int) 
     middle = record(fingerprint_page(MIDDLE), b"middle")
     assert is_copy(RIGHT, middle, parts=parts)
     assert not is_copy(RIGHT, middle, *repeats(1), parts=parts)
-    assert not is_copy(RIGHT, middle, *repeats(FEW - 1), parts=parts)
-    assert is_copy(RIGHT, middle, *repeats(FEW), parts=parts)
+    assert not is_copy(RIGHT, middle, *repeats(MAX_MEMBERS - 1), parts=parts)
+    assert is_copy(RIGHT, middle, *repeats(MAX_MEMBERS), parts=parts)
 
 
 def test_a_page_that_was_dropped_is_again_whatever_it_was_like() -> None:

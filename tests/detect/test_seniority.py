@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from prints import Clock, print_of, record
 
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.prints import Clock, print_of, record
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect.seniority import Seniority
+from scrapy_simdedup.detect.site_index import DomainFirstSeen
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 
 OLD, YOUNG = "https://www.old.co.uk/{}", "https://young.co.uk/{}"
 
 
-def seen(**first_seen: float) -> Seniority:
-    made = Seniority()
+def seen(**first_seen: float) -> DomainFirstSeen:
+    made = DomainFirstSeen()
     for number, (name, when) in enumerate(first_seen.items(), 1):
-        made.see(record(print_of(number), b"a", url=f"https://{name}.co.uk/", first_seen=when, id=number))
+        made.observe(record(print_of(number), b"a", url=f"https://{name}.co.uk/", first_seen=when, id=number))
     return made
 
 
@@ -44,14 +44,14 @@ def test_only_an_older_domain_displaces_pages_of_another(original: str, page: st
 def test_a_domain_is_as_old_as_its_oldest_page() -> None:
     """In whatever order the log tells of them."""
     known = seen(one=5.0, other=4.0)
-    known.see(record(print_of(9), b"b", url="https://one.co.uk/b", first_seen=3.0, id=9, state="released"))
+    known.observe(record(print_of(9), b"b", url="https://one.co.uk/b", first_seen=3.0, id=9, state="released"))
     assert known.may_displace("https://one.co.uk/", "https://other.co.uk/")
     assert not known.may_displace("https://other.co.uk/", "https://one.co.uk/")
 
 
 async def kinds(store: FingerprintStore, clock: Clock, *visits: tuple[str, str], **settings: Any) -> list[str]:
     """What becomes of pages of (URL, seed), one a second."""
-    settings = {"site": "all", "secret": "of the tests", **settings}
+    settings = {"scope": "all", "secret": "of the tests", **settings}
     detector = NearDuplicateDetector(store, now=clock, **settings)
     await detector.open()
     found = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simdedup.detect.site import host_of, site_of
+from scrapy_simdedup.detect.names import host_of, site_of
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prints import log, print_of, record, unjudged_print
 
-from scrapy_simdedup.detect import originals, scan
-from scrapy_simdedup.detect.likeness import JUST_BELOW
-from scrapy_simdedup.detect.originals import RADIUS
+from helpers.prints import log, print_of, record, unjudged_print
+from scrapy_simdedup.detect import candidate_index, search
+from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
+from scrapy_simdedup.detect.site_boilerplate import BELOW_DROP_FACTOR
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record
@@ -28,7 +28,7 @@ def index_of(*records: Record, bits: int = 64, run: str | None = None) -> SiteIn
 
 
 def found(index: SiteIndex, fp: PageFingerprint, key: bytes = b"asking", drop: float = 0.95, near: float = 0.85) -> Any:
-    match = index.closest(fp, key, "https://shop.example/asking", drop=drop, near=near)
+    match = index.best_match(fp, key, "https://shop.example/asking", drop=drop, near=near)
     return match and (match.record.key, match.similarity, match.distance)
 
 
@@ -59,10 +59,10 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
         for at, made in enumerate(records):
             other = PageFingerprint.from_bytes(made.fingerprint)
             result = asked.compare(other)
-            within = result.distance <= RADIUS * bits // 64 or asked.exact == other.exact
+            within = result.distance <= SEARCH_RADIUS * bits // 64 or asked.exact == other.exact
             alike = result.similarity
-            if alike >= drop and asked.exact != other.exact and index.explains(asked, other, drop):
-                alike = JUST_BELOW * drop
+            if alike >= drop and asked.exact != other.exact and index.is_only_boilerplate(asked, other, drop):
+                alike = BELOW_DROP_FACTOR * drop
             if made.key == key or not within or alike < near:
                 continue
             rank = (alike >= drop) * (1 + (made.state == "confirmed"))
@@ -73,19 +73,20 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
 
 
 def test_nothing_is_missed_at_the_border_of_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "CHUNK", 3)
+    monkeypatch.setattr(search, "CHUNK", 3)
     index = index_of(*(record(print_of(seed), b"%d" % seed) for seed in range(11)))
     assert [found(index, print_of(seed, 1))[0] for seed in range(11)] == [b"%d" % seed for seed in range(11)]
 
 
 def test_the_nearest_are_looked_at_where_too_many_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pages crowd around one, the time it takes is bounded; its copy is among the nearest."""
-    monkeypatch.setattr(originals, "CANDIDATES", 5)
+    monkeypatch.setattr(candidate_index, "MAX_IN_RADIUS", 5)
     crowd = [record(replace(print_of(2), simhash=print_of(1).simhash ^ (1 << 60)), b"%d" % at) for at in range(50)]
     index = index_of(*crowd, record(replace(print_of(1), exact=b"8 bytes."), b"copy"), *crowd)
     assert found(index, print_of(1))[0] == b"copy"
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.DataObject) -> None:
     """Whatever was appended, confirmed, released, superseded, and read in overlapping parts."""
@@ -97,7 +98,7 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
             made = record(
                 data.draw(prints()),
                 data.draw(KEYS),
-                data.draw(st.sampled_from(["reserved", "reserved", "reserved", "alias", "confirmed"])),
+                data.draw(st.sampled_from(["reserved", "reserved", "reserved", "duplicate", "confirmed"])),
                 data.draw(st.sampled_from(["monday", "monday", "tuesday"])),
             )
             log_ = now(store.append(SITE, made, now(store.read(SITE)).cursor))
@@ -113,7 +114,7 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
     for fp in asked:
         assert found(follower, fp) == found(fresh, fp)
     for key in (b"a", b"b", b"c", b"d", b"e", b"f"):
-        assert follower.past(key, "monday") == fresh.past(key, "monday")
+        assert follower.previous_version(key, "monday") == fresh.previous_version(key, "monday")
     assert (follower.cursor, len(follower)) == (fresh.cursor, len(fresh))
 
 
@@ -146,7 +147,7 @@ def test_equal_pages_are_equal_even_where_the_sketch_is_empty() -> None:
     assert found(index, bare) == (b"in work", 1.0, 0)
 
 
-@pytest.mark.parametrize("state", ["alias", "released"])
+@pytest.mark.parametrize("state", ["duplicate", "released"])
 def test_only_originals_are_searched(state: Any) -> None:
     assert found(index_of(record(print_of(1), b"a", state)), print_of(1)) is None
 
@@ -163,13 +164,13 @@ def test_only_the_named_run_is_searched() -> None:
     for run, hits in (("monday", [False, True]), (None, [True, True])):
         index = index_of(old, new, run=run)
         assert [found(index, print_of(seed)) is not None for seed in (1, 2)] == hits
-        assert index.past(b"a", "monday") is not None
+        assert index.previous_version(b"a", "monday") is not None
 
 
 def test_what_another_run_has_in_work_is_no_past() -> None:
     index = index_of(record(print_of(1), b"a", run="sunday"), record(print_of(2), b"a", "reserved", run="sunday"))
-    assert index.past(b"a", "monday").id == 1
-    assert index.past(b"a", "sunday").id == 2
+    assert index.previous_version(b"a", "monday").id == 1
+    assert index.previous_version(b"a", "sunday").id == 2
 
 
 @pytest.mark.parametrize(("reason", "hit"), [("too_short", False), ("empty", False), ("cut", True), ("too_big", True)])
@@ -187,7 +188,7 @@ def test_texts_that_were_found_in_different_ways_are_not_compared() -> None:
 
 def test_a_body_seen_before_gives_its_fingerprint() -> None:
     """That of the page itself, dropped or not, or that of an original."""
-    index = index_of(record(print_of(1), b"a", "alias"), record(print_of(2), b"b"))
+    index = index_of(record(print_of(1), b"a", "duplicate"), record(print_of(2), b"b"))
     assert index.same_body(print_of(1).body, b"a") == print_of(1)
     assert index.same_body(print_of(2).body, b"c") == print_of(2)
     assert index.same_body(print_of(1).body, b"c") is None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from prints import log, record
 
-from pages import prose, words
+from helpers.pages import prose, words
+from helpers.prints import log, record
+from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, SAMPLE_SIZE
 from scrapy_simdedup.detect.site_index import Match, SiteIndex
-from scrapy_simdedup.detect.site_text import KNOWN, WINDOW
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.making import fingerprint_page
+from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.store.base import Record, Tail
 
 TERMS = prose("terms", 4_800)
@@ -44,7 +44,7 @@ def index_of(*records: Record) -> SiteIndex:
 
 
 def closest(index: SiteIndex, fp: PageFingerprint, drop: float = 0.95) -> Match | None:
-    return index.closest(fp, b"asking", "https://shop.example/asking", drop=drop, near=0.85)
+    return index.best_match(fp, b"asking", "https://shop.example/asking", drop=drop, near=0.85)
 
 
 def kind(match: Match | None) -> str:
@@ -55,12 +55,12 @@ def test_pages_that_share_their_sites_text_alone_are_no_copies_once_the_site_is_
     """Two pages cannot tell, five can."""
     assert product("a").compare(product("b")).kind == "identical"
     assert kind(closest(index_of(*products(1)), product("new"))) == "identical"
-    assert kind(closest(index_of(*products(KNOWN)), product("new"))) == "near"
+    assert kind(closest(index_of(*products(MIN_SAMPLE)), product("new"))) == "near"
 
 
 def test_a_repeat_is_a_copy_on_a_known_site_too() -> None:
     """Its own text is the same."""
-    index = index_of(*products(2 * KNOWN))
+    index = index_of(*products(2 * MIN_SAMPLE))
     assert kind(closest(index, product(3))) == "identical"
     repeat = closest(index, product(3, extra="<p>3 people look at this.</p>"))
     assert repeat is not None
@@ -69,7 +69,7 @@ def test_a_repeat_is_a_copy_on_a_known_site_too() -> None:
 
 def test_where_near_pages_are_dropped_the_text_of_a_site_is_no_reason_either() -> None:
     """A page with a text of its own is not even near."""
-    index = index_of(*products(2 * KNOWN))
+    index = index_of(*products(2 * MIN_SAMPLE))
     assert closest(index, product("new"), drop=0.85) is None
     assert kind(closest(index, product(3), drop=0.85)) == "identical"
 
@@ -79,7 +79,7 @@ def test_on_an_unknown_site_another_title_is_another_page() -> None:
     terms = prose("short terms", 1_200)
     original = product("a", title="Blue paint", terms=terms)
     repeat = product("a", title="Blue paint - sale", extra="<p>Now.</p>", terms=terms)
-    others = [record(product(n, terms=terms), b"%d" % n) for n in range(KNOWN)]
+    others = [record(product(n, terms=terms), b"%d" % n) for n in range(MIN_SAMPLE)]
     assert original.compare(repeat).kind == "identical"
     assert kind(closest(index_of(record(original, b"a")), repeat)) == "near"
     assert kind(closest(index_of(record(original, b"a"), *others), repeat)) == "identical"
@@ -96,7 +96,7 @@ def test_versions_of_a_page_say_nothing_about_its_site() -> None:
 @pytest.mark.parametrize("step", [1, 3, 5])
 def test_a_site_is_known_alike_to_who_reads_its_log_at_once_and_to_who_saw_it_grow(step: int) -> None:
     """A worker that starts again, or reads what others wrote, comes to the same verdicts."""
-    whole = log(*products(3 * KNOWN))
+    whole = log(*products(3 * MIN_SAMPLE))
     at_once, grown = SiteIndex(64), SiteIndex(64)
     at_once.apply(whole)
     for start in range(0, len(whole.records), step):
@@ -114,29 +114,29 @@ def test_a_site_is_known_alike_to_who_reads_its_log_at_once_and_to_who_saw_it_gr
 
 def test_dropped_pages_do_not_vote() -> None:
     """A repeat would make its original's text the site's."""
-    index = index_of(*products(2), *(record(product("a"), b"alias %d" % n, "alias") for n in range(9)))
+    index = index_of(*products(2), *(record(product("a"), b"duplicate %d" % n, "duplicate") for n in range(9)))
     assert kind(closest(index, product("new"))) == "identical", "two pages have voted"
 
 
 def test_a_site_may_change_what_it_repeats() -> None:
     """The newest pages say what that is."""
     newer = prose("newer terms", 4_800)
-    records = [*products(WINDOW), *(record(product(n, terms=newer), b"n%d" % n) for n in range(WINDOW))]
+    records = [*products(SAMPLE_SIZE), *(record(product(n, terms=newer), b"n%d" % n) for n in range(SAMPLE_SIZE))]
     for terms, seen in ((newer, "near"), (TERMS, "identical")):
         assert kind(closest(index_of(*records), product("asked", terms=terms))) == seen
 
 
 def test_versions_of_one_page_have_one_vote() -> None:
     """However often it came with another text, and whether or not the older ones were seen."""
-    versions = [record(product(n), b"a") for n in range(2 * KNOWN)]
+    versions = [record(product(n), b"a") for n in range(2 * MIN_SAMPLE)]
     assert kind(closest(index_of(*versions), product("new"))) == "identical"
     reserved = [replace(version, state="reserved") for version in versions]
     assert kind(closest(index_of(*reserved), product("new"))) == "identical"
 
 
 def test_a_page_that_failed_and_was_delivered_after_all_has_one_vote() -> None:
-    index = index_of(*products(KNOWN - 1))
-    last = replace(products(KNOWN)[KNOWN - 2], id=KNOWN - 1)
+    index = index_of(*products(MIN_SAMPLE - 1))
+    last = replace(products(MIN_SAMPLE)[MIN_SAMPLE - 2], id=MIN_SAMPLE - 1)
     for position, state in enumerate(["released", "confirmed"] * 3, 100):
         index.apply(Tail((replace(last, state=state, position=position),), position))
     assert kind(closest(index, product("new"))) == "identical", "one vote is missing"
@@ -144,11 +144,11 @@ def test_a_page_that_failed_and_was_delivered_after_all_has_one_vote() -> None:
 
 def test_a_page_that_stands_for_others_leaves_its_vote_to_them() -> None:
     """Once it failed, its version is a page that is no version of any other."""
-    pages = [*products(KNOWN - 1), record(product("a"), b"a", "reserved")]
+    pages = [*products(MIN_SAMPLE - 1), record(product("a"), b"a", "reserved")]
     version = record(product("a", extra="<p>A line of the later version.</p>"), b"b")
     index = index_of(*pages, version)
     assert kind(closest(index, product("new"))) == "near", "the site is known"
-    failed = replace(pages[-1], state="released", id=KNOWN, position=100)
+    failed = replace(pages[-1], state="released", id=MIN_SAMPLE, position=100)
     index.apply(Tail((failed,), 100))
     assert kind(closest(index, product("new"))) == "near"
 
@@ -158,7 +158,7 @@ def test_on_an_unknown_site_pages_with_own_passages_must_be_far_above_the_line()
     one, other = (
         fingerprint_page(f"<title>Rooms</title>{prose(name, 80)}<main>{prose('hotel', 900)}</main>") for name in "ab"
     )
-    site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(KNOWN)]
+    site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(MIN_SAMPLE)]
     assert one.compare(other).kind == "identical"
     assert kind(closest(index_of(record(one, b"a")), other)) == "near"
     assert kind(closest(index_of(record(one, b"a"), *site), other)) == "identical"
@@ -171,7 +171,7 @@ def test_on_an_unknown_site_pages_with_own_passages_must_be_far_above_the_line()
 )
 def test_on_an_unknown_site_short_pages_with_text_of_their_own_are_no_copies(mine: str, theirs: str) -> None:
     """What they have in common, far more than that, may be on every page; nothing longer than a site's text is."""
-    site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(KNOWN)]
+    site = [record(fingerprint_page(prose(n, 200)), b"%d" % n) for n in range(MIN_SAMPLE)]
     for count, unknown in ((1_500, "near"), (4_800, "identical")):
         one, other = (fingerprint_page(f"<main>{own}{prose('rooms', count)}</main>") for own in (mine, theirs))
         assert one.compare(other).kind == "identical"

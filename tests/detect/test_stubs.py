@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from scrapy_simdedup.detect.stubs import CONTENTS, MEMBERS, WINDOW, StubWatch
+from scrapy_simdedup.detect.stubs import MAX_CONTENTS, MIN_URLS, RECENT_PAGES, StubDetector
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000
 
 
-def watch_with_pages(url: Callable[[int], str] = f"{HOST}/news/article-{{}}".format) -> StubWatch:
+def watch_with_pages(url: Callable[[int], str] = f"{HOST}/news/article-{{}}".format) -> StubDetector:
     """A watch that has seen 30 pages of their own."""
-    watch = StubWatch("site.example")
+    watch = StubDetector("site.example")
     for number in range(30):
-        watch.see(url(NEXT + number), NEXT + number)
+        watch.observe(url(NEXT + number), NEXT + number)
     return watch
 
 
@@ -30,7 +30,7 @@ def watch_with_pages(url: Callable[[int], str] = f"{HOST}/news/article-{{}}".for
 )
 def test_a_captcha_where_other_pages_should_be_is_a_stub(url: Callable[[int], str]) -> None:
     watch = watch_with_pages(url)
-    assert [watch.see(url(number), STUB) for number in range(MEMBERS)] == [False] * (MEMBERS - 1) + [True]
+    assert [watch.observe(url(number), STUB) for number in range(MIN_URLS)] == [False] * (MIN_URLS - 1) + [True]
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,18 @@ def test_a_captcha_where_other_pages_should_be_is_a_stub(url: Callable[[int], st
 )
 def test_an_article_under_many_urls_has_a_bond(url: Callable[[int], str]) -> None:
     watch = watch_with_pages()
-    assert not any(watch.see(url(number), STUB) for number in range(5 * MEMBERS))
+    assert not any(watch.observe(url(number), STUB) for number in range(5 * MIN_URLS))
 
 
 def test_an_article_under_many_urls_is_no_stub_when_nothing_else_was_seen_yet() -> None:
-    watch = StubWatch("site.example")
-    assert not any(watch.see(f"{HOST}/news/rain?sid={number}", STUB) for number in range(5 * MEMBERS))
+    watch = StubDetector("site.example")
+    assert not any(watch.observe(f"{HOST}/news/rain?sid={number}", STUB) for number in range(5 * MIN_URLS))
 
 
 def test_a_wall_from_the_first_page_on_is_told_once_within_a_hundred_pages() -> None:
-    watch, walls = StubWatch("site.example"), []
+    watch, walls = StubDetector("site.example"), []
     for number in range(300):
-        watch.see(f"{HOST}/news/article-{number}", STUB)
+        watch.observe(f"{HOST}/news/article-{number}", STUB)
         walls.append(watch.wall())
     told = [number for number, wall in enumerate(walls) if wall]
     assert len(told) == 1
@@ -69,32 +69,32 @@ def test_a_wall_from_the_first_page_on_is_told_once_within_a_hundred_pages() -> 
 
 def test_a_wall_is_told_by_one_of_its_own_pages() -> None:
     """Who hears of it takes the page that came for the wall's, and lets it displace nobody from then on."""
-    watch = StubWatch("site.example")
-    for number in range(WINDOW // 2 - 1):
-        watch.see(f"{HOST}/news/article-{number}", STUB)
+    watch = StubDetector("site.example")
+    for number in range(RECENT_PAGES // 2 - 1):
+        watch.observe(f"{HOST}/news/article-{number}", STUB)
         assert watch.wall() is None
-    watch.see(f"{HOST}/about", "another content")
+    watch.observe(f"{HOST}/about", "another content")
     assert watch.wall() is None
-    watch.see(f"{HOST}/news/another", STUB)
+    watch.observe(f"{HOST}/news/another", STUB)
     assert watch.wall() is not None
 
 
 def test_a_site_of_distinct_pages_has_no_wall() -> None:
     watch = watch_with_pages()
     for number in range(200):
-        watch.see(f"{HOST}/more/{number}", 5000 + number)
+        watch.observe(f"{HOST}/more/{number}", 5000 + number)
         assert watch.wall() is None
 
 
 def test_memory_is_bounded() -> None:
-    watch = StubWatch("site.example")
-    for number in range(3 * CONTENTS):
-        watch.see(f"{HOST}/{number}", number)
-    assert len(watch._contents) <= CONTENTS + 1
+    watch = StubDetector("site.example")
+    for number in range(3 * MAX_CONTENTS):
+        watch.observe(f"{HOST}/{number}", number)
+    assert len(watch._contents) <= MAX_CONTENTS + 1
 
 
 @pytest.mark.parametrize(
     "url", ["", "http://[broken", "http://site.example/?" + "&".join(f"a{n}=1" for n in range(999))]
 )
 def test_strange_urls_do_no_harm(url: str) -> None:
-    assert StubWatch("site.example").see(url, STUB) is False
+    assert StubDetector("site.example").observe(url, STUB) is False

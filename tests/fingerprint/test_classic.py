@@ -6,32 +6,31 @@ from collections import Counter
 from hashlib import md5
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from simhash import Simhash
 
-from scrapy_simdedup.fingerprint.classic import class_of, classic_simhash, count_ngrams, count_words, majority
+from scrapy_simdedup.fingerprint.methods.bits import classic_simhash, count_ngrams, count_words, weighted_majority
 
 FEATURES = st.dictionaries(
     st.text(st.characters(codec="utf-8"), max_size=8).map(str.encode), st.integers(1, 100), max_size=30
 )
 
 
-def textbook(features: dict[bytes, int], bits: int, *, ties: bool) -> int:
+def textbook(features: dict[bytes, int], bits: int) -> int:
     """A loop over the bits of each feature's digest, 64 or 128 of them."""
     votes = [0] * bits
     for feature, weight in features.items():
         digest = int(md5(feature).hexdigest(), 16)
         for bit in range(bits):
             votes[bit] += weight if digest >> bit & 1 else -weight
-    return sum(1 << bit for bit, vote in enumerate(votes) if vote > 0 or (ties and vote == 0))
+    return sum(1 << bit for bit, vote in enumerate(votes) if vote > 0)
 
 
-@given(FEATURES, st.sampled_from([64, 128]), st.booleans())
-def test_it_equals_the_textbook_loop(features: dict[bytes, int], bits: int, ties: bool) -> None:
-    """In both widths, under both rules for ties."""
-    assert classic_simhash(features, bits, ties=ties) == textbook(features, bits, ties=ties)
+@given(FEATURES, st.sampled_from([64, 128]))
+def test_it_equals_the_textbook_loop(features: dict[bytes, int], bits: int) -> None:
+    """In both widths."""
+    assert classic_simhash(features, bits) == textbook(features, bits)
 
 
 @given(FEATURES.filter(bool))
@@ -46,22 +45,17 @@ def test_features_of_five_bits_vote() -> None:
     features = [0b10101, 0b11001, 0b11000, 0b01100, 0b01000]
     sums = [sum(1 if feature >> bit & 1 else -1 for feature in features) for bit in range(4, -1, -1)]
     assert sums == [1, 3, -1, -5, -1]
-    for ties in (False, True):
-        made = majority(np.array(features, np.uint8)[:, None], np.ones(5), ties=ties)
-        assert made == 0b11000
+    assert weighted_majority(np.array(features, np.uint8)[:, None], np.ones(5)) == 0b11000
 
 
-def test_a_tie_is_what_the_rule_says() -> None:
-    """Two features that disagree in the two lowest bits: 00 where v > 0 is asked, 11 where v >= 0 is."""
-    rows = np.array([[0b1101], [0b1110]], np.uint8)
-    assert majority(rows, np.ones(2)) == 0b1100
-    assert majority(rows, np.ones(2), ties=True) == 0b1111
+def test_a_tie_is_0() -> None:
+    """Two features that disagree in the two lowest bits set neither."""
+    assert weighted_majority(np.array([[0b1101], [0b1110]], np.uint8), np.ones(2)) == 0b1100
 
 
 def test_nothing_to_vote_is_one_tie() -> None:
-    """A page without words has no bit, or every one."""
+    """A page without words has no bit."""
     assert classic_simhash({}) == 0
-    assert classic_simhash({}, ties=True) == 2**128 - 1
 
 
 def test_64_bits_are_the_lower_half() -> None:
@@ -83,14 +77,6 @@ def test_runs_of_words_are_counted() -> None:
     assert count_ngrams("to be or to be", 2) == Counter({b"to be": 2, b"be or": 1, b"or to": 1})
     assert count_ngrams("to be", 3) == Counter({b"to be": 1})
     assert count_ngrams("", 3) == Counter()
-
-
-@pytest.mark.parametrize(
-    ("bits", "kind"), [(0, "identical"), (3, "identical"), (4, "near"), (8, "near"), (9, "different")]
-)
-def test_classes_of_distances(bits: int, kind: str) -> None:
-    """0 to 3, 4 to 8, 9 and more."""
-    assert class_of(bits) == kind
 
 
 def test_keyed_digests_are_others() -> None:

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods import BITS, EXACT, GRADED, METHODS
-from pages import page, prose, words
+from helpers.methods import BITS, EXACT, GRADED, METHODS
+from helpers.pages import page, prose, words
 from scrapy_simdedup import FingerprintMismatch, PageFingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.classic import class_of
-from scrapy_simdedup.fingerprint.fingerprint import COMPARED_BY_BODY
+from scrapy_simdedup.fingerprint.methods.bits import IDENTICAL_BITS, NEAR_BITS
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 methods = st.sampled_from(list(METHODS))
 every_method = pytest.mark.parametrize("name", METHODS)
@@ -111,7 +111,10 @@ def test_the_more_is_edited_the_less_similar_pages_are(name: str) -> None:
 def test_bits_are_classes_of_distances(name: str, share: float) -> None:
     """Up to 3 are identical, up to 8 near, whatever the width; the text is not asked."""
     found = made(name, edited(0)).compare(made(name, edited(share)))
-    assert found.kind == class_of(found.distance)
+    by_distance = (
+        "identical" if found.distance <= IDENTICAL_BITS else "near" if found.distance <= NEAR_BITS else "different"
+    )
+    assert found.kind == by_distance
     assert found.kind == "different" or share < 0.9
 
 
@@ -135,7 +138,7 @@ def test_what_exact_compares_is_for_the_settings_to_say() -> None:
         "body": ({"exact": "body"}, []),
         "text": ({"exact": "text"}, ["space"]),
         "content": ({"exact": "content"}, ["space", "frame"]),
-        "masked": ({"exact": "content", "masked": "times, case"}, ["space", "frame", "number"]),
+        "masked": ({"exact": "content", "ignore": "times, case"}, ["space", "frame", "number"]),
     }
     for settings, equal in scopes.values():
         prints = {
@@ -163,7 +166,7 @@ def test_a_page_of_little_content_is_compared_by_all_of_it(name: str, frame: int
 @pytest.mark.parametrize("structure", [False, True])
 def test_bytes_and_back_is_the_same_fingerprint(name: str, html: str, extractor: str, structure: bool) -> None:
     """In at most 1,024 bytes, and 64 for the structure of a page that has any text."""
-    fp = made(name, html, extractor=extractor, structure=structure, shingle_size=10)
+    fp = made(name, html, extractor=extractor, track_layout=structure, shingle_size=10)
     assert PageFingerprint.from_bytes(bytes(fp)) == fp
     assert len(fp.structure) == (64 if structure and fp.total else 0)
     assert len(bytes(fp)) <= 1_024 + len(fp.structure)
@@ -185,10 +188,10 @@ def test_damaged_bytes_are_refused_or_read_completely(name: str, data: st.DataOb
 def test_evidence_is_the_end_of_a_fingerprint(name: str) -> None:
     """So that many can be read at once; what it says of one page and many is what it says of each."""
     prints = [made(name, html) for html in (edited(0), edited(0.1), page("moons"), page("tides", 2))]
-    size = prints[0].evidence.itemsize
-    many = np.frombuffer(b"".join(bytes(fp)[-size:] for fp in prints), prints[0].evidence.dtype)
+    size = prints[0].comparison_row.itemsize
+    many = np.frombuffer(b"".join(bytes(fp)[-size:] for fp in prints), prints[0].comparison_row.dtype)
     for fp in prints:
-        assert fp.weigh(many).similarity.tolist() == [fp.compare(other).similarity for other in prints]
+        assert fp.score(many).similarity.tolist() == [fp.compare(other).similarity for other in prints]
 
 
 # ------------------------------------------------------------------ keys and settings
@@ -221,7 +224,8 @@ def test_fingerprints_of_different_methods_are_not_compared(one: str, other: str
 def test_other_processes_make_the_same_fingerprints() -> None:
     """Whatever the seed of Python's own hashes."""
     script = (
-        "from methods import METHODS; from pages import page; from scrapy_simdedup import fingerprint_page;"
+        "from helpers.methods import METHODS; from helpers.pages import page;"
+        "from scrapy_simdedup import fingerprint_page;"
         "print([bytes(fingerprint_page(page('tides'), **settings)).hex() for settings in METHODS.values()])"
     )
     expected = [bytes(made(name, page("tides"))).hex() for name in METHODS]

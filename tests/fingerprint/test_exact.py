@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.exact import content_digest, normalise, text_digest
-from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.fingerprint.methods.exact import normalise, text_digest
 from scrapy_simdedup.settings import Mask
 
 MASKS: list[Mask] = ["case", "dates", "times", "numbers"]
-PAGE = "<nav><p>{nav}</p></nav><main><h1>Tides</h1><p>{text}</p></main>"
 
 
 @pytest.mark.parametrize(
@@ -75,15 +73,6 @@ def test_digests_are_equal_for_equal_texts_alone(one: list[str], other: list[str
 def test_digests_are_keyed() -> None:
     """Nobody can tell them without the secret."""
     assert text_digest(["tides"]) != text_digest(["tides"], secret=b"secret")
-
-
-def test_the_main_content_is_digested_without_its_frame() -> None:
-    """Another navigation is the same content; another word is not."""
-    digests = [
-        content_digest(read_page(PAGE.format(nav=nav, text=text)).blocks)
-        for nav, text in (("Home", "The sea falls."), ("Shop now", "The  sea falls."), ("Home", "The sea rises."))
-    ]
-    assert digests[0] == digests[1] != digests[2]
 
 
 def test_hostile_texts_take_linear_time() -> None:

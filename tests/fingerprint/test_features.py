@@ -7,30 +7,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.features import Features, shingle
-from scrapy_simdedup.fingerprint.hashing import mix
-from scrapy_simdedup.fingerprint.word_hashes import word_hashes
+from scrapy_simdedup.fingerprint.features import Features, distinct_features, find_shingles
+from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.fingerprint.words import split_words
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 
-kinds = st.sampled_from(list(Kind))
+kinds = st.sampled_from(list(BlockClass))
 texts = st.lists(st.sampled_from("a b c d é 東".split()), max_size=8).map(" ".join)
 pages = st.lists(st.builds(Block, texts, kinds, st.just(0)), max_size=8)
 
 
-def shingles(*texts: str, size: int = 3, kind: Kind = Kind.FIRM) -> Features:
-    return shingle([Block(text, kind, 0) for text in texts], word_hashes(), size)
+def page_features(blocks: list[Block], size: int = 3) -> Features:
+    return distinct_features(find_shingles(blocks, word_hasher(), size), blocks)
 
 
-def slowly(blocks: list[Block], size: int) -> dict[tuple[bytes, ...], Kind]:
+def shingles(*texts: str, size: int = 3, kind: BlockClass = BlockClass.CONTENT) -> Features:
+    return page_features([Block(text, kind, 0) for text in texts], size)
+
+
+def slowly(blocks: list[Block], size: int) -> dict[tuple[bytes, ...], BlockClass]:
     """What the module does, in the obvious way: the shingles of words with their highest kinds."""
-    found: dict[tuple[bytes, ...], Kind] = {}
+    found: dict[tuple[bytes, ...], BlockClass] = {}
     for block in blocks:
         words = split_words(block.text)
         runs = [words[start : start + size] for start in range(len(words) - size + 1)] or [words]
         for run in filter(None, runs):
-            found[tuple(run)] = max(block.kind, found.get(tuple(run), block.kind))
+            found[tuple(run)] = max(block.block_class, found.get(tuple(run), block.block_class))
     return found
 
 
@@ -38,9 +42,9 @@ def slowly(blocks: list[Block], size: int) -> dict[tuple[bytes, ...], Kind]:
 def test_every_run_of_words_inside_a_block_is_one_feature(blocks: list[Block], size: int) -> None:
     """Repeats count once, with the highest kind; a short block is one feature."""
     expected = slowly(blocks, size)
-    made = shingle(blocks, word_hashes(), size)
+    made = page_features(blocks, size)
     assert len(made.hashes) == len(expected)
-    assert sorted(made.kinds) == sorted(expected.values())
+    assert sorted(made.block_classes) == sorted(expected.values())
     assert np.all(made.hashes[1:] > made.hashes[:-1])
 
 
@@ -48,9 +52,9 @@ def test_every_run_of_words_inside_a_block_is_one_feature(blocks: list[Block], s
 def test_the_order_of_blocks_does_not_matter(blocks: list[Block], random: object) -> None:
     """Features are a set."""
     shuffled = sorted(blocks, key=lambda block: (random.random(), block))  # type: ignore[attr-defined]
-    one, other = (shingle(given, word_hashes()) for given in (blocks, shuffled))
+    one, other = (page_features(given) for given in (blocks, shuffled))
     assert np.array_equal(one.hashes, other.hashes)
-    assert np.array_equal(one.kinds, other.kinds)
+    assert np.array_equal(one.block_classes, other.block_classes)
 
 
 @pytest.mark.parametrize(
@@ -70,4 +74,4 @@ def test_case_and_punctuation_make_no_difference() -> None:
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=100))
 def test_mixing_keeps_different_numbers_different(numbers: list[int]) -> None:
     """It is a bijection."""
-    assert len(set(mix(np.array(numbers, np.uint64)).tolist())) == len(set(numbers))
+    assert len(set(fmix64(np.array(numbers, np.uint64)).tolist())) == len(set(numbers))

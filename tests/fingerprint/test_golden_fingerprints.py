@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM, PageFingerprint
-from scrapy_simdedup.fingerprint.making import fingerprint_page
+from scrapy_simdedup.fingerprint.make import fingerprint_page
 
 GOLDEN = Path(__file__).with_name("golden.json")
 CASES: dict[str, dict[str, Any]] = json.loads(GOLDEN.read_text("utf-8"))

@@ -9,18 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.minhash import (
+from scrapy_simdedup.fingerprint.features import find_shingles
+from scrapy_simdedup.fingerprint.methods.minhash import (
     RECALL,
-    Bands,
+    BandLayout,
+    b_bit_values,
     band_keys,
     choose_bands,
-    found,
-    low_bits,
+    detection_probability,
     minhash,
     resemblance,
-    standard_error,
 )
-from scrapy_simdedup.fingerprint.sampled import w_shingles
+from scrapy_simdedup.fingerprint.word_hashes import word_hasher
+from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.page import Block
 
 SETS = st.sets(st.integers(0, 2**64 - 1), max_size=60)
 FOX = "The quick brown fox jumps over the lazy dog"
@@ -38,8 +40,15 @@ def pair(seed: int, shared: int, own: int) -> tuple[NDArray[np.uint64], NDArray[
 
 def estimate(one: NDArray[np.uint64], other: NDArray[np.uint64], permutations: int = 256, bits: int = 32) -> float:
     values = [minhash(hashes, permutations) for hashes in (one, other)]
-    kept = [value if bits == 32 else low_bits(value, bits) for value in values]
+    kept = [value if bits == 32 else b_bit_values(value, bits) for value in values]
     return float(resemblance(kept[0], kept[1][None])[0])
+
+
+def standard_error(resemblance: float, permutations: int = 256, bits: int = 32) -> float:
+    """Of an estimate: ``sqrt(s (1 - s) / k)``, and a little more for fewer bits, which agree by chance."""
+    chance = 0.5**bits
+    agreeing: float = chance + (1 - chance) * resemblance
+    return (agreeing * (1 - agreeing) / permutations) ** 0.5 / (1 - chance)
 
 
 # ------------------------------------------------------------------ values
@@ -102,7 +111,10 @@ def test_it_agrees_with_another_implementation(shared: int, own: int) -> None:
 
 def test_a_word_changed_in_a_short_sentence() -> None:
     """Of seven 3-shingles each, four are common: 0.4 of all ten."""
-    one, other = w_shingles(FOX, 3), w_shingles(FOX.replace("jumps", "leaps"), 3)
+    one, other = (
+        find_shingles([Block(text, BlockClass.CONTENT, 0)], word_hasher(), 3).hashes
+        for text in (FOX, FOX.replace("jumps", "leaps"))
+    )
     exact = len(np.intersect1d(one, other)) / len(np.union1d(one, other))
     assert exact == 0.4
     assert abs(estimate(one, other) - exact) < 3 * standard_error(exact)
@@ -117,18 +129,18 @@ def test_a_word_changed_in_a_short_sentence() -> None:
 )
 def test_the_s_curve_in_percent(bands: int, rows: int, at_80: float, at_30: float) -> None:
     """1 - (1 - s^r)^b for pairs of a resemblance of 0.8, and of 0.3."""
-    assert [round(100 * found(s, bands, rows), 1) for s in (0.8, 0.3)] == [at_80, at_30]
+    assert [round(100 * detection_probability(s, bands, rows), 1) for s in (0.8, 0.3)] == [at_80, at_30]
 
 
 @pytest.mark.parametrize(("shared", "own"), [(80, 60), (120, 40), (160, 20)])
 def test_bands_find_as_many_pairs_as_the_s_curve_says(shared: int, own: int) -> None:
     """Within four standard errors of a count over 400 pairs."""
-    bands = Bands(16, 8)
+    bands = BandLayout(16, 8)
     hits = 0
     for seed in range(400):
         one, other = (band_keys(minhash(hashes, 128), bands) for hashes in pair(seed, shared, own))
         hits += bool(np.any(one == other))
-    expected = found(shared / (shared + 2 * own), *bands)
+    expected = detection_probability(shared / (shared + 2 * own), *bands)
     assert abs(hits / 400 - expected) <= 4 * (expected * (1 - expected) / 400) ** 0.5 + 0.001
 
 
@@ -138,11 +150,11 @@ def test_chosen_bands_find_pairs_on_the_threshold(threshold: float, permutations
     bands, rows = choose_bands(threshold, permutations)
     assert bands * rows <= permutations
     if rows > 1:
-        assert found(threshold, bands, rows) >= RECALL
-    assert rows == permutations or found(threshold, permutations // (rows + 1), rows + 1) < RECALL
+        assert detection_probability(threshold, bands, rows) >= RECALL
+    assert rows == permutations or detection_probability(threshold, permutations // (rows + 1), rows + 1) < RECALL
 
 
 def test_equal_values_in_other_bands_are_no_match() -> None:
     """A band is looked for in its own place only."""
-    keys = band_keys(np.full(64, 7, np.uint16), Bands(16, 4))
+    keys = band_keys(np.full(64, 7, np.uint16), BandLayout(16, 4))
     assert len(set(keys.tolist())) == 16

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.odd_sketch import lacking, odd_sketch, unlike_bits
+from scrapy_simdedup.fingerprint.sketch import estimate_unshared, hamming_distances, odd_sketch
 
 SETS = st.sets(st.integers(0, 2**64 - 1), max_size=60)
 
@@ -23,14 +23,14 @@ def random_set(seed: int, size: int) -> set[int]:
 
 def lack(one: set[int], other: set[int], bits: int = 512) -> float:
     sizes = np.array([len(one)]), np.array([len(other)])
-    return float(lacking(words(one, bits), words(other, bits)[None], sizes[0][0], sizes[1])[0])
+    return float(estimate_unshared(words(one, bits), words(other, bits)[None], sizes[0][0], sizes[1])[0])
 
 
 @given(SETS, SETS)
 def test_the_xor_of_two_sketches_is_the_sketch_of_their_difference(one: set[int], other: set[int]) -> None:
     """What both have goes, whatever it is."""
     assert (words(one) ^ words(other)).tolist() == words(one ^ other).tolist()
-    assert unlike_bits(words(one), words(other)[None])[0] == np.bitwise_count(words(one ^ other)).sum()
+    assert hamming_distances(words(one), words(other)[None])[0] == np.bitwise_count(words(one ^ other)).sum()
 
 
 @given(SETS, SETS)

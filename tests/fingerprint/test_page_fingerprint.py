@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import pages
+from helpers import pages
 from scrapy_simdedup import Comparison, FingerprintMismatch, PageFingerprint, SettingError, fingerprint_page
-from scrapy_simdedup.fingerprint.making import body_digest, fingerprint
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint
 from scrapy_simdedup.settings import DedupSettings
 
 SEEDS = st.integers(0, 20)

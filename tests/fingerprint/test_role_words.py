@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-import pages
-from on_asyncio import on_asyncio
+from helpers import pages
+from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import FingerprintMismatch, NearDuplicateDetector, SettingError, StoreError, fingerprint_page
 from scrapy_simdedup.page.roles import ROLE_NAMES
-from scrapy_simdedup.setting_checks import ROLES
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -24,7 +23,14 @@ def page_with(box: object) -> str:
 
 
 def test_the_setting_knows_all_roles() -> None:
-    assert set(ROLES) == set(ROLE_NAMES.values())
+    words = {role: ["kasten"] for role in ROLE_NAMES.values()}
+    assert dict(DedupSettings.from_keywords(role_words=words).role_words) == dict.fromkeys(words, ("kasten",))
+
+
+def test_words_are_written_as_json_on_the_command_line() -> None:
+    assert DedupSettings.from_keywords(role_words='{"footer": ["Impressum"]}').role_words == (
+        ("footer", ("impressum",)),
+    )
 
 
 def test_a_word_makes_a_frame_of_what_it_names() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.sketch import BINS, WEIGHTS, estimate, sketch
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.fingerprint.sketch import BINS, WEIGHTS, estimate_resemblance, sketch
+from scrapy_simdedup.page.classify import BlockClass
 
 sketches = st.integers(0, 2**32 - 1).map(
     lambda seed: np.random.default_rng(seed).integers(0, 256, BINS // 2, np.uint8).tobytes()
@@ -21,23 +21,29 @@ def rows(*many: bytes) -> NDArray[np.uint8]:
 
 
 def resemblances(one: bytes, many: NDArray[np.uint8]) -> NDArray[np.float64]:
-    return estimate(rows(one)[0], many).resemblances
+    return estimate_resemblance(rows(one)[0], many).resemblances
 
 
-def page(seed: int, firm: int, loose: int = 0, frame: int = 0) -> dict[int, Kind]:
+def page(seed: int, content: int, unmarked: int = 0, boilerplate: int = 0) -> dict[int, BlockClass]:
     """Random features of each kind."""
-    numbers = np.random.default_rng(seed).integers(0, 2**64, firm + loose + frame, np.uint64).tolist()
-    return dict(zip(numbers, [Kind.FIRM] * firm + [Kind.LOOSE] * loose + [Kind.FRAME] * frame, strict=True))
+    numbers = np.random.default_rng(seed).integers(0, 2**64, content + unmarked + boilerplate, np.uint64).tolist()
+    return dict(
+        zip(
+            numbers,
+            [BlockClass.CONTENT] * content + [BlockClass.UNMARKED] * unmarked + [BlockClass.BOILERPLATE] * boilerplate,
+            strict=True,
+        )
+    )
 
 
-def sketch_of(features: dict[int, Kind]) -> bytes:
+def sketch_of(features: dict[int, BlockClass]) -> bytes:
     ordered = sorted(features.items())
     return sketch(np.array([n for n, _ in ordered], np.uint64), np.array([k for _, k in ordered], np.uint8))
 
 
-def exact(one: dict[int, Kind], other: dict[int, Kind]) -> float:
+def exact(one: dict[int, BlockClass], other: dict[int, BlockClass]) -> float:
     """The resemblance that a sketch estimates; frames weigh a fourth of what a kept one does."""
-    weight = {**WEIGHTS, Kind.FRAME: WEIGHTS[Kind.FRAME] / 4}
+    weight = {**WEIGHTS, BlockClass.BOILERPLATE: WEIGHTS[BlockClass.BOILERPLATE] / 4}
 
     def total(features: set[int]) -> float:
         return sum(max(weight[page[n]] for page in (one, other) if n in page) for n in features)
@@ -46,14 +52,18 @@ def exact(one: dict[int, Kind], other: dict[int, Kind]) -> float:
 
 
 @pytest.mark.parametrize("kept", [1.0, 0.95, 0.86, 0.7, 0.5])
-@pytest.mark.parametrize(("firm", "loose", "frame"), [(300, 0, 0), (200, 300, 400), (2_000, 0, 500), (40, 900, 0)])
-def test_the_estimate_is_close_to_the_exact_resemblance(kept: float, firm: int, loose: int, frame: int) -> None:
+@pytest.mark.parametrize(
+    ("content", "unmarked", "boilerplate"), [(300, 0, 0), (200, 300, 400), (2_000, 0, 500), (40, 900, 0)]
+)
+def test_the_estimate_is_close_to_the_exact_resemblance(
+    kept: float, content: int, unmarked: int, boilerplate: int
+) -> None:
     """Over ten pages the mean error is below 0.03, even where half a page of frames is new."""
     errors = []
     for seed in range(10):
-        shared = page(seed, int(firm * kept), int(loose * kept), frame)
-        one = shared | page(100 + seed, firm - int(firm * kept), loose - int(loose * kept))
-        other = shared | page(200 + seed, firm - int(firm * kept), loose - int(loose * kept), frame)
+        shared = page(seed, int(content * kept), int(unmarked * kept), boilerplate)
+        one = shared | page(100 + seed, content - int(content * kept), unmarked - int(unmarked * kept))
+        other = shared | page(200 + seed, content - int(content * kept), unmarked - int(unmarked * kept), boilerplate)
         estimate = resemblances(sketch_of(one), rows(sketch_of(other)))[0]
         errors.append(estimate - exact(one, other))
     assert abs(np.mean(errors)) < 0.03
@@ -63,7 +73,7 @@ def test_the_estimate_is_close_to_the_exact_resemblance(kept: float, firm: int, 
 def test_text_that_is_judged_differently_on_two_pages_is_still_shared() -> None:
     """The higher kind counts for both."""
     features = page(1, 300, 300)
-    judged_otherwise = dict.fromkeys(features, Kind.LOOSE)
+    judged_otherwise = dict.fromkeys(features, BlockClass.UNMARKED)
     assert resemblances(sketch_of(features), rows(sketch_of(judged_otherwise)))[0] == 1.0
 
 
@@ -97,15 +107,15 @@ def test_no_pages_have_no_resemblances() -> None:
 def test_many_pairs_are_compared_like_each_pair() -> None:
     """A row may have a partner of its own."""
     ones, others = ([sketch_of(page(seed, 300)) for seed in seeds] for seeds in ((1, 2, 3), (3, 2, 1)))
-    found = estimate(rows(*ones), rows(*others))
+    found = estimate_resemblance(rows(*ones), rows(*others))
     assert found.resemblances.tolist() == [
         resemblances(one, rows(other))[0] for one, other in zip(ones, others, strict=True)
     ]
 
 
 def test_an_estimate_knows_what_it_rests_on() -> None:
-    """Equal firm features weigh 1 a bin, loose ones 0.3, and empty bins nothing."""
-    for features, weight in ((page(1, 50), 1.0), (page(1, 0, loose=50), 0.3)):
+    """Equal content features weigh 1 a bin, unmarked ones 0.3, and empty bins nothing."""
+    for features, weight in ((page(1, 50), 1.0), (page(1, 0, unmarked=50), 0.3)):
         one = rows(sketch_of(features))
         used = np.count_nonzero(one >> 4) + np.count_nonzero(one & 15)
-        assert estimate(one[0], one).weights[0] == pytest.approx(weight * used)
+        assert estimate_resemblance(one[0], one).weights[0] == pytest.approx(weight * used)

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages import page, prose
-from scrapy_simdedup.fingerprint.structure import SIZE, structure, structures_resemblance, what_changed
-from scrapy_simdedup.page.layout import layout_paths
+from helpers.pages import page, prose
+from scrapy_simdedup.fingerprint.structure import STRUCTURE_SIZE, structure_minhash, structure_resemblance, what_changed
+from scrapy_simdedup.page.page import layout_paths
 from scrapy_simdedup.page.parse import parse
 
 
 def of(html: str, secret: bytes = b"") -> bytes:
     root = parse(html).root
     assert root is not None
-    return structure(layout_paths(root), secret)
+    return structure_minhash(layout_paths(root), secret)
 
 
 def redesigned(seed: object) -> str:
@@ -31,8 +31,8 @@ def redesigned(seed: object) -> str:
 def test_it_tells_apart_what_changed() -> None:
     """Content, template, both, or nothing."""
     one, other, new = of(page("tides")), of(page("moons", 1)), of(redesigned("tides"))
-    assert structures_resemblance(one, other) == 1
-    assert structures_resemblance(one, new) < 0.3
+    assert structure_resemblance(one, other) == 1
+    assert structure_resemblance(one, new) < 0.3
     assert what_changed(same_content=True, one=one, other=one) == "none"
     assert what_changed(same_content=False, one=one, other=other) == "content"
     assert what_changed(same_content=True, one=one, other=new) == "template"
@@ -61,12 +61,12 @@ def test_every_page_has_one(html: str) -> None:
     """Of one size; each resembles itself."""
     root = parse(html).root
     if root is not None:
-        made = structure(layout_paths(root))
-        assert len(made) == SIZE
-        assert structures_resemblance(made, made) == 1
+        made = structure_minhash(layout_paths(root))
+        assert len(made) == STRUCTURE_SIZE
+        assert structure_resemblance(made, made) == 1
 
 
 @pytest.mark.parametrize("html", ["<div>" * 200 + "x", "<ul>" + "<li>x" * 20_000, f'<p class="{"a " * 100_000}">x</p>'])
 def test_deep_wide_and_named_pages_are_bounded(html: str) -> None:
     """Each path has three elements, and of a class attribute the beginning is read."""
-    assert len(of(html)) == SIZE
+    assert len(of(html)) == STRUCTURE_SIZE

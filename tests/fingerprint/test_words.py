@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.words import END, join_words, split_words
+from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_marks_without_end_and_ligatures_without_end_cost_no_time() -> None:
 @given(st.lists(st.text("aZÉß9_東ไﬁ½ΣΑ\u0301\u3099\ufdfa\x1e’—.' \n\udc80", max_size=20)))
 def test_the_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
     """Whatever scripts and signs they are written in: no text changes the words of another."""
-    parts = join_words(texts).replace(b"\0", b" ").split(bytes([END]))
+    parts = join_words(texts).replace(b"\0", b" ").split(bytes([TEXT_END]))
     assert [part.split() for part in parts] == [*map(split_words, texts), []]

@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from pages import prose
-from soup import SIGNS, SYNTAX, TAGS, VALUES
+from helpers.pages import prose
+from helpers.soup import SIGNS, SYNTAX, TAGS, VALUES
 
 MOST_SECONDS = 2.0
 """CPU time that a page may take, of which the tracing of coverage is a part."""
@@ -60,9 +60,9 @@ def main() -> None:
     with atheris.instrument_imports(include=["scrapy_simdedup"]):
         from scrapy_simdedup import fingerprint_page, page_markdown
         from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-        from scrapy_simdedup.page.markdown import FLOOR, MAX_GROWTH
+        from scrapy_simdedup.page.markdown import MAX_GROWTH, MIN_LIMIT
 
-    def in_time(function: Any, html: str, **settings: Any) -> Any:
+    def with_timeout(function: Any, html: str, **settings: Any) -> Any:
         start = time.process_time()
         made = function(html, **settings)
         seconds = time.process_time() - start
@@ -72,11 +72,11 @@ def main() -> None:
 
     def look_at(data: bytes) -> None:
         html, is_markup = page_from(atheris.FuzzedDataProvider(data))
-        made = in_time(fingerprint_page, html)
+        made = with_timeout(fingerprint_page, html)
         if PageFingerprint.from_bytes(bytes(made)) != made:
             raise AssertionError("a fingerprint is not what was stored of it")
-        in_time(fingerprint_page, html, extractor="readability")
-        if len(in_time(page_markdown, html)) > MAX_GROWTH * len(html) + FLOOR:
+        with_timeout(fingerprint_page, html, extractor="readability")
+        if len(with_timeout(page_markdown, html)) > MAX_GROWTH * len(html) + MIN_LIMIT:
             raise AssertionError("Markdown has no bounds")
         if is_markup:
             one, other = (fingerprint_page(html + ending) for ending in ENDINGS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from servers import executable
+from helpers.servers import executable
 
 QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 PATIENCE = 180_000

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pages import prose
+from helpers.pages import prose
 
 M = 1_000_000
 

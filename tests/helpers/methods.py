@@ -8,7 +8,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "simhash": {"method": "simhash"},
     "simhash, 128 bits": {"method": "simhash", "bits": 128},
     "exact content": {"method": "exact"},
-    "exact masked text": {"method": "exact", "exact": "text", "masked": ["case", "dates", "times", "numbers"]},
+    "exact masked text": {"method": "exact", "exact": "text", "ignore": ["case", "dates", "times", "numbers"]},
     "exact body": {"method": "exact", "exact": "body"},
     "minhash": {"method": "minhash"},
     "shingles": {"method": "shingles"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from simulated_crawl import Page, in_crawl_order, same, shuffled, token, word
+from helpers.simulated_crawl import Page, in_crawl_order, same, shuffled, token, word
 
 
 @in_crawl_order

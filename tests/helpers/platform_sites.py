@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from simulated_crawl import Page, in_crawl_order, same, token, word
+from helpers.simulated_crawl import Page, in_crawl_order, same, token, word
 
 
 @in_crawl_order

@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pages import page, words
+from helpers.pages import page, words
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.making import fingerprint
+from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record, Tail
 

@@ -1,4 +1,4 @@
-"""Everything that users may rely on, as lines of text; ``python tests/public_api.py`` writes them to public_api.txt."""
+"""Everything that users may rely on, as lines of text; ``python tests/helpers/public_api.py`` writes them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import scrapy_simdedup
-from scrapy_simdedup import DedupSettings, setting_checks, settings, urls
+from scrapy_simdedup import DedupSettings, settings, signals, stores, urls
 from scrapy_simdedup.commands.actions import ACTIONS
-from scrapy_simdedup.crawl import eligibility, gate, runtime, signals
-from scrapy_simdedup.detect.verdict import Kind
+from scrapy_simdedup.crawl import eligibility, response_handler, runtime, stats
+from scrapy_simdedup.detect.verdict import VerdictKind
 from scrapy_simdedup.settings import PREFIX
-from scrapy_simdedup.store_urls import STORE_FORMS
+from scrapy_simdedup.store.url import STORES
 
-FROZEN = Path(__file__).with_suffix(".txt")
-PACKAGE = Path(scrapy_simdedup.__file__).parent
+FROZEN = Path(__file__).parents[1] / "public_api.txt"
+COUNTING = {"_add", "_set", "_raise"}
+"""The methods of CrawlStats that take a stat's name."""
 
 
 def describe() -> str:
@@ -29,15 +29,13 @@ def describe() -> str:
     parts: dict[str, Iterator[str]] = {
         "scrapy_simdedup": _names(scrapy_simdedup),
         "scrapy_simdedup.urls": _names(urls),
+        "scrapy_simdedup.stores": _names(stores),
         "settings": _settings(),
-        "settings that a site can override": iter(sorted(setting_checks.SITE_OVERRIDES)),
-        "stores": (f"{scheme} such as {form}" for scheme, form in STORE_FORMS.items()),
-        "verdicts": iter(typing.get_args(Kind)),
-        "request meta": iter((eligibility.META_OPT_OUT, gate.META_VERDICT, runtime.META_DELIVER)),
-        "signals": (
-            f"{signals.__name__}.{name}" for name, value in sorted(vars(signals).items()) if type(value) is object
-        ),
-        "stats": iter(sorted(set(_stats()))),
+        "settings that a site can override": iter(sorted(settings.SITE_CHECKS)),
+        "stores": (f"{name} such as {scheme.example}" for name, scheme in STORES.items()),
+        "verdicts": iter(typing.get_args(VerdictKind)),
+        "request meta": iter((eligibility.META_OPT_OUT, response_handler.META_VERDICT, runtime.META_DELIVER)),
+        "scrapy_simdedup.signals": _signals(),
         "commands": _commands(),
     }
     return "\n".join(f"# {title}\n" + "".join(f"{line}\n" for line in lines) for title, lines in parts.items())
@@ -50,6 +48,14 @@ def _names(module: Any) -> Iterator[str]:
             yield from _class(name, thing)
         else:
             yield name + _signature(thing)
+
+
+def _signals() -> Iterator[str]:
+    for name, value in sorted(vars(signals).items()):
+        if type(value) is object:
+            yield name
+        elif dataclasses.is_dataclass(value):
+            yield from _class(name, value)
 
 
 def _class(name: str, thing: type) -> Iterator[str]:
@@ -102,30 +108,15 @@ def _settings() -> Iterator[str]:
         yield f"{PREFIX}{field.name.upper()}: {' | '.join(map(repr, choices)) or field.type}{_default(field)}"
 
 
-def _stats() -> Iterator[str]:
+def stat_names() -> list[str]:
     """The names that the code gives to Scrapy's stats, with <words> for what varies."""
-    for path in (PACKAGE / "crawl").glob("*.py"):
-        module = ast.parse(path.read_text(encoding="utf-8"))
-        calls = (
-            node for node in ast.walk(module) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        )
-        names = vars(import_module(f"scrapy_simdedup.crawl.{path.stem}"))
-        for call in calls:
-            if call.func.attr in {"inc_value", "max_value", "min_value", "set_value"} and call.args:
-                yield _name(call.args[0], names)
-
-
-def _name(made: ast.AST, names: dict[str, Any]) -> str:
-    if isinstance(made, ast.BinOp):
-        return _name(made.left, names) + _name(made.right, names)
-    if isinstance(made, ast.JoinedStr):
-        return "".join(_name(part, names) for part in made.values)
-    if isinstance(made, ast.Constant):
-        return str(made.value)
-    value = made.value if isinstance(made, ast.FormattedValue) else made
-    if isinstance(value, ast.Name):
-        return str(names.get(value.id, f"<{value.id}>"))
-    return f"<{value.attr}>" if isinstance(value, ast.Attribute) else "<number>"
+    calls = (node for node in ast.walk(ast.parse(inspect.getsource(stats))) if isinstance(node, ast.Call))
+    names = {
+        ast.literal_eval(call.args[0])
+        for call in calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in COUNTING
+    }
+    return sorted(stats.PREFIX + name for name in names)
 
 
 def _commands() -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from pages import page
+from helpers.pages import page
 from scrapy_simdedup import NearDuplicateDetector
 
 
@@ -26,10 +26,10 @@ async def work(store: str, worker: str, documents: int) -> list[int]:
     await detector.open()
     rng, delivered = random.Random(worker), []
     for number in rng.sample(range(documents), documents):
-        await detector.beat()  # on a busy machine all this may take longer than a lease
-        fp = await detector.read(page(number, f"{worker} {number}"), url="https://shop.example/")
+        await detector.heartbeat()  # on a busy machine all this may take longer than a lease
+        fp = await detector.fingerprint(page(number, f"{worker} {number}"), url="https://shop.example/")
         while True:
-            verdict = await detector.judge_fingerprint(fp, url=f"https://shop.example/{number}?by={worker}")
+            verdict = await detector.judge_page(detector.page_of(fp, url=f"https://shop.example/{number}?by={worker}"))
             if verdict.pending is None:
                 break
             await asyncio.sleep(rng.uniform(0.001, 0.01))

@@ -1,20 +1,33 @@
-"""Records as a crawl would leave them, in a store in memory."""
+"""What a crawl with a report left behind, and records as a crawl would leave them, in a store in memory."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from pages import page
-from scrapy_simdedup.fingerprint.making import fingerprint_page
+from helpers.crawling import Crawl
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.report.data import Report
-from scrapy_simdedup.report.gather import gather
+from scrapy_simdedup.report.gather import build_report
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore
 
 PRINT = bytes(fingerprint_page(page("any")))
 SHORT = bytes(fingerprint_page(page("any", count=30)))
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What the crawl left behind."""
+
+    html: Path
+    json: Any
+    crawl: Crawl
+    site: Site
 
 
 def record(name: str, **values: Any) -> Record:
@@ -40,7 +53,7 @@ def record(name: str, **values: Any) -> Record:
 
 def repeat(name: str, original: str, **values: Any) -> Record:
     """A page that was dropped because it repeats another."""
-    made = {"state": "alias", "kind": "identical", "similarity": 0.97, "original": original.encode()}
+    made = {"state": "duplicate", "kind": "identical", "similarity": 0.97, "original": original.encode()}
     return record(name, **{**made, **values})
 
 
@@ -57,4 +70,4 @@ async def stored(sites: dict[str, list[Record]]) -> MemoryStore:
 async def report_of(sites: dict[str, list[Record]], run: str | None = None, **settings: Any) -> Report:
     """The report of a store with these pages."""
     store = await stored(sites)
-    return await gather(store, DedupSettings.from_keywords(**settings), name="memory:", run=run)
+    return await build_report(store, DedupSettings.from_keywords(**settings), name="memory:", run=run)

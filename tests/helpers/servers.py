@@ -9,7 +9,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -258,8 +259,11 @@ def executable(name: str, package: str, *places: str) -> Path:
     """A server's program; installed on Debian if it is missing, without starting any service."""
     found = _find(name, *places)
     if found is None and shutil.which("apt-get") and os.geteuid() == 0:
-        _install(package)
-        found = _find(name, *places, *postgresql_programs())
+        with _one_at_a_time():
+            found = _find(name, *places, *postgresql_programs())
+            if found is None:
+                _install(package)
+                found = _find(name, *places, *postgresql_programs())
     if found is None:
         problem = f"{name} is not installed (package {package})"
         if os.environ.get("CI") == "true":
@@ -271,6 +275,16 @@ def executable(name: str, package: str, *places: str) -> Path:
 def _find(name: str, *places: str) -> Path | None:
     found = shutil.which(name, path=os.pathsep.join((*places, os.environ.get("PATH", ""))))
     return Path(found) if found else None
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Processes of tests that run side by side miss the same servers at the same time."""
+    import fcntl
+
+    with (Path(tempfile.gettempdir()) / "simdedup-apt.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _install(package: str) -> None:

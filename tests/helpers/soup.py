@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from scrapy_simdedup.page.parse import NOT_TEXT
-from scrapy_simdedup.page.traits import BLOCK_TAGS
+from scrapy_simdedup.page.roles import BLOCK_TAGS, NON_TEXT_TAGS
 
-TAGS = sorted(BLOCK_TAGS | NOT_TEXT | {"a", "b", "i", "em", "span", "font", "code", "img", "input", "math", "frameset"})
+TAGS = sorted(
+    BLOCK_TAGS | NON_TEXT_TAGS | {"a", "b", "i", "em", "span", "font", "code", "img", "input", "math", "frameset"}
+)
 NAMES = ("class", "id", "role", "style", "hidden", "href", "src", "shadowrootmode", "colspan", "start", "lang", "x:y")
 SYNTAX = (
     *("<", ">", "</", "/>", "<!--", "-->", "--!>", "<!", "<![CDATA[", "]]>", "<?", "?>", "&", "&#", "&#x", ";"),

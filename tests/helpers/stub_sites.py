@@ -6,7 +6,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 
-from simulated_crawl import Learner, Page, in_crawl_order, same, shuffled, token, word
+from helpers.simulated_crawl import Learner, Page, in_crawl_order, same, shuffled, token, word
 
 
 def stub_in_sections(sections: int, rng: random.Random) -> list[Page]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from scrapy import Request
 
-from crawl.crawl_script import KINDS
-from crawl.url_site import Reader
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from helpers.crawl_script import KINDS
+from helpers.url_site import Reader
 
 
 class Export:

@@ -11,10 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from scrapy import Request, Spider
 
-from pages import page
-from scrapy_simdedup.detect.history_notes import HISTORY
-from scrapy_simdedup.detect.url_notes import UrlNote, read_note, run_and_site
-from site_server import Site
+from helpers.pages import page
+from helpers.site_server import Site
+from scrapy_simdedup.detect.events import EVENTS, UrlEvent, decode_url_event, split_journal_name
 
 VARIANTS = ("", "&sid={token}", "&ref=home", "&utm_source=mail", "&view=full")
 PER_LISTING = 20
@@ -115,8 +114,8 @@ def times(items: list[dict[str, str]]) -> Counter[str]:
     return Counter(item["content"] for item in items)
 
 
-def url_notes(store: Path) -> list[UrlNote]:
+def url_notes(store: Path) -> list[UrlEvent]:
     """What crawls have noted about URLs in a SQLite store, the oldest first."""
     notes = "SELECT name, value FROM note JOIN journal ON journal = number ORDER BY position"
     with closing(sqlite3.connect(store)) as db:
-        return [read_note(value) for name, value in db.execute(notes) if run_and_site(name)[1] != HISTORY]
+        return [decode_url_event(value) for name, value in db.execute(notes) if split_journal_name(name)[1] != EVENTS]

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from scrapy import Spider
 
-from commands.conftest import perform_here
-from crawling import ADDON, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from site_server import Site
+from helpers.command_line import perform_here
+from helpers.crawling import ADDON, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("duplicate_url_discarder")
 

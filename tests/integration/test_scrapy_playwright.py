@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from scrapy import Request
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import words
-from report.browser import QUIET
+from helpers.browser import QUIET
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import words
+from helpers.servers import executable
+from helpers.site_server import Site
 from scrapy_simdedup import NearDuplicatePage
-from servers import executable
-from site_server import Site
+
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("scrapy_playwright")
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from site_server import Site
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+
+pytestmark = pytest.mark.slow
 
 scrapy_poet = pytest.importorskip("scrapy_poet")
 web_poet = pytest.importorskip("web_poet")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from site_server import Site
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.site_server import Site
+
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("scrapy_redis")
 

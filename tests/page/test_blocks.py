@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simdedup.page.blocks import Outline, outline
+from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import COMMENT, DEFAULT_WORDS, FOOTER, H1, HEADING, MAIN, NAV, PARAGRAPH
+from scrapy_simdedup.page.roles import COMMENT, DEFAULT_ROLE_WORDS, FOOTER, H1, HEADING, MAIN, NAV, PARAGRAPH
 
 
-def outline_of(html: str) -> Outline:
+def outline_of(html: str) -> BlockTree:
     root = parse(html).root
     assert root is not None
-    return outline(root, DEFAULT_WORDS)
+    return build_block_tree(root, DEFAULT_ROLE_WORDS)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_a_block_knows_what_its_text_is() -> None:
 def test_nodes_are_the_elements_with_roles() -> None:
     """Tag, ARIA role, class and id are joined; parents come before their children."""
     found = outline_of('<nav class="footer"><div><p>a</p></div></nav><div role="main"><p id="comments">b</p></div>c')
-    assert found.numbers == [0, 2, 5]  # of html, body, nav, div, p, div
-    assert found.parents == [-1, 0, 0]
-    assert found.roles[1] == NAV | FOOTER
-    assert found.roles[2] & MAIN
-    assert found.nodes == [1, 2, 0]
+    assert found.element_numbers == [0, 2, 5]  # of html, body, nav, div, p, div
+    assert found.role_parents == [-1, 0, 0]
+    assert found.node_roles[1] == NAV | FOOTER
+    assert found.node_roles[2] & MAIN
+    assert found.role_nodes == [1, 2, 0]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_nodes_are_the_elements_with_roles() -> None:
 )
 def test_names_are_read_only_where_they_name_a_part_of_the_page(html: str, has_role: bool) -> None:
     """Ids of sections and classes of links and headings are made from their text."""
-    assert any(role & COMMENT for role in outline_of(html).roles) == has_role
+    assert any(role & COMMENT for role in outline_of(html).node_roles) == has_role
 
 
 def test_deep_nesting_needs_no_recursion() -> None:

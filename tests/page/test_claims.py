@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simdedup.page.claims import HEAD, claimed_url
+from scrapy_simdedup.page.canonical_link import MAX_HEAD, declared_canonical_url
 
 URL = "https://site.example/shop/item?id=1&sid=7"
 
@@ -23,9 +23,9 @@ URL = "https://site.example/shop/item?id=1&sid=7"
         ("<link rel=canonical href=/item data-href=/other>", "https://site.example/item"),
         ("<link rel=canonical href='//[no'>", None),
         ("", None),
-        (" " * HEAD + "<link rel=canonical href=/item>", None),
+        (" " * MAX_HEAD + "<link rel=canonical href=/item>", None),
         ("<link <link " * 5_000, None),
     ],
 )
 def test_the_canonical_address_is_found_where_there_is_one(html: str, claimed: str | None) -> None:
-    assert claimed_url(html, URL) == claimed
+    assert declared_canonical_url(html, URL) == claimed

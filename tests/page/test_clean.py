@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages import prose, words
-from scrapy_simdedup.page.clean import clean
+from helpers.pages import prose, words
+from scrapy_simdedup.page.clean import clean_page
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import role_words
 
@@ -21,19 +21,19 @@ def cleaned(html: str, url: str = "") -> str:
     assert root is not None
     from lxml.html import tostring
 
-    return str(tostring(clean(root, url), encoding="unicode"))
+    return str(tostring(clean_page(root, url), encoding="unicode"))
 
 
 def text_of(html: str) -> str:
     root = parse(html).root
     assert root is not None
-    return " ".join(clean(root).text_content().split())
+    return " ".join(clean_page(root).text_content().split())
 
 
 def test_words_of_a_site_s_own_say_what_is_boilerplate() -> None:
     root = parse(f'<body>{ARTICLE}<div class="kolophon"><p>Target</p></div></body>').root
     assert root is not None
-    assert "Target" not in clean(root, words=role_words((("footer", ("kolophon",)),))).text_content()
+    assert "Target" not in clean_page(root, words=role_words((("footer", ("kolophon",)),))).text_content()
     assert "Target" in text_of(f'<body>{ARTICLE}<div class="kolophon"><p>Target</p></div></body>')
 
 
@@ -135,7 +135,7 @@ def test_a_page_that_has_text_keeps_some(html: str) -> None:
     """Whatever its parts are called, and however they are nested."""
     root = parse(html + " ").root
     if root is not None and root.text_content().strip():
-        assert clean(root).text_content().strip()
+        assert clean_page(root).text_content().strip()
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages import prose, words
-from scrapy_simdedup.page.kinds import Kind
+from helpers.pages import prose, words
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import COOKIE
 
@@ -13,22 +13,22 @@ ARTICLE = f"<h1>Tides</h1>{prose('article', 200)}"
 WALL = f"<p>Target cookies make this site work. {' '.join(words('wall', 30))}</p><p>Which cookie do you like?</p>"
 
 
-def kind_of(html: str) -> Kind:
+def kind_of(html: str) -> BlockClass:
     """The kind of the block that begins with the target."""
-    return next(block.kind for block in read_page(html).blocks if block.text.startswith("Target"))
+    return next(block.block_class for block in read_page(html).blocks if block.text.startswith("Target"))
 
 
 @pytest.mark.parametrize("layout", ["", '<div class="sidebar">Side</div>'])
 @pytest.mark.parametrize("html", [f"<div>{WALL}</div>{ARTICLE}", f"{ARTICLE}<section><div>{WALL}</div></section>"])
 def test_a_consent_text_at_the_edge_of_a_page_is_frame(html: str, layout: str) -> None:
     """Before or after the content, with names or without."""
-    assert kind_of(html + layout) is Kind.FRAME
+    assert kind_of(html + layout) is BlockClass.BOILERPLATE
 
 
 def test_a_consent_text_knows_why_it_is_frame() -> None:
     """So that a report can say so."""
     blocks = read_page(f"<div>{WALL}</div>{ARTICLE}").blocks
-    assert [block.frame for block in blocks[:2]] == [COOKIE, COOKIE]
+    assert [block.boilerplate_roles for block in blocks[:2]] == [COOKIE, COOKIE]
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_a_consent_text_knows_why_it_is_frame() -> None:
 )
 def test_a_text_about_cookies_is_content(html: str) -> None:
     """A recipe, a chapter of a policy, a page that holds little besides."""
-    assert kind_of('<div class="sidebar">Side</div>' + html) > Kind.FRAME
+    assert kind_of('<div class="sidebar">Side</div>' + html) > BlockClass.BOILERPLATE

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement, fragment_fromstring, fromstring, tostring
 from readability import Document
 
-from pages import page, prose, words
-from scrapy_simdedup.page.clean import clean
-from scrapy_simdedup.page.extract import CHAR_THRESHOLD, MAX_ELEMENTS, main_content
+from helpers.pages import page, prose, words
+from scrapy_simdedup.page.clean import clean_page
+from scrapy_simdedup.page.main_content import CHAR_THRESHOLD, MAX_READABILITY_ELEMENTS, main_content
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.readability import ArticleDocument, text_length
 
@@ -81,7 +81,7 @@ def test_the_given_tree_stays_as_it_is() -> None:
 
 def test_the_article_of_a_page_is_found() -> None:
     """Without what surrounds it."""
-    found = words_of(main_content(clean(read(page("seed", wrapping=1)))))
+    found = words_of(main_content(clean_page(read(page("seed", wrapping=1)))))
     assert [word.lower() for word in found][-240:] == words("seed", 240)
     assert "Served" not in found
 
@@ -117,7 +117,9 @@ def nested(levels: int) -> str:
     return f"<div><p>{' '.join(words('nest', 8))}</p>" * levels + "end" + "</div>" * levels
 
 
-@pytest.mark.parametrize("html", [f"<main>{'<p>a</p>' * (MAX_ELEMENTS + 1)}</main>", f"<main>{nested(900)}</main>"])
+@pytest.mark.parametrize(
+    "html", [f"<main>{'<p>a</p>' * (MAX_READABILITY_ELEMENTS + 1)}</main>", f"<main>{nested(900)}</main>"]
+)
 def test_readability_is_not_asked_about_pages_that_would_take_it_too_long(
     html: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hostile import HOSTILE
+from helpers.hostile import HOSTILE
 from scrapy_simdedup import fingerprint_page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_hides_no_other(name: str) -> None:
     """Two pages that differ in what follows are two; the bytes of one again are the same page, if it has content."""

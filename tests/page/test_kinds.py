@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from pages import prose
-from scrapy_simdedup.page.kinds import Kind
+from helpers.pages import prose
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Page, read_page
 from scrapy_simdedup.page.roles import NAV, RoleWords
 
-FRAME, LOOSE, FIRM = Kind
+BOILERPLATE, UNMARKED, CONTENT = BlockClass
 ARTICLE = prose("article", 200)
 LONG = prose("somewhere else", 600)
 LINKS = "<ul>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in range(8)) + "</ul>"
 
 
-def kind_of(text: str, html: str) -> Kind:
+def kind_of(text: str, html: str) -> BlockClass:
     """The kind of the block that begins with the text."""
-    return next(block.kind for block in read_page(html).blocks if block.text.startswith(text))
+    return next(block.block_class for block in read_page(html).blocks if block.text.startswith(text))
 
 
 @pytest.mark.parametrize(
@@ -40,42 +40,44 @@ def kind_of(text: str, html: str) -> Kind:
 )
 def test_what_a_tag_an_aria_role_or_a_name_says_is_frame(frame: str) -> None:
     """Paragraphs and headings inside of a frame are frame too."""
-    assert kind_of("Target", ARTICLE + frame) is FRAME
+    assert kind_of("Target", ARTICLE + frame) is BOILERPLATE
 
 
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        ("<p>Target</p>", FIRM),
-        ("<h2>Target</h2>", FIRM),
-        ('<div role="heading">Target</div>', FIRM),
-        ("<main><div>Target</div></main>", FIRM),
-        ("<article><ul><li>Target</ul></article>", FIRM),
-        ("<div>Target</div>", LOOSE),
-        ("<td>Target", LOOSE),
-        ('<div class="price-box">Target</div>', LOOSE),
+        ("<p>Target</p>", CONTENT),
+        ("<h2>Target</h2>", CONTENT),
+        ('<div role="heading">Target</div>', CONTENT),
+        ("<main><div>Target</div></main>", CONTENT),
+        ("<article><ul><li>Target</ul></article>", CONTENT),
+        ("<div>Target</div>", UNMARKED),
+        ("<td>Target", UNMARKED),
+        ('<div class="price-box">Target</div>', UNMARKED),
     ],
 )
-def test_content_is_firm_in_paragraphs_headings_and_the_main_part_and_loose_elsewhere(content: str, kind: Kind) -> None:
+def test_content_is_firm_in_paragraphs_headings_and_the_main_part_and_loose_elsewhere(
+    content: str, kind: BlockClass
+) -> None:
     """Without a role, text counts, but less than what is marked as content."""
     assert kind_of("Target", ARTICLE + content) is kind
 
 
 def test_main_takes_nothing_over_from_what_encloses_it() -> None:
     """A theme may put anything on the wrapper of <main>."""
-    assert kind_of("Target", f'{LONG}<div class="sidebar popup ads"><main><p>Target</p></main></div>') is FIRM
+    assert kind_of("Target", f'{LONG}<div class="sidebar popup ads"><main><p>Target</p></main></div>') is CONTENT
 
 
 def test_the_header_of_an_article_is_content_and_that_of_the_page_is_not() -> None:
     """It holds the title of the article."""
     page = f"<header>Site</header><article><header>Target</header>{ARTICLE}</article>"
-    assert (kind_of("Target", page), kind_of("Site", page)) == (FIRM, FRAME)
+    assert (kind_of("Target", page), kind_of("Site", page)) == (CONTENT, BOILERPLATE)
 
 
 @pytest.mark.parametrize("name", ["menu", "footer", "popup", "sidebar", "comments", "ads"])
 def test_what_holds_nearly_all_text_is_no_frame(name: str) -> None:
     """Whatever the wrapper of the page is called, the page is inside."""
-    assert kind_of("Target", f'<div class="{name}"><p>Target</p>{ARTICLE}</div><nav>{LINKS}</nav>') is FIRM
+    assert kind_of("Target", f'<div class="{name}"><p>Target</p>{ARTICLE}</div><nav>{LINKS}</nav>') is CONTENT
 
 
 @pytest.mark.parametrize("name", ["share", "widget", "meta", "comment", "related", "promo", "masthead"])
@@ -83,9 +85,9 @@ def test_a_weak_role_is_not_believed_of_what_holds_most_of_the_text(name: str) -
     """Half is enough for names that themes give away freely, and a form may enclose the page."""
     page = f"<p>Target</p>{ARTICLE}"
     rest = f"<div class='sidebar'>{prose('rest', 120)}</div>"
-    assert kind_of("Target", f'<div class="{name}">{page}</div>{rest}') is FIRM
-    assert kind_of("Target", f"<form>{page}</form>{rest}") is FIRM
-    assert kind_of("Target", f"<div class=sidebar>{prose('rest', 90)}<p>Target</p></div>{ARTICLE}") is FRAME
+    assert kind_of("Target", f'<div class="{name}">{page}</div>{rest}') is CONTENT
+    assert kind_of("Target", f"<form>{page}</form>{rest}") is CONTENT
+    assert kind_of("Target", f"<div class=sidebar>{prose('rest', 90)}<p>Target</p></div>{ARTICLE}") is BOILERPLATE
 
 
 @pytest.mark.parametrize("name", ["share", "widget", "meta", "comment", "related", "promo"])
@@ -102,56 +104,56 @@ def test_a_weak_role_is_not_believed_of_what_holds_most_of_the_text(name: str) -
 )
 def test_a_weak_name_on_above_or_inside_an_article_does_not_take_its_paragraphs_away(name: str, wrapped: str) -> None:
     """Even where frames hold more text than the article does."""
-    assert kind_of("Target", f"<footer>{LONG}</footer>" + wrapped.format(name, ARTICLE)) is FIRM
+    assert kind_of("Target", f"<footer>{LONG}</footer>" + wrapped.format(name, ARTICLE)) is CONTENT
 
 
 @pytest.mark.parametrize("name", ["share", "widget", "meta", "comment", "related", "promo"])
 def test_a_weak_name_on_what_holds_the_headline_is_not_believed(name: str) -> None:
     """Where the h1 is, there is the content."""
     page = f'<footer>{LONG}</footer><p>Welcome.</p><div class="{name}"><h1>Head</h1><p>Target</p>{ARTICLE}</div>'
-    assert kind_of("Target", page) is FIRM
+    assert kind_of("Target", page) is CONTENT
 
 
 def test_the_h1_of_a_masthead_is_frame() -> None:
     """There it is the name of the site."""
-    assert kind_of("Site", f'<div class="masthead"><h1>Site</h1></div>{ARTICLE}') is FRAME
+    assert kind_of("Site", f'<div class="masthead"><h1>Site</h1></div>{ARTICLE}') is BOILERPLATE
 
 
 def test_comments_in_articles_of_their_own_are_frame() -> None:
     """Themes mark each comment as an article; the post is the larger one."""
     comments = '<div class="comments"><article><p>Target</p></article><article><p>I agree.</p></article></div>'
-    assert kind_of("Target", f"<article>{ARTICLE}</article>{comments}") is FRAME
+    assert kind_of("Target", f"<article>{ARTICLE}</article>{comments}") is BOILERPLATE
 
 
 def test_comments_that_outweigh_the_content_are_the_content() -> None:
     """That is a forum."""
     posts = "".join(f'<div class="comment">{prose(n, 40)}</div>' for n in range(6))
-    assert kind_of("Target", f'<p>A question.</p><div class="comment">Target</div>{posts}') is LOOSE
+    assert kind_of("Target", f'<p>A question.</p><div class="comment">Target</div>{posts}') is UNMARKED
 
 
 def test_widgets_that_outweigh_the_content_are_the_content() -> None:
     """Page builders call everything a widget."""
     widgets = "".join(f'<div class="widget">{prose(n, 40)}</div>' for n in range(6))
-    assert kind_of("Target", f'<p>Welcome.</p><div class="widget"><p>Target</p></div>{widgets}') is FIRM
+    assert kind_of("Target", f'<p>Welcome.</p><div class="widget"><p>Target</p></div>{widgets}') is CONTENT
 
 
 def test_a_page_of_nothing_but_weak_frames_keeps_them_as_content() -> None:
     """Something on the page must be what it is about; navigation is not."""
     parts = "".join(f'<div class="{name}">{prose(name, 40)}</div>' for name in ("related", "share", "promo", "meta"))
     page = f"<nav>{LINKS}</nav><div class=related><p>Target</p></div>{parts}"
-    assert (kind_of("Target", page), kind_of("Section", page)) == (FIRM, FRAME)
+    assert (kind_of("Target", page), kind_of("Section", page)) == (CONTENT, BOILERPLATE)
 
 
 def test_a_block_remembers_why_it_is_frame() -> None:
     """So that a verdict can be explained."""
     blocks = read_page(f"<nav>Menu</nav>{ARTICLE}").blocks
-    assert [block.frame for block in blocks[:2]] == [NAV, 0]
+    assert [block.boilerplate_roles for block in blocks[:2]] == [NAV, 0]
 
 
 def test_the_words_of_a_site_can_be_passed_in() -> None:
     """They are data."""
     html = f'<div class="zzz">Target</div>{ARTICLE}'
-    assert read_page(html, words=RoleWords({NAV: ["zzz"]})).blocks[0].kind is FRAME
+    assert read_page(html, words=RoleWords({NAV: ["zzz"]})).blocks[0].block_class is BOILERPLATE
 
 
 @pytest.mark.parametrize(
@@ -181,8 +183,8 @@ def test_with_readability_the_main_content_is_firm_and_the_rest_is_not() -> None
     """What roles called content stays loose, what they called frame stays frame."""
     html = f"<nav>Menu</nav><div><p>Teaser</p></div><div><h1>Head</h1><p>Target <a href=/a/b>link</a></p>{LONG}</div>"
     blocks = read_page(html, extractor="readability").blocks
-    kinds = {block.text: max(b.kind for b in blocks if b.text == block.text) for block in blocks}
-    assert kinds["Menu"] is FRAME
-    assert kinds["Target link"] >= LOOSE
-    assert any(block.kind is FIRM and "Target" in block.text for block in blocks)
+    kinds = {block.text: max(b.block_class for b in blocks if b.text == block.text) for block in blocks}
+    assert kinds["Menu"] is BOILERPLATE
+    assert kinds["Target link"] >= UNMARKED
+    assert any(block.block_class is CONTENT and "Target" in block.text for block in blocks)
     assert not any("/a/b" in block.text for block in blocks)

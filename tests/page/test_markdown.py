@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages import prose, words
+from helpers.pages import prose, words
 from scrapy_simdedup import page_markdown
 from scrapy_simdedup.page import markdown
-from scrapy_simdedup.page.clean import clean
-from scrapy_simdedup.page.inline import MAX_MARKUP
-from scrapy_simdedup.page.markdown import FLOOR, MAX_GROWTH, to_markdown
+from scrapy_simdedup.page.clean import clean_page
+from scrapy_simdedup.page.markdown import MAX_GROWTH, MAX_INDENT, MIN_LIMIT, to_markdown
+from scrapy_simdedup.page.markdown_inline import MAX_MARKUP
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.passages import MAX_INDENT
 
 URL = "https://site.example/docs/page"
 
@@ -26,7 +25,7 @@ def of(html: str) -> str:
     """The Markdown of all of a fragment."""
     root = parse(html).root
     assert root is not None
-    return to_markdown(clean(root, URL))
+    return to_markdown(clean_page(root, URL))
 
 
 INLINE = [
@@ -266,14 +265,14 @@ def test_any_soup_of_tags_keeps_its_words(parts: list[str]) -> None:
     html = "".join(parts)
     made = of(html + "<p>end</p>")
     assert made.count("word") == parts.count("word")
-    assert len(page_markdown(html, url=URL)) <= MAX_GROWTH * len(html) + FLOOR
+    assert len(page_markdown(html, url=URL)) <= MAX_GROWTH * len(html) + MIN_LIMIT
 
 
 def test_the_size_is_bounded() -> None:
     """Long addresses and wide tables could make a page many times longer."""
     html = f"<base href=//x.example/{'x' * 900}/>" + "<p><a href=y>z z</a></p>" * 900
     assert len(of(html)) > 5 * len(html)
-    assert len(page_markdown(html)) == MAX_GROWTH * len(html) + FLOOR
+    assert len(page_markdown(html)) == MAX_GROWTH * len(html) + MIN_LIMIT
 
 
 HOSTILE = """
@@ -309,6 +308,7 @@ print(len(PAGES), "pages")
 """
 
 
+@pytest.mark.slow
 def test_hostile_pages_end() -> None:
     """Each of these makes a part of the usual chain take minutes; here all take seconds."""
     done = subprocess.run([sys.executable, "-c", HOSTILE], capture_output=True, text=True, timeout=300, check=False)

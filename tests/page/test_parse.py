@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from helpers.soup import soup
 from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_LINKS, MAX_TEXT, parse
-from soup import soup
 
 REST = "<p>The rest of the page.</p>"
 

@@ -7,10 +7,10 @@ import pytest
 from scrapy_simdedup.page.roles import (
     AD,
     ASIDE,
+    BOILERPLATE_ROLES,
     COMMENT,
-    DEFAULT_WORDS,
+    DEFAULT_ROLE_WORDS,
     FOOTER,
-    FRAME_ROLES,
     META,
     NAV,
     RELATED,
@@ -46,25 +46,25 @@ from scrapy_simdedup.page.roles import (
 )
 def test_a_name_has_the_roles_of_its_words(name: str, role: int) -> None:
     """Words are parted by signs and by capitals, and count only as a whole."""
-    assert DEFAULT_WORDS[name] == role
+    assert DEFAULT_ROLE_WORDS[name] == role
 
 
 @pytest.mark.parametrize("name", ["x3ad9f", "css-1ad2", "a9nav", "_7share", "x12date", "ad3f0"])
 def test_letters_between_the_digits_of_a_hash_are_no_word(name: str) -> None:
     """CSS modules append hashes to their names, and three letters of a hash spell anything."""
-    assert DEFAULT_WORDS[name] == 0
+    assert DEFAULT_ROLE_WORDS[name] == 0
 
 
 @pytest.mark.parametrize(("name", "role"), [("footer2", FOOTER), ("comments-3", COMMENT), ("sidebar1", ASIDE)])
 def test_a_long_word_may_be_numbered(name: str, role: int) -> None:
     """A second footer is a footer."""
-    assert DEFAULT_WORDS[name] == role
+    assert DEFAULT_ROLE_WORDS[name] == role
 
 
 def test_what_a_page_builder_writes_on_everything_says_nothing() -> None:
     """Elementor calls all content a widget; a widget of another make is one."""
-    assert DEFAULT_WORDS["elementor-element elementor-widget elementor-widget-text-editor"] == 0
-    assert DEFAULT_WORDS["widget_recent_posts"] == WIDGET
+    assert DEFAULT_ROLE_WORDS["elementor-element elementor-widget elementor-widget-text-editor"] == 0
+    assert DEFAULT_ROLE_WORDS["widget_recent_posts"] == WIDGET
 
 
 def test_words_can_be_added() -> None:
@@ -72,7 +72,7 @@ def test_words_can_be_added() -> None:
     words = RoleWords({META: ["Impressum"], AD: ["footer"]})
     assert words["impressum"] == META
     assert words["footer"] == FOOTER | AD
-    assert DEFAULT_WORDS["impressum"] == 0
+    assert DEFAULT_ROLE_WORDS["impressum"] == 0
 
 
 def test_a_class_of_megabytes_is_not_read_to_its_end() -> None:
@@ -92,11 +92,13 @@ def test_memory_is_bounded() -> None:
 
 def test_every_frame_role_has_a_name() -> None:
     """Reports can name what they show, and no word gives a role that is no frame."""
-    assert sum(ROLE_NAMES) == FRAME_ROLES
+    assert sum(ROLE_NAMES) == BOILERPLATE_ROLES
     assert set(ROLE_WORDS) <= set(ROLE_NAMES)
 
 
 def test_every_word_is_found_by_its_own_look_up() -> None:
     """A word that the look-up would part could never match."""
-    missed = [word for role, words in ROLE_WORDS.items() for word in words.split() if not DEFAULT_WORDS[word] & role]
+    missed = [
+        word for role, words in ROLE_WORDS.items() for word in words.split() if not DEFAULT_ROLE_WORDS[word] & role
+    ]
     assert missed == []

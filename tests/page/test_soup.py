@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scrapy.http import HtmlResponse, Request
 
-from pages import prose
+from helpers.pages import prose
+from helpers.soup import bodies, declarations, markup, soup
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.crawl.eligibility import why_not
+from scrapy_simdedup.crawl.eligibility import unjudged_reason
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.page.kinds import Kind
-from scrapy_simdedup.page.markdown import FLOOR, MAX_GROWTH, page_markdown
+from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.markdown import MAX_GROWTH, MIN_LIMIT, page_markdown
 from scrapy_simdedup.page.page import read_page
-from soup import bodies, declarations, markup, soup
+
+pytestmark = pytest.mark.slow
 
 SITE = "https://site.example/"
 
@@ -27,7 +30,7 @@ def test_a_page_has_text_or_a_reason(html: str, extractor: str) -> None:
     page = read_page(html, extractor=extractor)  # type: ignore[arg-type]
     assert bool(page.blocks) == (page.unjudged is None)
     assert all(block.text and not block.text.isspace() for block in page.blocks)
-    assert all((block.frame > 0) <= (block.kind is Kind.FRAME) for block in page.blocks)
+    assert all((block.boilerplate_roles > 0) <= (block.block_class is BlockClass.BOILERPLATE) for block in page.blocks)
 
 
 @law
@@ -51,7 +54,7 @@ def test_two_pages_that_begin_alike_are_two(html: str) -> None:
 @given(soup)
 def test_markdown_is_bounded(html: str) -> None:
     """At most four times as long as the page, whatever its lists, tables and quotations are."""
-    assert len(page_markdown(html)) <= MAX_GROWTH * len(html) + FLOOR
+    assert len(page_markdown(html)) <= MAX_GROWTH * len(html) + MIN_LIMIT
 
 
 @law
@@ -60,7 +63,7 @@ def test_any_bytes_under_any_declaration_have_a_fingerprint(body: bytes, header:
     """Header and page may name encodings that are wrong, or none; what Scrapy refuses to decode is not judged."""
     declared = f"<meta charset={meta}>".encode() + body
     response = HtmlResponse(SITE, headers={"Content-Type": f"text/html; charset={header}"}, body=declared)
-    reason = why_not(Request(SITE), response)
+    reason = unjudged_reason(Request(SITE), response)
     assert reason in {None, "undecodable"}
     if reason is None:
         made = fingerprint_page(response.text)

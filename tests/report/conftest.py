@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
-from browser import Chromium
 
-from crawling import ADDON, Crawl, PathsSpider, crawl
-from on_asyncio import wait_for
-from pages import page, prose
-from site_server import Site
-
-
-@dataclass(frozen=True)
-class Reported:
-    """What the crawl left behind."""
-
-    html: Path
-    json: Any
-    crawl: Crawl
-    site: Site
+from helpers.browser import Chromium
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import wait_for
+from helpers.pages import page, prose
+from helpers.report_records import Reported
+from helpers.site_server import Site
 
 
 @pytest.fixture(scope="session")

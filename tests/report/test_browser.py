@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser import Seen, with_chromium
 
-from report.conftest import Reported
+from helpers.browser import Seen, with_chromium
+from helpers.report_records import Reported
 
 Open = Callable[..., Seen]
 WAYS = [

@@ -6,28 +6,30 @@ import ast
 
 import pytest
 
-from scrapy_simdedup.report.calibration import Calibration, Labelled, calibrate
-from scrapy_simdedup.report.calibration_html import render_calibration
-from scrapy_simdedup.report.closest import ClosePair
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate
+from scrapy_simdedup.report.document import render_calibration
+from scrapy_simdedup.report.neighbours import ClosePair
 from scrapy_simdedup.settings import DedupSettings
 
 COPIES = [(0.985, False)] * 40
 
 
-def pairs(*found: tuple[float, bool]) -> list[ClosePair]:
+def pairs(*found: tuple[float, bool], site: str = "a.example", path: str = "") -> list[ClosePair]:
     return [
-        ClosePair("a.example", f"http://a.example/{n}", f"http://a.example/{n}?", similarity, renamed)
-        for n, (similarity, renamed) in enumerate(found)
+        ClosePair(site, f"http://a.example/{path}{n}", f"http://a.example/{path}{n}?", similarity, headline_differs)
+        for n, (similarity, headline_differs) in enumerate(found)
     ]
 
 
-def labels(*found: tuple[float, bool]) -> list[Labelled]:
+def labels(*found: tuple[float, bool]) -> list[LabelledPair]:
     return [
-        Labelled("a.example", f"one{n}", f"other{n}", similarity, same) for n, (similarity, same) in enumerate(found)
+        LabelledPair("a.example", f"one{n}", f"other{n}", similarity, same)
+        for n, (similarity, same) in enumerate(found)
     ]
 
 
-def made(found: list[ClosePair], looked_at: list[Labelled] | None = None, **settings: object) -> Calibration:
+def made(found: list[ClosePair], looked_at: list[LabelledPair] | None = None, **settings: object) -> Calibration:
     checked = DedupSettings.from_keywords(**settings)
     return calibrate(found, looked_at or [], checked, store="memory:", pages=100)
 
@@ -71,15 +73,39 @@ class TestChoice:
         assert made(found, drop="near").choices[0].near == 0.88
 
     def test_starts_from_the_site_s_own_thresholds(self) -> None:
-        assert not made(pairs(*COPIES), sites={"a.example": {"identical": 0.97}}).choices[0].changed
+        assert not made(pairs(*COPIES), site_settings={"a.example": {"identical": 0.97}}).choices[0].changed
 
     def test_can_be_pasted_into_the_settings(self) -> None:
         setting = made(pairs(*COPIES, (0.965, True))).setting
         name, _, value = setting.partition(" = ")
         sites = ast.literal_eval(value)
-        assert name == "SIMDEDUP_SITES"
-        assert DedupSettings.from_keywords(sites=sites).for_site("a.example").identical == 0.97
+        assert name == "SIMDEDUP_SITE_SETTINGS"
+        assert PageSettings(DedupSettings.from_keywords(site_settings=sites)).of("http://a.example/").identical == 0.97
         assert made(pairs(*COPIES)).setting == ""
+
+    def test_is_made_by_itself_for_each_kind_of_page_that_has_settings(self) -> None:
+        """From the thresholds that it has, and by its own labels."""
+        found = pairs(*COPIES, (0.965, True)) + pairs(*COPIES, (0.975, True), path="product/")
+        keys: dict[str, dict[str, float]] = {"a.example/product/": {"identical": 0.96}}
+        assert [(choice.site, choice.identical) for choice in made(found, site_settings=keys).choices] == [
+            ("a.example", 0.97),
+            ("a.example/product/", 0.98),
+        ]
+        looked_at = [
+            LabelledPair("a.example", f"http://a.example/product/{n}", "other", similarity, same)
+            for n, (similarity, same) in enumerate([*[(0.965, True)] * 40, (0.955, False)])
+        ]
+        choices = made(found, looked_at, site_settings=keys).choices
+        assert [choice.because for choice in choices] == ["by headlines", "by labels"]
+
+    def test_of_one_scope_for_all_is_for_the_whole_crawl(self) -> None:
+        setting = made(pairs(*COPIES, (0.965, True), site="*"), scope="all").setting
+        assert setting == "SIMDEDUP_IDENTICAL = 0.97\nSIMDEDUP_NEAR = 0.85"
+
+    def test_of_items_is_no_setting(self) -> None:
+        """They have the settings of the page that they came from."""
+        found = made(pairs(*COPIES, (0.965, True), site="items of shop from a.example"))
+        assert (found.choices[0].changed, found.setting) == (True, "")
 
 
 def test_each_threshold_says_what_it_drops_and_misses() -> None:
@@ -99,13 +125,13 @@ def test_a_threshold_that_drops_nothing_is_not_wrong() -> None:
 
 def test_borderline_pairs_are_those_next_to_a_threshold_each_once() -> None:
     found = pairs((0.94, False), (0.99, False), (0.5, True), (0.83, True))
-    mirrored = [ClosePair(p.site, p.other, p.one, p.similarity, p.renamed) for p in found]
+    mirrored = [ClosePair(p.site, p.other, p.one, p.similarity, p.headline_differs) for p in found]
     assert sorted(pair.similarity for pair in made(found + mirrored).borderline) == [0.83, 0.94]
 
 
 def test_the_document_shows_it_all() -> None:
     found = made(pairs(*COPIES, (0.965, True)), labels((0.99, True)))
     document = render_calibration(found, DedupSettings())
-    assert "SIMDEDUP_SITES" in document
+    assert "SIMDEDUP_SITE_SETTINGS" in document
     assert "http://a.example/40?" in document
     assert document.count("<rect") == 2

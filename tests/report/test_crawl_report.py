@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from crawling import ADDON, PathsSpider, crawl
-from on_asyncio import on_asyncio
-from pages import page
-from report.conftest import Reported
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.report_records import Reported
+from helpers.site_server import Site
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.settings import DedupSettings
-from site_server import Site
 
 
 def test_its_numbers_are_those_of_the_stats(reported: Reported) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from records import SHORT, record, repeat, report_of
 
-from on_asyncio import on_asyncio
-from scrapy_simdedup.report.html import render
+from helpers.on_asyncio import on_asyncio
+from helpers.report_records import SHORT, record, repeat, report_of
+from scrapy_simdedup.report.document import render_report
 from scrapy_simdedup.report.sample import Reservoir
 
 
@@ -42,7 +42,7 @@ async def test_the_timeline_covers_the_first_page_and_the_last() -> None:
 async def test_an_empty_store_has_a_report_that_says_so() -> None:
     report = await report_of({})
     assert (report.pages, report.timeline, report.clusters, report.sites) == (0, None, (), ())
-    assert "No page is repeated." in render(report)
+    assert "No page is repeated." in render_report(report)
 
 
 @on_asyncio
@@ -60,7 +60,7 @@ async def test_an_original_that_is_gone_is_said_to_be() -> None:
     report = await report_of({"a.example": [repeat("b", "forgotten")]})
     assert report.clusters[0].original is None
     assert report.audit[0].original is None
-    assert "not in the store any more" in render(report)
+    assert "not in the store any more" in render_report(report)
 
 
 @on_asyncio
@@ -123,14 +123,14 @@ async def test_it_stays_small_however_many_sites_and_however_long_their_addresse
     report = await report_of(sites)
     assert report.site_count == 3_000
     assert len(report.sites) == 1_000
-    assert len(render(report).encode()) < 5e6
-    assert len(json.dumps(report.as_dict())) < 5e6
+    assert len(render_report(report).encode()) < 5e6
+    assert len(json.dumps(asdict(report))) < 5e6
 
 
 class TestReservoir:
     @given(st.sets(st.text(), max_size=60), st.integers(1, 20))
     def test_keeps_the_same_names_in_whatever_order_they_come(self, names: set[str], size: int) -> None:
-        one, other = Reservoir[str](size), Reservoir[str](size)
+        one, other = Reservoir[str, str](size), Reservoir[str, str](size)
         for name in sorted(names):
             one.put(name, name)
         for name in sorted(names, reverse=True):
@@ -141,7 +141,7 @@ class TestReservoir:
     def test_gives_every_name_the_same_chance(self) -> None:
         kept = [0, 0]
         for start in range(0, 40_000, 100):
-            reservoir = Reservoir[int](10)
+            reservoir = Reservoir[str, int](10)
             for number in range(start, start + 100):
                 reservoir.put(f"http://a.example/{number}", number)
             for number in reservoir.values():

@@ -6,18 +6,24 @@ from typing import Any
 
 import pytest
 
-from on_asyncio import on_asyncio
+from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.history import History
-from scrapy_simdedup.detect.history_notes import Left, Redesigned, SiteChanges, read_history, write_history
-from scrapy_simdedup.report.history import past_of
+from scrapy_simdedup.detect.events import (
+    ContentLeft,
+    EventLog,
+    SiteChangeCounts,
+    SiteRedesigned,
+    decode_event,
+    encode_event,
+)
+from scrapy_simdedup.report.history import read_run_history
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 
 SITE = "a.example"
 
 
-def history(store: FingerprintStore, worker: str, *, run: str = "monday", at: float = 100.0) -> History:
+def history(store: FingerprintStore, worker: str, *, run: str = "monday", at: float = 100.0) -> EventLog:
     return NearDuplicateDetector(store, run=run, worker=worker, now=lambda: at).history
 
 
@@ -26,18 +32,18 @@ async def test_counts_of_workers_and_of_their_parts_add_up() -> None:
     """A count that grows takes the place of what it was."""
     store = MemoryStore()
     await store.open()
-    await history(store, "one").changed(SITE, {"none": 3}, 0)
-    await history(store, "one").changed(SITE, {"none": 5, "content": 1}, 0)
-    await history(store, "one").changed(SITE, {"none": 2}, 1)
-    await history(store, "two", at=200.0).changed(SITE, {"both": 4}, 0)
-    await history(store, "one").changed("b.example", {"none": 1}, 2)
-    await history(store, "one", run="sunday", at=50.0).changed(SITE, {"template": 9}, 0)
+    await history(store, "one").site_changed(SITE, {"none": 3}, 0)
+    await history(store, "one").site_changed(SITE, {"none": 5, "content": 1}, 0)
+    await history(store, "one").site_changed(SITE, {"none": 2}, 1)
+    await history(store, "two", at=200.0).site_changed(SITE, {"both": 4}, 0)
+    await history(store, "one").site_changed("b.example", {"none": 1}, 2)
+    await history(store, "one", run="sunday", at=50.0).site_changed(SITE, {"template": 9}, 0)
     found = [
         (row.run, row.at, row.none, row.content, row.template, row.both)
-        for row in (await past_of(store, site=SITE)).changes
+        for row in (await read_run_history(store, site=SITE)).changes
     ]
     assert found == [("monday", 200.0, 7, 1, 0, 4), ("sunday", 50.0, 0, 0, 9, 0)]
-    assert [row.run for row in (await past_of(store, run="sunday")).changes] == ["sunday"]
+    assert [row.run for row in (await read_run_history(store, run="sunday")).changes] == ["sunday"]
 
 
 @on_asyncio
@@ -46,24 +52,24 @@ async def test_the_first_worker_that_finds_a_redesign_is_believed() -> None:
     store = MemoryStore()
     await store.open()
     for worker, at in (("one", 100.0), ("two", 200.0)):
-        await history(store, worker, at=at).began()
-        await history(store, worker, at=at).redesigned(SITE, 10, at / 200)
-    past = await past_of(store)
-    assert past.began == [100.0]
+        await history(store, worker, at=at).run_started()
+        await history(store, worker, at=at).site_redesigned(SITE, 10, at / 200)
+    past = await read_run_history(store)
+    assert past.run_starts == [100.0]
     assert [(row.redesign, row.redesigned_at) for row in past.changes] == [(0.5, 100.0)]
 
 
 @pytest.mark.parametrize(
     "note",
     [
-        Left(SITE, "monday", 1.5, "404", "http://a.example/ü", b"\0key", b"\xffprint", None, 1.0),
-        SiteChanges(SITE, "monday", 1.5, {"none": 3, "both": 1}),
-        Redesigned(SITE, "monday", 1.5, 10, 0.5),
+        ContentLeft(SITE, "monday", 1.5, "404", "http://a.example/ü", b"\0key", b"\xffprint", None, 1.0),
+        SiteChangeCounts(SITE, "monday", 1.5, {"none": 3, "both": 1}),
+        SiteRedesigned(SITE, "monday", 1.5, 10, 0.5),
     ],
     ids=lambda note: type(note).__name__,
 )
 def test_a_note_is_read_as_it_was_written(note: Any) -> None:
-    assert read_history(write_history(note)) == note
+    assert decode_event(encode_event(note)) == note
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b'["later",1]', b'["left"]', b'["began",1,2,3]', b"\xff"])
@@ -72,5 +78,5 @@ async def test_what_is_no_note_is_passed_over(raw: bytes) -> None:
     """As a later version of the package may write others."""
     store = MemoryStore()
     await store.open()
-    await store.note("monday history:", b"key", raw)
-    assert (await past_of(store)).changes == []
+    await store.put_note("monday history:", b"key", raw)
+    assert (await read_run_history(store)).changes == []

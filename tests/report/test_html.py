@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from lxml import html
-from records import record, repeat, report_of
 
-from on_asyncio import on_asyncio
-from scrapy_simdedup.report.data import Audited
-from scrapy_simdedup.report.differences import Difference, stretches
+from helpers.on_asyncio import on_asyncio
+from helpers.report_records import record, repeat, report_of
+from scrapy_simdedup.report.comparison import Difference, diff_words
+from scrapy_simdedup.report.data import AuditedPair
+from scrapy_simdedup.report.document import render_report
 from scrapy_simdedup.report.elements import h, link, to_html
-from scrapy_simdedup.report.html import render
 
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(1)>{script}\x00\x1b\ud800\u202e'
 
@@ -26,8 +26,8 @@ async def test_what_pages_smuggle_in_is_text() -> None:
     ]
     report = await report_of({f"site{EVIL}": pages})
     line = Difference(EVIL, EVIL, f"other {EVIL}")
-    audited = Audited(f"javascript:{EVIL}", f"data:text/html,{EVIL}", 0.97, 1, (EVIL,), (line,))
-    document = render(replace(report, store=EVIL, run=EVIL, warnings=(EVIL,), audit=(audited,)))
+    audited = AuditedPair(f"javascript:{EVIL}", f"data:text/html,{EVIL}", 0.97, 1, (EVIL,), (line,))
+    document = render_report(replace(report, store=EVIL, run=EVIL, warnings=(EVIL,), audit=(audited,)))
     tree = html.document_fromstring(document)
     assert len(tree.findall(".//script")) == 1
     assert not tree.findall(".//img")
@@ -39,7 +39,7 @@ async def test_what_pages_smuggle_in_is_text() -> None:
 
 @on_asyncio
 async def test_it_needs_nothing_but_itself() -> None:
-    document = render(await report_of({"a.example": [record("a"), repeat("b", "a")]}))
+    document = render_report(await report_of({"a.example": [record("a"), repeat("b", "a")]}))
     assert re.search(r"default-src 'none'", document)
     tree = html.document_fromstring(document)
     assert not tree.xpath("//@src")
@@ -52,7 +52,7 @@ async def test_its_policy_allows_its_own_style_and_script_alone() -> None:
     from base64 import b64encode
     from hashlib import sha256
 
-    document = render(await report_of({}))
+    document = render_report(await report_of({}))
     for tag in ("style", "script"):
         text = re.search(rf"<{tag}>(.*?)</{tag}>", document, re.DOTALL)
         assert text
@@ -63,10 +63,19 @@ async def test_its_policy_allows_its_own_style_and_script_alone() -> None:
 
 @on_asyncio
 async def test_every_element_id_is_its_own() -> None:
-    tree = html.document_fromstring(render(await report_of({"a.example": [record("a"), repeat("b", "a")]})))
+    tree = html.document_fromstring(render_report(await report_of({"a.example": [record("a"), repeat("b", "a")]})))
     ids = tree.xpath("//@id")
     assert len(ids) == len(set(ids))
     assert {name.removeprefix("#") for name in tree.xpath("//nav//@href")} <= set(ids)
+
+
+@on_asyncio
+async def test_it_explains_its_own_words() -> None:
+    tree = html.document_fromstring(render_report(await report_of({})))
+    (words,) = tree.xpath("//section[@aria-labelledby='glossary']/details/dl")
+    terms = [term.text for term in words.findall("dt")]
+    assert {"boilerplate", "delivered", "original", "released", "run", "similarity", "stub"} <= set(terms)
+    assert len(words.findall("dd")) == len(terms)
 
 
 def test_long_addresses_lose_their_middle_and_lead_where_they_did() -> None:
@@ -81,7 +90,7 @@ def test_elements_take_text_lists_and_nothing() -> None:
 
 
 def test_the_words_that_differ_are_told_from_those_that_do_not() -> None:
-    one, other = stretches("Served at 10:31 by us", "Served at 11:02 by us")
+    one, other = diff_words("Served at 10:31 by us", "Served at 11:02 by us")
     assert [part.text for part in one if part.differs] == ["10:31 "]
     assert "".join(part.text for part in other) == "Served at 11:02 by us"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lxml import html
 
-from on_asyncio import on_asyncio
-from pages import page, prose
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose
 from scrapy_simdedup import NearDuplicateDetector, Verdict, compare_pages, fingerprint_page
 
 

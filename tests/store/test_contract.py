@@ -1,4 +1,4 @@
-"""What every store promises; a new store is done when its line in ``tests/conftest.py`` passes."""
+"""What every store promises; a new store is done when its name in ``any_url`` of ``tests/conftest.py`` passes."""
 
 from __future__ import annotations
 
@@ -9,70 +9,37 @@ from typing import Any
 
 import pytest
 
-from on_asyncio import on_asyncio, wait_for
+from helpers.on_asyncio import on_asyncio, wait_for
+from helpers.store_records import SITE, put, record, stored
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.store.base import FingerprintStore, Notes, Record, Tail
-from scrapy_simdedup.store.memory import MemoryStore
-from scrapy_simdedup.store.url import STORES as SCHEMES
 from scrapy_simdedup.store.url import store_by_url
-from scrapy_simdedup.store_urls import STORE_FORMS
 
-SITE = "shop.example"
+ONE_CONNECTION = ("memory:", "line_store.")
 
 
 @pytest.fixture
-def store(store_url: str) -> Iterator[FingerprintStore]:
-    made = store_by_url(store_url)
+def store(any_url: str) -> Iterator[FingerprintStore]:
+    made = store_by_url(any_url)
     wait_for(made.open())
     yield made
     wait_for(made.close())
 
 
 @pytest.fixture
-def other(store_url: str, store: FingerprintStore) -> Iterator[FingerprintStore]:
-    """A second connection to the same store; memory has but one."""
-    if isinstance(store, MemoryStore):
+def other(any_url: str, store: FingerprintStore) -> Iterator[FingerprintStore]:
+    """A second connection to the same store; what one process holds has but one."""
+    if any_url.startswith(ONE_CONNECTION):
         yield store
         return
-    made = store_by_url(store_url)
+    made = store_by_url(any_url)
     wait_for(made.open())
     yield made
     wait_for(made.close())
-
-
-def record(key: bytes = b"a", **changes: Any) -> Record:
-    made = Record(
-        url="https://shop.example/a",
-        key=key,
-        fingerprint=b"\x00\x01\xff" * 9,
-        run="monday",
-        worker="w1",
-        state="reserved",
-        kind="new",
-        similarity=None,
-        original=None,
-        first_seen=1000.5,
-        last_seen=1000.5,
-        last_changed=1000.5,
-        visits=1,
-        changes=0,
-    )
-    return replace(made, **changes)
-
-
-async def put(store: FingerprintStore, made: Record, site: str = SITE) -> int:
-    id_ = await store.append(site, made, (await store.read(site)).cursor)
-    assert id_ is not None
-    return id_
 
 
 async def everything(store: FingerprintStore) -> list[tuple[str, Record]]:
     return [found async for found in store.records()]
-
-
-async def stored(store: FingerprintStore) -> list[int]:
-    """The ids of the site's records, oldest change first."""
-    return [found.id for found in (await store.read(SITE)).records]
 
 
 # ------------------------------------------------------------------ reading and appending
@@ -192,8 +159,8 @@ async def test_confirming_takes_the_place_of_older_versions(store: FingerprintSt
 @on_asyncio
 async def test_whatever_becomes_of_a_page_it_stays_in_its_cluster(store: FingerprintStore) -> None:
     """A page that is kept may name the first one of its cluster, too."""
-    heir = record(b"heir", original=b"first")
-    id_ = await store.append(SITE, heir, 0)
+    kept = record(b"kept", original=b"first")
+    id_ = await store.append(SITE, kept, 0)
     assert id_ is not None
     for state in ("confirmed", "stub"):
         await store.settle(SITE, id_, state, 2000.0)
@@ -214,7 +181,7 @@ async def test_releasing_leaves_the_older_version(store: FingerprintStore) -> No
 
 
 @on_asyncio
-@pytest.mark.parametrize("state", ["alias", "confirmed"])
+@pytest.mark.parametrize("state", ["duplicate", "confirmed"])
 async def test_an_appended_record_that_is_settled_takes_the_place_of_older_versions(
     store: FingerprintStore, state: Any
 ) -> None:
@@ -239,9 +206,9 @@ async def test_what_is_settled_stays_as_it_is(store: FingerprintStore) -> None:
     """Settling twice, or what is not there, changes nothing and disturbs nobody's append."""
     confirmed = await put(store, record(b"a"))
     await store.settle(SITE, confirmed, "confirmed", 2000.0)
-    alias = await put(store, record(b"b", state="alias", original=b"a"))
+    duplicate = await put(store, record(b"b", state="duplicate", original=b"a"))
     before = await store.read(SITE)
-    for id_ in (confirmed, alias, 99):
+    for id_ in (confirmed, duplicate, 99):
         for state in ("confirmed", "released"):
             await store.settle(SITE, id_, state, 3000.0)
     await store.settle("nowhere.example", 1, "confirmed", 3000.0)
@@ -282,10 +249,10 @@ async def test_all_records_can_be_walked(store: FingerprintStore) -> None:
 
 
 @on_asyncio
-async def test_the_first_to_remember_something_wins(store: FingerprintStore, other: FingerprintStore) -> None:
-    assert await store.remember("secret", "ours") == "ours"
-    assert await other.remember("secret", "theirs") == "ours"
-    assert await other.remember("version", "1") == "1"
+async def test_the_first_default_that_is_set_stays(store: FingerprintStore, other: FingerprintStore) -> None:
+    assert await store.set_default("secret", "ours") == "ours"
+    assert await other.set_default("secret", "theirs") == "ours"
+    assert await other.set_default("version", "1") == "1"
 
 
 @on_asyncio
@@ -300,10 +267,6 @@ async def test_a_store_can_be_closed_and_opened_again(store: FingerprintStore) -
 # ------------------------------------------------------------------ URLs
 
 
-def test_the_settings_know_the_schemes_that_there_are() -> None:
-    assert set(SCHEMES) == set(STORE_FORMS)
-
-
 @pytest.mark.parametrize("url", ["mongodb://u:geheim@h/1", "memory", "", "sqlite:pages", "sqlite://", "sqlite:///"])
 def test_a_url_that_names_no_store_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(SettingError, match=r"SIMDEDUP_STORE = .* write .*sqlite:///") as caught:
@@ -311,7 +274,7 @@ def test_a_url_that_names_no_store_is_refused_with_an_example(url: str) -> None:
     assert "geheim" not in str(caught.value)
 
 
-# ------------------------------------------------------------------ stubs, forgetting, beats
+# ------------------------------------------------------------------ stubs, forgetting, heartbeats
 
 
 @on_asyncio
@@ -326,7 +289,7 @@ async def test_a_delivered_page_can_turn_out_to_be_a_stub(store: FingerprintStor
 
 
 @on_asyncio
-async def test_what_is_forgotten_is_told_to_those_who_read_on(store: FingerprintStore, other: FingerprintStore) -> None:
+async def test_those_who_read_on_learn_what_was_forgotten(store: FingerprintStore, other: FingerprintStore) -> None:
     """In whatever state it was; and what never was is passed over."""
     ids = [await put(store, record(name)) for name in (b"a", b"b", b"c")]
     await store.settle(SITE, ids[0], "confirmed", 2000.0)
@@ -348,12 +311,19 @@ async def test_a_forgotten_page_can_come_again(store: FingerprintStore) -> None:
 
 
 @on_asyncio
-async def test_the_last_beat_of_each_worker_is_known(store: FingerprintStore, other: FingerprintStore) -> None:
-    assert await store.beats() == {}
-    await store.beat("w1", 1000.0)
-    await store.beat("w2", 1001.5)
-    await store.beat("w1", 1010.25)
-    assert await other.beats() == {"w1": 1010.25, "w2": 1001.5}
+async def test_what_workers_know_of_each_other_is_in_no_journal(store: FingerprintStore) -> None:
+    await store.set_default("secret", "ours")
+    await store.heartbeat("w1", 1000.0)
+    assert [name async for name in store.journals()] == []
+
+
+@on_asyncio
+async def test_the_last_heartbeat_of_each_worker_is_known(store: FingerprintStore, other: FingerprintStore) -> None:
+    assert await store.heartbeats() == {}
+    await store.heartbeat("w1", 1000.0)
+    await store.heartbeat("w2", 1001.5)
+    await store.heartbeat("w1", 1010.25)
+    assert await other.heartbeats() == {"w1": 1010.25, "w2": 1001.5}
 
 
 # ------------------------------------------------------------------ journals
@@ -362,15 +332,15 @@ async def test_the_last_beat_of_each_worker_is_known(store: FingerprintStore, ot
 @on_asyncio
 async def test_a_journal_gives_its_notes_in_their_order(store: FingerprintStore, other: FingerprintStore) -> None:
     """Reading on gives only what is new, whoever wrote it; journals do not mix."""
-    assert await store.notes("monday shop.example") == Notes((), 0)
-    assert await store.note("monday shop.example", b"\x00a", b"one\xff") == b"one\xff"
-    cursor = (await store.notes("monday shop.example")).cursor
-    await other.note("monday shop.example", b"b", b"two")
-    await other.note("tuesday", b"c", b"three")
-    assert (await store.notes("monday shop.example")).values == (b"one\xff", b"two")
-    later = await store.notes("monday shop.example", cursor)
+    assert await store.read_notes("monday shop.example") == Notes((), 0)
+    assert await store.put_note("monday shop.example", b"\x00a", b"one\xff") == b"one\xff"
+    cursor = (await store.read_notes("monday shop.example")).cursor
+    await other.put_note("monday shop.example", b"b", b"two")
+    await other.put_note("tuesday", b"c", b"three")
+    assert (await store.read_notes("monday shop.example")).values == (b"one\xff", b"two")
+    later = await store.read_notes("monday shop.example", cursor)
     assert (later.values, later.complete) == ((b"two",), True)
-    assert await store.notes("monday shop.example", later.cursor) == Notes((), later.cursor)
+    assert await store.read_notes("monday shop.example", later.cursor) == Notes((), later.cursor)
     assert [name async for name in store.journals()] == ["monday shop.example", "tuesday"]
 
 
@@ -378,58 +348,58 @@ async def test_a_journal_gives_its_notes_in_their_order(store: FingerprintStore,
 async def test_a_note_takes_the_place_of_the_one_with_its_key(store: FingerprintStore) -> None:
     """At the end of the journal, so that those who have read the old one read the new one, too."""
     for key, value in ((b"a", b"one"), (b"b", b"two"), (b"a", b"three")):
-        await store.note("j", key, value)
-    assert (await store.notes("j")).values == (b"two", b"three")
-    assert await store.noted("j", b"a") == b"three"
-    assert await store.noted("j", b"c") is None
-    assert await store.noted("nowhere", b"a") is None
+        await store.put_note("j", key, value)
+    assert (await store.read_notes("j")).values == (b"two", b"three")
+    assert await store.get_note("j", b"a") == b"three"
+    assert await store.get_note("j", b"c") is None
+    assert await store.get_note("nowhere", b"a") is None
 
 
 @on_asyncio
 async def test_a_note_that_says_nothing_new_stays_where_it_is(store: FingerprintStore) -> None:
     for key, value in ((b"a", b"one"), (b"b", b"two"), (b"a", b"one")):
-        await store.note("j", key, value)
-    assert (await store.notes("j")).values == (b"one", b"two")
+        await store.put_note("j", key, value)
+    assert (await store.read_notes("j")).values == (b"one", b"two")
 
 
 @on_asyncio
-async def test_two_that_come_at_once_remember_the_same(store: FingerprintStore, other: FingerprintStore) -> None:
+async def test_two_that_set_a_default_at_once_get_the_same(store: FingerprintStore, other: FingerprintStore) -> None:
     """As workers that begin on a new store: with another secret each, they would know nothing of each other."""
     for number in range(300):
-        one, two = await asyncio.gather(store.remember(f"{number}", "one"), other.remember(f"{number}", "two"))
-        assert one == two == await store.remember(f"{number}", "three")
+        one, two = await asyncio.gather(store.set_default(f"{number}", "one"), other.set_default(f"{number}", "two"))
+        assert one == two == await store.set_default(f"{number}", "three")
 
 
 @on_asyncio
 async def test_a_note_can_yield_to_what_is_there(store: FingerprintStore, other: FingerprintStore) -> None:
-    assert await store.note("j", b"a", b"one", once=True) == b"one"
-    assert await other.note("j", b"a", b"two", once=True) == b"one"
-    assert (await store.notes("j")).values == (b"one",)
+    assert await store.put_note("j", b"a", b"one", once=True) == b"one"
+    assert await other.put_note("j", b"a", b"two", once=True) == b"one"
+    assert (await store.read_notes("j")).values == (b"one",)
 
 
 @on_asyncio
 async def test_a_long_journal_comes_and_goes_in_parts(store: FingerprintStore) -> None:
     written = [b"%d" % number for number in range(2300)]
     for value in written:
-        await store.note("j", value, value)
+        await store.put_note("j", value, value)
     read: list[bytes] = []
     tail = Notes((), 0, complete=False)
     while not tail.complete:
-        tail = await store.notes("j", tail.cursor)
+        tail = await store.read_notes("j", tail.cursor)
         assert len(tail.values) <= 2000
         read += tail.values
     assert read == written
-    await store.note("k", b"a", b"one")
-    await store.tear("j")
+    await store.put_note("k", b"a", b"one")
+    await store.delete_journal("j")
     assert [name async for name in store.journals()] == ["k"]
-    assert (await store.notes("j"), (await store.notes("k")).values) == (Notes((), 0), (b"one",))
+    assert (await store.read_notes("j"), (await store.read_notes("k")).values) == (Notes((), 0), (b"one",))
 
 
 @on_asyncio
-async def test_a_journal_can_be_torn_out(store: FingerprintStore) -> None:
-    await store.note("j", b"a", b"one")
-    await store.note("k", b"a", b"one")
-    await store.tear("j")
-    await store.tear("never")
+async def test_a_journal_can_be_deleted(store: FingerprintStore) -> None:
+    await store.put_note("j", b"a", b"one")
+    await store.put_note("k", b"a", b"one")
+    await store.delete_journal("j")
+    await store.delete_journal("never")
     assert [name async for name in store.journals()] == ["k"]
-    assert await store.notes("j") == Notes((), 0)
+    assert await store.read_notes("j") == Notes((), 0)

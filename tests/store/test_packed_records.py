@@ -1,4 +1,4 @@
-"""Records come back from their shelf as they went in, and what goes makes room."""
+"""Records come back from packed records as they went in, and what goes makes room."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.labels import Labels
-from scrapy_simdedup.store.shelf import Shelf
+from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 
 BIG = 2**52
 times = st.floats(0, 4e9)
@@ -21,7 +20,7 @@ records = st.builds(
     fingerprint=st.binary(max_size=600),
     run=texts,
     worker=texts,
-    state=st.sampled_from(["reserved", "confirmed", "released", "alias", "stub"]),
+    state=st.sampled_from(["reserved", "confirmed", "released", "duplicate", "stub"]),
     kind=texts,
     similarity=st.none() | st.floats(0, 1),
     original=st.none() | st.binary(min_size=1, max_size=32),
@@ -41,56 +40,56 @@ def short(key: bytes, id_: int = 1, state: str = "reserved", url: str = "https:/
 
 @given(records)
 def test_a_record_comes_back_as_it_went_in(record: Record) -> None:
-    shelf = Shelf(Labels())
-    slot = shelf.put(record)
-    assert shelf[slot] == record
-    assert (shelf.key(slot), shelf.position(slot)) == (record.key, record.position)
-    assert shelf.slots(record.key) == [slot]
+    packed = PackedRecords(InternTable())
+    slot = packed.put(record)
+    assert packed[slot] == record
+    assert (packed.key(slot), packed.position(slot)) == (record.key, record.position)
+    assert packed.slots(record.key) == [slot]
     size = len(record.fingerprint) // 2
-    assert shelf.tails([slot, slot], size) == 2 * record.fingerprint[len(record.fingerprint) - size :]
+    assert packed.tails([slot, slot], size) == 2 * record.fingerprint[len(record.fingerprint) - size :]
 
 
 @given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.integers(1, 12), records)))
-def test_a_shelf_holds_what_a_dictionary_would_hold(puts: list[tuple[bytes, int, Record]]) -> None:
+def test_packed_records_hold_what_a_dictionary_would_hold(puts: list[tuple[bytes, int, Record]]) -> None:
     """The newest of each id, without versions that a settled one took the place of."""
-    shelf, model = Shelf(Labels()), dict[tuple[bytes, int], Record]()
+    packed, model = PackedRecords(InternTable()), dict[tuple[bytes, int], Record]()
     for key, id_, record in puts:
         put = replace(record, key=key, id=id_)
-        assert shelf[shelf.put(put)] == put
+        assert packed[packed.put(put)] == put
         model[key, id_] = put
         if put.settled:
             model = {at: other for at, other in model.items() if at[0] != key or at[1] >= id_}
-        assert {(other.key, other.id): other for other in shelf} == model
-        assert len(shelf) == sum(other.state != "released" for other in model.values())
+        assert {(other.key, other.id): other for other in packed} == model
+        assert len(packed) == sum(other.state != "released" for other in model.values())
         for name in (b"a", b"b", b"c", b"d"):
-            assert sorted(shelf[slot].id for slot in shelf.slots(name)) == sorted(
+            assert sorted(packed[slot].id for slot in packed.slots(name)) == sorted(
                 id_ for at, id_ in model if at == name
             )
 
 
 def test_many_keys_are_told_apart() -> None:
-    shelf = Shelf(Labels())
-    slots = {b"%d" % number: shelf.put(short(b"%d" % number, number + 1)) for number in range(5_000)}
-    assert all(shelf.slots(key) == [slot] for key, slot in slots.items())
-    assert shelf.slots(b"none of them") == []
+    packed = PackedRecords(InternTable())
+    slots = {b"%d" % number: packed.put(short(b"%d" % number, number + 1)) for number in range(5_000)}
+    assert all(packed.slots(key) == [slot] for key, slot in slots.items())
+    assert packed.slots(b"none of them") == []
 
 
 def test_a_page_that_is_fetched_again_and_again_takes_no_more_room() -> None:
-    shelf = Shelf(Labels())
+    packed = PackedRecords(InternTable())
     for id_ in range(1, 100):
-        shelf.put(short(b"page", id_, "confirmed"))
-    size = shelf.size
+        packed.put(short(b"page", id_, "confirmed"))
+    size = packed.size
     for id_ in range(100, 20_000):
-        shelf.put(short(b"page", id_, "confirmed"))
-    assert shelf.size == size
-    assert len(shelf) == 1
+        packed.put(short(b"page", id_, "confirmed"))
+    assert packed.size == size
+    assert len(packed) == 1
 
 
 def test_a_slot_is_another_records_when_its_own_went() -> None:
-    shelf = Shelf(Labels())
-    slot = shelf.put(short(b"one", 1))
-    shelf.drop(slot)
-    assert shelf.slots(b"one") == []
-    assert shelf.put(short(b"two", 2)) == slot
-    assert shelf.slots(b"one") == []
-    assert [record.key for record in shelf] == [b"two"]
+    packed = PackedRecords(InternTable())
+    slot = packed.put(short(b"one", 1))
+    packed.drop(slot)
+    assert packed.slots(b"one") == []
+    assert packed.put(short(b"two", 2)) == slot
+    assert packed.slots(b"one") == []
+    assert [record.key for record in packed] == [b"two"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from test_contract import SITE, put, record, stored
-from test_remote import opened
 
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from helpers.servers import PASSWORD, PostgresqlServer
+from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup import NearDuplicateDetector, fingerprint_page
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.url import store_by_url
-from servers import PASSWORD, PostgresqlServer
 
 pytestmark = pytest.mark.postgresql
 
@@ -30,7 +29,7 @@ async def test_near_pages_can_be_asked_for_in_sql(postgresql_store: str, bits: i
     await detector.open()
     for number in range(5):
         html, url = page(number), f"https://{SITE}/{number}"
-        prints[url] = await detector.read(html, url=url)
+        prints[url] = await detector.fingerprint(html, url=url)
         await detector.add(html, url=url)
     await detector.close()
     asked = prints[f"https://{SITE}/0"]
@@ -52,7 +51,9 @@ async def test_a_view_shows_what_the_published_recipe_keeps(
     async with opened(postgresql_store) as store:
         await put(store, record(b"a"))
         html = page("one")
-        made = record(b"b", fingerprint=bytes(fingerprint_page(html)), state="alias", original=b"a", last_seen=86400.0)
+        made = record(
+            b"b", fingerprint=bytes(fingerprint_page(html)), state="duplicate", original=b"a", last_seen=86400.0
+        )
         await put(store, made)
     schema = schema_of(postgresql_store)
     rows = postgresql_server.ask(

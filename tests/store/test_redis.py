@@ -10,16 +10,15 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_contract import SITE, put, record, stored
-from test_remote import opened
 
-from on_asyncio import on_asyncio
+from helpers.on_asyncio import on_asyncio
+from helpers.servers import PASSWORD, RedisCluster, RedisServer, wait_until
+from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, Record
-from scrapy_simdedup.store.redis import keys
+from scrapy_simdedup.store.redis import site_keys
 from scrapy_simdedup.store.redis_record import STATES, pack, unpack
 from scrapy_simdedup.store.url import store_by_url
-from servers import PASSWORD, RedisCluster, RedisServer, wait_until
 
 pytestmark = pytest.mark.redis
 
@@ -50,7 +49,7 @@ async def test_scripts_that_were_flushed_are_sent_again(redis_server: RedisServe
         assert await stored(store) == ids
 
 
-@pytest.mark.parametrize("key", keys(SITE)[:3])
+@pytest.mark.parametrize("key", site_keys(SITE)[:3])
 @on_asyncio
 async def test_a_key_that_was_evicted_stops_nobody(redis_server: RedisServer, redis_store: str, key: str) -> None:
     """What it held is forgotten; the site goes on."""
@@ -76,13 +75,13 @@ async def test_the_server_drops_a_site_that_nobody_changes_for_long(
     """All its keys together; each change begins the time anew, and without a limit there is none."""
     async with opened(redis_store) as store:
         await put(store, record())
-        assert {redis_server.ask("TTL", key) for key in keys(SITE)[:3]} == {-1}
+        assert {redis_server.ask("TTL", key) for key in site_keys(SITE)[:3]} == {-1}
     async with opened(redis_store, ttl=1000.0) as store:
         id_ = await put(store, record(b"b"))
-        assert all(990 < redis_server.ask("TTL", key) <= 1000 for key in keys(SITE)[:3])
-        redis_server.ask("EXPIRE", keys(SITE)[0], 5)
+        assert all(990 < redis_server.ask("TTL", key) <= 1000 for key in site_keys(SITE)[:3])
+        redis_server.ask("EXPIRE", site_keys(SITE)[0], 5)
         await store.settle(SITE, id_, "confirmed", 2000.0)
-        assert redis_server.ask("TTL", keys(SITE)[0]) > 990
+        assert redis_server.ask("TTL", site_keys(SITE)[0]) > 990
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_contract import SITE, put, record, stored
 
-from on_asyncio import on_asyncio
+from helpers.on_asyncio import on_asyncio
+from helpers.store_records import SITE, put, record, stored
 from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.store import sqlite, sqlite_file, sqlite_tables
+from scrapy_simdedup.store import sqlite, sqlite_file
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS
-from scrapy_simdedup.store.file_system import network_file_system
 from scrapy_simdedup.store.sqlite import SqliteStore
+from scrapy_simdedup.store.sqlite_file import network_file_system
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ async def test_a_verb_on_a_closed_store_says_so(path: Path) -> None:
 def test_the_older_versions_of_a_page_are_found_by_its_key() -> None:
     """Not by a walk through all older pages of the site, which made confirming slower with each page."""
     db = sqlite3.connect(":memory:")
-    for statement in sqlite_tables.TABLES:
+    for statement in sqlite.TABLES:
         db.execute(statement)
     plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {sqlite.SUPERSEDE}", {"site": SITE, "id": 7})]
     db.close()
@@ -250,12 +250,12 @@ async def test_tombstones_and_silent_workers_are_cleared_another_day(path: Path)
     store = at(path)
     await store.open()
     id_ = await put(store, record())
-    await store.beat("w1", 1000.0)
+    await store.heartbeat("w1", 1000.0)
     await store.forget(SITE, [id_], 1000.0)
     assert await stored(store) == [id_]
     await store.close()
     await store.open()
-    await store.beat("w2", 1000.0 + 2 * TOMBSTONE_SECONDS)
+    await store.heartbeat("w2", 1000.0 + 2 * TOMBSTONE_SECONDS)
     assert await stored(store) == []
-    assert set(await store.beats()) == {"w2"}
+    assert set(await store.heartbeats()) == {"w2"}
     await store.close()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from commands.conftest import perform_here, stored
 from data.make_stored_data import PAGES, SITE
-from on_asyncio import on_asyncio
-from pages import page
+from helpers.command_line import perform_here, stored
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
 from scrapy_simdedup import NearDuplicateDetector
 
 DATA = Path(__file__).parent.parent / "data"
@@ -42,7 +42,7 @@ def test_its_records_say_what_they_said(old_store: str) -> None:
     found = {(record.url.removeprefix(SITE), record.run): record for _, record in stored(old_store)}
     states = {key: (record.state, record.kind, record.visits) for key, record in found.items()}
     assert states["/a", "tuesday"] == ("confirmed", "unchanged", 2)
-    assert states["/a?print", "tuesday"] == ("alias", "identical", 2)
+    assert states["/a?print", "tuesday"] == ("duplicate", "identical", 2)
     assert states["/b", "tuesday"] == ("confirmed", "changed", 2)
     assert states["/short", "tuesday"] == ("confirmed", "unchanged", 2)
     assert found["/a?print", "tuesday"].original == found["/a", "tuesday"].key

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.urls.canonical import MAX_URL, canonical_url, is_plain
+from scrapy_simdedup.urls.parts import MAX_URL_LENGTH, canonical_url, is_nearly_canonical
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_what_may_be_another_page_stays_another_url(url: str, other: str) -> Non
         "", "about:blank", "javascript:alert(1)", "ftp://example.com/", "mailto:a@example.com", "http://",
         "//example.com",
         "http://example.com:99999/", "http://example.com/\ud800", "http://bob:secret@example.com/", "http://a\nb.example/",
-        "http://example.com/?" + "a" * MAX_URL,
+        "http://example.com/?" + "a" * MAX_URL_LENGTH,
     ],
 )  # fmt: skip
 def test_what_is_no_url_to_learn_from_is_refused(url: str) -> None:
     assert canonical_url(url) is None
-    assert not is_plain(url)
+    assert not is_nearly_canonical(url)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -67,7 +67,7 @@ def test_canonical_urls_stay_as_they_are_whatever_they_were_made_of(path: str, q
 @given(st.from_regex(r"https?://[a-z.]{3,9}(/[A-Za-z0-9_.-]{0,5}){1,4}(\?[a-z~=&.]{0,20})?", fullmatch=True))
 def test_plain_urls_need_no_more_than_sorting(url: str) -> None:
     """What takes the short way must not differ from what w3lib would make of it."""
-    if is_plain(url):
+    if is_nearly_canonical(url):
         path, _, query = url.partition("?")
         clean = canonicalize_url(url, keep_blank_values=True)
         assert clean.partition("?")[0] == path

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_simdedup.urls import Caution, UrlLearner
+from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
 
 HOSTILE = [
     "", " ", "http://", "https:///", "http://.../", "http://?", "http://#", "//", "http://[::1", "http://[::1]/", "http://%00/",
@@ -34,7 +34,7 @@ def test_no_url_raises_or_is_skipped_at_first_sight(url: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from(["a", "b", "c", None])), max_size=30))
 def test_no_sequence_of_texts_raises(pages: list[tuple[str, str | None]]) -> None:
-    learner = UrlLearner(caution=Caution(accept=0.1, revoke=0.05, contents=1, patterns=1))
+    learner = UrlLearner(thresholds=LearnerThresholds(accept=0.1, revoke=0.05, min_contents=1, min_patterns=1))
     for text, content in pages:
         url = f"http://e.com/{text}"
         learner.decide(url)
@@ -62,7 +62,7 @@ def test_a_flood_of_names_values_and_paths_meets_its_caps() -> None:
 
 
 def test_beyond_its_caps_the_learner_forgets_to_learn_not_to_fetch() -> None:
-    learner = UrlLearner(caution=Caution(max_urls=10, max_sites=2))
+    learner = UrlLearner(thresholds=LearnerThresholds(max_urls=10, max_sites=2))
     for number in range(100):
         for host in ("a.com", "b.com", "c.com"):
             assert not learner.decide(f"http://{host}/{number}").skip

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_simdedup.urls import Caution, UrlLearner
+from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
 from scrapy_simdedup.urls.site_names import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SURE = Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0)
+SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 """Never verifies, so that a rule in force skips for sure."""
 
 
@@ -25,7 +25,7 @@ def taught(learner: UrlLearner, pages: int = 40, part: str = "ref=1", host: str 
 
 
 def test_a_parameter_that_never_changes_the_page_becomes_a_rule() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     learner.observe("https://example.com/item?id=1000", "item 1000")
     decision = learner.decide("https://example.com/item?id=1000&ref=1")
     assert decision.skip
@@ -34,11 +34,11 @@ def test_a_parameter_that_never_changes_the_page_becomes_a_rule() -> None:
 
 
 def test_a_url_whose_bare_form_is_unknown_goes() -> None:
-    assert taught(UrlLearner(caution=SURE)).decide("https://example.com/item?id=1000&ref=1").action == "go"
+    assert taught(UrlLearner(thresholds=SURE)).decide("https://example.com/item?id=1000&ref=1").action == "go"
 
 
 def test_a_parameter_that_matters_is_no_rule() -> None:
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(100):
         assert not learner.decide(f"https://example.com/item?id={number}").skip
         learner.observe(f"https://example.com/item?id={number}", f"item {number}")
@@ -46,7 +46,7 @@ def test_a_parameter_that_matters_is_no_rule() -> None:
 
 def test_twenty_session_ids_of_one_page_prove_nothing() -> None:
     """Evidence counts per content, not per pair of URLs."""
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(200):
         learner.observe(f"https://example.com/item?id=1&x={number}", "the same")
     learner.observe("https://example.com/item?id=2", "two")
@@ -54,13 +54,13 @@ def test_twenty_session_ids_of_one_page_prove_nothing() -> None:
 
 
 def test_one_site_teaches_nothing_about_another() -> None:
-    learner = taught(UrlLearner(caution=SURE), host="alice.github.io")
+    learner = taught(UrlLearner(thresholds=SURE), host="alice.github.io")
     learner.observe("https://bob.github.io/item?id=5", "bob's")
     assert not learner.decide("https://bob.github.io/item?id=5&ref=1").skip
 
 
 def test_hosts_of_one_site_share_what_is_known() -> None:
-    learner = taught(UrlLearner(caution=SURE), host="www.example.co.uk")
+    learner = taught(UrlLearner(thresholds=SURE), host="www.example.co.uk")
     learner.observe("https://www.example.co.uk/item?id=900", "item 900")
     learner.observe("https://shop.example.co.uk/item?id=901", "item 901")
     assert learner.decide("https://shop.example.co.uk/item?id=901&ref=1").skip
@@ -68,7 +68,7 @@ def test_hosts_of_one_site_share_what_is_known() -> None:
 
 
 def test_a_site_can_be_what_the_caller_says() -> None:
-    learner = taught(UrlLearner(caution=SURE, site_of=lambda host: host), host="a.example.com")
+    learner = taught(UrlLearner(thresholds=SURE, site_of=lambda host: host), host="a.example.com")
     learner.observe("https://b.example.com/item?id=5", "five")
     assert not learner.decide("https://b.example.com/item?id=5&ref=1").skip
 
@@ -90,14 +90,14 @@ def test_a_site_is_a_registrable_domain(host: str, site: str) -> None:
 
 
 def test_an_unusable_page_justifies_no_skip() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     learner.observe("https://example.com/item?id=1000", None)
     assert not learner.decide("https://example.com/item?id=1000&ref=1").skip
 
 
 def test_the_target_of_a_redirect_passes() -> None:
     """Only what was observed is known: that http leads to https does not make the https page known."""
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(60):
         learner.observe(f"http://example.com/{number}", f"item {number}")
         learner.observe(f"https://example.com/{number}", f"item {number}")
@@ -107,7 +107,7 @@ def test_the_target_of_a_redirect_passes() -> None:
 
 
 def test_the_same_url_with_new_content_blames_no_rule() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     for version in range(50):
         assert learner.observe("https://example.com/item?id=7&ref=1", f"version {version}") == []
     learner.observe("https://example.com/item?id=1000", "item 1000")
@@ -115,7 +115,7 @@ def test_the_same_url_with_new_content_blames_no_rule() -> None:
 
 
 def test_tracking_parameters_do_not_matter_from_the_first_request_on() -> None:
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     learner.observe("https://example.com/a?id=1", "a")
     for tracking in ("utm_source=x&utm_medium=y", "gclid=Cj0KCQ", "fbclid=IwAR2F4"):
         assert learner.decide(f"https://example.com/a?id=1&{tracking}").skip
@@ -123,7 +123,7 @@ def test_tracking_parameters_do_not_matter_from_the_first_request_on() -> None:
 
 
 def test_a_tracking_parameter_that_matters_after_all_is_a_rule_no_longer() -> None:
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     learner.observe("https://example.com/a1", "a1")
     assert learner.decide("https://example.com/a1?gclid=1").skip
     back: list[str] = []
@@ -135,7 +135,7 @@ def test_a_tracking_parameter_that_matters_after_all_is_a_rule_no_longer() -> No
 
 
 def test_what_is_nearly_a_rule_is_deprioritized() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     for number in range(100, 103):
         learner.observe(f"https://example.com/item?id={number}", f"item {number}")
         learner.observe(f"https://example.com/item?id={number}&ref=1", f"item {number} by reference")
@@ -146,7 +146,7 @@ def test_what_is_nearly_a_rule_is_deprioritized() -> None:
 
 
 def test_a_rule_that_falls_gives_back_exactly_what_it_skipped() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     skipped = []
     for number in range(1000, 1300):
         learner.observe(f"https://example.com/item?id={number}", f"item {number}")
@@ -162,7 +162,9 @@ def test_a_rule_that_falls_gives_back_exactly_what_it_skipped() -> None:
 
 
 def test_a_rule_is_never_long_without_a_verification() -> None:
-    learner = taught(UrlLearner(caution=Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0, max_unverified=20)))
+    learner = taught(
+        UrlLearner(thresholds=LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0, max_unverified=20))
+    )
     run = 0
     for number in range(1000, 1200):
         learner.observe(f"https://example.com/item?id={number}", f"item {number}")
@@ -207,7 +209,7 @@ def test_one_fetch_verifies_all_the_rules_it_can() -> None:
 @pytest.mark.parametrize("first", ["/print", ""])
 def test_a_rule_falls_whichever_of_two_unlike_pages_is_met_first(first: str) -> None:
     second = "/print" if not first else ""
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(40):
         learner.observe(f"https://example.com/story/{number}-a", f"story {number}")
         learner.observe(f"https://example.com/story/{number}-a/print", f"story {number}")
@@ -219,7 +221,9 @@ def test_a_rule_falls_whichever_of_two_unlike_pages_is_met_first(first: str) -> 
 
 
 def test_not_more_than_a_share_of_a_site_is_skipped() -> None:
-    learner = UrlLearner(caution=Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0, max_skipped=0.5))
+    learner = UrlLearner(
+        thresholds=LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0, max_skipped=0.5)
+    )
     learner.observe("https://example.com/a", "a")
     skipped = sum(learner.decide(f"https://example.com/a?gclid={n}").skip for n in range(1000))
     assert 0 < skipped < 100
@@ -227,7 +231,7 @@ def test_not_more_than_a_share_of_a_site_is_skipped() -> None:
 
 def test_a_hint_makes_learning_faster_but_is_not_believed() -> None:
     def trials_until_skip(hinted: bool) -> int:
-        learner = UrlLearner(caution=SURE)
+        learner = UrlLearner(thresholds=SURE)
         if hinted:
             learner.hint("https://example.com/item?id=1&ref=1", "https://example.com/item?id=1")
             assert not learner.decide("https://example.com/item?id=1&ref=1").skip
@@ -242,7 +246,7 @@ def test_a_hint_makes_learning_faster_but_is_not_believed() -> None:
 
 
 def test_a_false_hint_loses_nothing() -> None:
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(60):
         learner.hint(f"https://example.com/list?page={number}", "https://example.com/list")
         learner.hint(f"https://example.com/list?page={number}", "https://other.example/list")

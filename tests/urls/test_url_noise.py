@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simdedup.urls import Caution, UrlLearner
-from scrapy_simdedup.urls.evidence import Evidence, lower_bound
+from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
+from scrapy_simdedup.urls.evidence import Evidence, wilson_lower_bound
 from scrapy_simdedup.urls.noise import Noise
 
-SURE = Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0)
-ALWAYS = Caution(verify_floor=1.0)
+SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
+ALWAYS = LearnerThresholds(verify_floor=1.0)
 """Verifies every skip."""
 
 
@@ -26,7 +26,7 @@ def in_force(learner: UrlLearner, rule: str) -> bool:
 
 
 def test_on_a_site_without_noise_a_single_failure_refutes_a_rule() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     assert in_force(learner, "query:view=x")
     learner.observe("https://e.com/item?id=100", "item 100")
     learner.observe("https://e.com/item?id=100&view=x", "item 100 viewed")
@@ -35,27 +35,27 @@ def test_on_a_site_without_noise_a_single_failure_refutes_a_rule() -> None:
 
 def test_a_failure_that_a_third_page_proves_to_be_noise_is_forgiven() -> None:
     """The page without the part is the odd one: one with another part agrees with the one that has it."""
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     learner.observe("https://e.com/item?id=100", "noise")
     learner.observe("https://e.com/item?id=100&view=x", "item 100")
     assert not in_force(learner, "query:view=x")
     learner.observe("https://e.com/item?id=100&gclid=2", "item 100")
     assert in_force(learner, "query:view=x")
-    assert learner._sites["e.com"].noise.proven == 1
+    assert learner._sites["e.com"].noise.proven_count == 1
 
 
 def test_a_third_page_on_the_other_side_proves_nothing() -> None:
-    learner = taught(UrlLearner(caution=SURE))
+    learner = taught(UrlLearner(thresholds=SURE))
     learner.observe("https://e.com/item?id=100", "item 100")
     learner.observe("https://e.com/item?id=100&view=x", "item 100 viewed")
     learner.observe("https://e.com/item?id=100&gclid=2", "item 100")
     learner.observe("https://e.com/item?id=100&view=x&gclid=3", "item 100 viewed")
     assert not in_force(learner, "query:view=x")
-    assert learner._sites["e.com"].noise.proven == 0
+    assert learner._sites["e.com"].noise.proven_count == 0
 
 
 def test_of_two_suspects_the_one_is_cleared_that_a_third_page_shows_to_be_innocent() -> None:
-    learner = taught(UrlLearner(caution=ALWAYS))
+    learner = taught(UrlLearner(thresholds=ALWAYS))
     learner.observe("https://e.com/item?id=100&hl=a", "item 100")
     learner.observe("https://e.com/item?id=100&view=x", "item 100 viewed")  # is it hl, or view?
     learner.observe("https://e.com/item?id=100", "item 100")
@@ -66,7 +66,7 @@ def test_of_two_suspects_the_one_is_cleared_that_a_third_page_shows_to_be_innoce
 def evidence(successes: int, failures: int) -> Evidence:
     made = Evidence()
     made.successes, made.failures = successes, failures
-    made.consider()
+    made.update_likely()
     return made
 
 
@@ -95,13 +95,13 @@ def test_noise_is_what_the_median_part_has_and_none_before_any_is_proven() -> No
     parts = [evidence(100, 0), evidence(98, 2), evidence(95, 5)]
     noise.estimate(parts)
     assert noise.share == 0
-    noise.proven = 1
+    noise.proven_count = 1
     noise.estimate(parts)
     assert 0.015 < noise.share < 0.03
 
 
 @pytest.mark.parametrize(("same", "different"), [(0, 0), (1, 0), (11, 0), (24, 0), (24, 1), (1000, 50)])
 def test_the_lower_bound_is_below_the_share_and_grows_with_evidence(same: int, different: int) -> None:
-    bound = lower_bound(same, different)
+    bound = wilson_lower_bound(same, different)
     assert 0 <= bound <= same / max(1, same + different)
-    assert lower_bound(same * 2, different * 2) >= bound
+    assert wilson_lower_bound(same * 2, different * 2) >= bound

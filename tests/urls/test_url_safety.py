@@ -5,14 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-import nearly_true_sites
-import pattern_sites
-import platform_sites
 import pytest
-import sequence_sites
-import stub_sites
-from simulated_crawl import Outcome, Page, Site, crawl, noisy
 
+from helpers import nearly_true_sites, pattern_sites, platform_sites, sequence_sites, stub_sites
+from helpers.simulated_crawl import Outcome, Page, Site, crawl, noisy
 from scrapy_simdedup.urls import UrlLearner
 
 EXACT: dict[Site, float] = {
@@ -65,6 +61,7 @@ def run(site: Site, seed: int, disturb: Callable[[list[Page], random.Random], li
     return crawl(disturb(pages, rng) if disturb else pages, UrlLearner(seed=seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("site", EXACT, ids=lambda site: site.__name__)
 def test_no_page_of_a_site_is_lost(site: Site, seed: int) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from stub_sites import crawl_through_wall, wall_over_real_pages
 
-from scrapy_simdedup.urls import Caution, UrlLearner
-from scrapy_simdedup.urls.contents import POPULAR, Contents
+from helpers.stub_sites import crawl_through_wall, wall_over_real_pages
+from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
+from scrapy_simdedup.urls.page_index import MAX_UNEXPLAINED_URLS, ContentCounters
 
-SURE = Caution(verify=0.0, verify_innocent=0.0, verify_floor=0.0)
+SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 
 
 @pytest.mark.parametrize(("begin", "length"), [(10, 100), (200, 10), (300, 30), (300, 100), (400, 16), (250, 300)])
@@ -22,7 +22,7 @@ def test_no_page_is_lost_that_a_captcha_did_not_hide_behind_all_its_urls(begin: 
 
 
 def test_a_wall_teaches_no_rule() -> None:
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(300):
         learner.observe(f"http://e.com/view?id={number}", "captcha")
         learner.observe(f"http://e.com/view?id={number}&tab=2", "captcha")
@@ -30,7 +30,7 @@ def test_a_wall_teaches_no_rule() -> None:
 
 
 def test_what_the_first_pages_of_a_wall_stood_in_for_is_given_back_when_it_turns_out_to_be_one() -> None:
-    learner = UrlLearner(caution=SURE)
+    learner = UrlLearner(thresholds=SURE)
     for number in range(40):
         learner.observe(f"http://e.com/view?id={number}", f"item {number}")
         learner.observe(f"http://e.com/view?id={number}&ref=1", f"item {number}")
@@ -46,14 +46,14 @@ def test_what_the_first_pages_of_a_wall_stood_in_for_is_given_back_when_it_turns
 
 
 def test_a_template_that_is_met_again_and_again_may_stand_in_for_a_page_until_it_fails() -> None:
-    contents = Contents()
-    for number in range(POPULAR + 10):
-        contents.fetched(7, number, explained=False)
-        assert contents.can_stand_in(7) == (number < contents.limit)
+    contents = ContentCounters()
+    for number in range(MAX_UNEXPLAINED_URLS + 10):
+        contents.count_fetch(7, number, explained=False)
+        assert contents.can_represent_page(7) == (number < contents.limit)
     for number in range(20):  # in separate runs, not in one burst
-        contents.fetched(100 + number, number, explained=False)
-        contents.fetched(7, number, explained=False)
-    assert contents.is_popular(7)
-    assert contents.can_stand_in(7)
-    contents.failed.add(7)
-    assert not contents.can_stand_in(7)
+        contents.count_fetch(100 + number, number, explained=False)
+        contents.count_fetch(7, number, explained=False)
+    assert contents.is_stub_content(7)
+    assert contents.can_represent_page(7)
+    contents.misled.add(7)
+    assert not contents.can_represent_page(7)

@@ -1,4 +1,4 @@
-"""What the workers of a run know about URLs: written to the store, and learned from what is read there."""
+"""The journal of URLs: what the workers of a run know about URLs, written to the store and learned from there."""
 
 from __future__ import annotations
 
@@ -6,162 +6,165 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.history_notes import HISTORY
-from scrapy_simdedup.detect.liveness import is_alive
-from scrapy_simdedup.detect.site import site_of
-from scrapy_simdedup.detect.url_notes import (
+from scrapy_simdedup.detect.events import (
+    EVENTS,
+    RunStarted,
     SeenUrl,
     SkippedUrl,
+    decode_event,
+    decode_url_event,
+    event_journal,
+    event_key,
     journal_name,
-    key_of_note,
-    read_note,
-    run_and_site,
+    split_journal_name,
+    url_event_key,
 )
+from scrapy_simdedup.detect.names import site_of, spider_of
+from scrapy_simdedup.detect.site_logs import is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scrapy_simdedup.detect.url_notes import UrlNote
-    from scrapy_simdedup.store.base import FingerprintStore, Sleep
+    from scrapy_simdedup.detect.events import UrlEvent
+    from scrapy_simdedup.detect.names import RunContext
+    from scrapy_simdedup.store.base import FingerprintStore
     from scrapy_simdedup.urls import UrlLearner
 
 logger = logging.getLogger(__name__)
 
-STEP = 100
-"""Notes that are learned from at a time: some milliseconds in which nothing else runs in this process."""
-DRAWS = 8
+NOTES_PER_STEP = 100
+"""Notes that are learned from in one step: some milliseconds in which nothing else runs in this process."""
+MAX_DECISIONS = 8
 """How often the learner is asked whether it agrees with a skip, as it would rather verify some of them."""
 
 
 class UrlJournal:
-    """The learner hears of nothing but what is read back from the store, in the store's order.
+    """The notes of a run about URLs. The learner learns only what is read back from the store, in the store's order.
 
-    So all workers of a run learn the same, each keeps an eye on the skips of all, and a process that takes up a run is
-    where the one before it was when it died: what it would skip now stays skipped, all else that was skipped and never
-    seen is given back.
+    So all workers of a run learn the same, and each watches over the skips of all. A process that resumes a run is
+    where the one before it was when it died: what it would skip now stays skipped, every other URL that was skipped and
+    never seen is readmitted.
 
     Args:
         store: an open store, once the first method is called.
-        learner: what is to learn.
-        run: the run that is learned from.
-        worker: the name of this process.
+        context: the run that the notes belong to.
         shared: whether other processes may be at work on the same run; else all others are dead.
-        skips: whether what other processes skipped may stay skipped.
-        sleep: lets other work go on while a long journal is read.
-        give_back: called with skipped URLs that have to be fetched after all.
+        skips: whether URLs that other processes skipped may stay skipped.
+        readmit: called with skipped URLs that have to be fetched after all.
     """
 
     def __init__(
         self,
         store: FingerprintStore,
         learner: UrlLearner,
+        context: RunContext,
         *,
-        run: str,
-        worker: str,
         shared: bool,
         skips: bool,
-        sleep: Sleep,
-        give_back: Callable[[Sequence[str]], None],
+        readmit: Callable[[Sequence[str]], None],
     ) -> None:
-        self._store, self._learner, self._run, self._worker = store, learner, run, worker
-        self._shared, self._skips, self._sleep, self._give_back = shared, skips, sleep, give_back
+        self._store, self._learner = store, learner
+        self.run: str = context.run
+        self._worker, self._sleep = context.worker, context.sleep
+        self._shared, self._skips, self._readmit = shared, skips, readmit
         self._is_open = False
-        self._heard = 0
+        self._notes_read = 0
         self._cursors: dict[str, int] = {}
         self._reading: dict[str, bool] = {}
-        """Sites that are being read, and whether there is more to read since that began."""
-        self._others: dict[str, None] = {}
-        """URLs that were given back and that another worker, alive at that time, has to fetch."""
+        """Sites whose notes are being read, and whether there is more to read since that began."""
+        self._left_to_others: dict[str, None] = {}
+        """Readmitted URLs that another worker, alive at that time, has to fetch."""
 
     async def open(self) -> int:
-        """Learn what the run has noted so far; how many notes that are."""
+        """Learn from the run's notes so far; how many they are."""
         async for name in self._store.journals():
-            run, site = run_and_site(name)
-            if run == self._run and site != HISTORY:
+            run, site = split_journal_name(name)
+            if run == self.run and site != EVENTS:
                 await self._read(site)
         self._is_open = True
-        return self._heard
+        return self._notes_read
 
-    async def seen(self, note: SeenUrl) -> None:
+    async def record_seen(self, note: SeenUrl) -> None:
         """Note what a URL led to; if it was skipped before, it no longer is."""
         site = site_of(note.url)
-        await self._store.note(journal_name(self._run, site), key_of_note(note.url), bytes(note))
+        await self._store.put_note(journal_name(self.run, site), url_event_key(note.url), bytes(note))
         await self._read(site)
 
-    async def skipped(self, note: SkippedUrl) -> bool:
+    async def record_skipped(self, note: SkippedUrl) -> bool:
         """Note that a request is not made; False if it has to be, as another one for its URL was skipped."""
-        journal, key = journal_name(self._run, site_of(note.url)), key_of_note(note.url)
-        there = read_note(await self._store.note(journal, key, bytes(note), once=True))
+        journal, key = journal_name(self.run, site_of(note.url)), url_event_key(note.url)
+        there = decode_url_event(await self._store.put_note(journal, key, bytes(note), once=True))
         return isinstance(there, SeenUrl) or there.request == note.request
 
-    async def content_of(self, url: str) -> str | None:
+    async def content_id_of(self, url: str) -> str | None:
         """What a URL led to; None if it was not seen."""
-        raw = await self._store.noted(journal_name(self._run, site_of(url)), key_of_note(url))
-        note = read_note(raw) if raw is not None else None
+        note = await self._note_of(url)
         return note.content if isinstance(note, SeenUrl) else None
 
-    async def take_back(self, url: str) -> SkippedUrl | None:
-        """The request to be made for a URL that is given back; None if that is not on this worker.
+    async def skipped_request(self, url: str) -> SkippedUrl | None:
+        """The request to be made for a readmitted URL; None if this worker need not make it.
 
         The note stays until the URL was seen, so that the request is made again if this process dies before.
         """
-        raw = await self._store.noted(journal_name(self._run, site_of(url)), key_of_note(url))
-        note = read_note(raw) if raw is not None else None
+        note = await self._note_of(url)
         if not isinstance(note, SkippedUrl):
             return None
         if self._shared and note.worker != self._worker:
-            beat = (await self._store.beats()).get(note.worker)
+            beat = (await self._store.heartbeats()).get(note.worker)
             if is_alive(note.worker, beat, time.time()):
-                self._others[url] = None
+                self._left_to_others[url] = None
                 return None
         return note
 
     async def catch_up(self) -> None:
-        """Learn what was not read yet, and give back what other workers have left that are gone by now."""
+        """Learn from notes that were not read yet, and readmit URLs that were left to workers which are gone by now."""
         if not self._is_open:  # the store failed
             await self.open()
         for site in list(self._cursors):
             await self._read(site)
-        left, self._others = list(self._others), {}
+        left, self._left_to_others = list(self._left_to_others), {}
         if left:
-            self._give_back(left)
+            self._readmit(left)
 
     async def close(self) -> None:
-        """This worker is gone: what it skipped is for the others to make, should it have to be, if there are any."""
-        await self._store.beat(self._worker, 0.0)
+        """Note that this worker is gone, so that others make the requests that it skipped and that are readmitted."""
+        await self._store.heartbeat(self._worker, 0.0)
+
+    async def _note_of(self, url: str) -> UrlEvent | None:
+        raw = await self._store.get_note(journal_name(self.run, site_of(url)), url_event_key(url))
+        return None if raw is None else decode_url_event(raw)
 
     async def _read(self, site: str) -> None:
-        is_read = site in self._reading
+        is_being_read = site in self._reading
         self._reading[site] = True
-        if is_read:
+        if is_being_read:
             return
         try:
             while self._reading[site]:
                 self._reading[site] = False
-                tail = await self._store.notes(journal_name(self._run, site), self._cursors.get(site, 0))
+                tail = await self._store.read_notes(journal_name(self.run, site), self._cursors.get(site, 0))
                 self._cursors[site] = tail.cursor
-                for start in range(0, len(tail.values), STEP):
-                    self._learn(tail.values[start : start + STEP])
-                    if start + STEP < len(tail.values):
+                for start in range(0, len(tail.values), NOTES_PER_STEP):
+                    self._learn(tail.values[start : start + NOTES_PER_STEP])
+                    if start + NOTES_PER_STEP < len(tail.values):
                         await self._sleep(0)
                 self._reading[site] |= not tail.complete
         finally:
             del self._reading[site]
 
     def _learn(self, values: Sequence[bytes]) -> None:
-        back = [url for raw in values for url in self._hear(raw)]
-        if back:
-            self._give_back(back)
+        readmitted: list[str] = []
+        for raw in values:
+            self._notes_read += 1
+            try:
+                readmitted += self._apply_note(decode_url_event(raw))
+            except Exception:  # the other notes are worth no less for it
+                logger.exception("A note about a URL teaches nothing")
+        if readmitted:
+            self._readmit(readmitted)
 
-    def _hear(self, raw: bytes) -> list[str]:
-        self._heard += 1
-        try:
-            return self._take(read_note(raw))
-        except Exception:  # the others are worth no less for it
-            logger.exception("A note about a URL teaches nothing")
-            return []
-
-    def _take(self, note: UrlNote) -> list[str]:
+    def _apply_note(self, note: UrlEvent) -> list[str]:
+        """Teach the learner one note; the URLs that are readmitted for it."""
         if isinstance(note, SeenUrl):
             if note.same_as is not None:
                 self._learner.hint(note.url, note.same_as)
@@ -170,9 +173,37 @@ class UrlJournal:
         return [] if stays else [note.url]
 
     def _would_skip(self, url: str) -> bool:
-        """Have the learner keep an eye on a URL that another process skipped; False if it would not skip it."""
-        for _ in range(DRAWS):
+        """Have the learner watch over a URL that another process skipped; False if it would not skip it."""
+        for _ in range(MAX_DECISIONS):
             decision = self._learner.decide(url)
             if decision.skip or not decision.rules or decision.action != "go":
                 return decision.skip
         return False
+
+
+async def delete_stale_journals(store: FingerprintStore, run: str) -> None:
+    """Delete the journals of earlier crawls of a run's spider, so that a crawl a day does not fill the store.
+
+    Each run learns anew, so a journal matters only to people who look at the last crawl, and to a process that resumes
+    its run. The journals of runs that had a JOBDIR or a name of their own are kept for that; any other run ended with
+    its process.
+
+    Raises:
+        StoreError: the store failed; the journals that are left are deleted another time.
+    """
+    beats = await store.heartbeats()
+    for name in [name async for name in store.journals()]:
+        of_run, site = split_journal_name(name)
+        if site == EVENTS or of_run == run or spider_of(of_run) != spider_of(run):
+            continue
+        worker = _worker_of_run(await store.get_note(event_journal(of_run), event_key(RunStarted.__name__)))
+        if worker and not is_alive(worker, beats.get(worker), time.time()):
+            await store.delete_journal(name)
+
+
+def _worker_of_run(raw: bytes | None) -> str | None:
+    try:
+        note = decode_event(raw) if raw is not None else None
+    except ValueError:  # what cannot be read does not tell that the run is over
+        return None
+    return note.worker if isinstance(note, RunStarted) else None

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.fingerprint.methods.bits import Bits
+from scrapy_simdedup.fingerprint.methods.bits import ClassicSimhash
 from scrapy_simdedup.fingerprint.methods.exact import Exact
 from scrapy_simdedup.fingerprint.methods.minhash import MinHash
 from scrapy_simdedup.fingerprint.methods.shingles import SampledShingles
-from scrapy_simdedup.fingerprint.methods.simhash import Simhash
+from scrapy_simdedup.fingerprint.methods.weighted import WeightedSimhash
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.methods.base import Method
 
 METHODS: dict[str, Method] = {
-    "simhash": Simhash(),
+    "simhash": WeightedSimhash(),
     "exact": Exact(),
     "minhash": MinHash(),
     "shingles": SampledShingles(),
-    "bits": Bits(),
+    "bits": ClassicSimhash(),
 }
-"""Their places are written into fingerprints, so new ones come last."""
+"""The methods by name. Fingerprints contain a method's place in this table, so new methods come last."""

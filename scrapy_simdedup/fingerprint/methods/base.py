@@ -1,4 +1,4 @@
-"""What a method is: what it keeps of a page, how it compares one with many, and by what it looks for candidates."""
+"""The base of all methods: what a method keeps of a page, how it compares one with many, how it finds candidates."""
 
 from __future__ import annotations
 
@@ -8,114 +8,108 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.evidence import Evidence, differ
-from scrapy_simdedup.fingerprint.features import is_content
+from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.simhash import simhash
-from scrapy_simdedup.page.kinds import Kind
+from scrapy_simdedup.fingerprint.similarity import Scores, differ
+from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.features import Features
-    from scrapy_simdedup.fingerprint.units import Units
-    from scrapy_simdedup.fingerprint.word_hashes import Hashes
+    from scrapy_simdedup.fingerprint.features import BlockSignatures, Features
+    from scrapy_simdedup.fingerprint.hashing import Hashes
     from scrapy_simdedup.page.page import Block
     from scrapy_simdedup.settings import DedupSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A page that can be judged by its text."""
+class ComparableText:
+    """The text of a page as methods compare it."""
 
     blocks: tuple[Block, ...]
     body: bytes
     """8 bytes of a digest of the HTML."""
     features: Features
-    """The set of shingles."""
-    units: Units
-    """See :mod:`scrapy_simdedup.fingerprint.units`."""
-    enough: int
-    """Shingles that a text must have to be judged."""
+    """The shingles of all blocks."""
+    signatures: BlockSignatures
+    """The block signatures of the content."""
+    min_shingles: int
+    """Shingles from which there is enough content."""
 
     @property
     def has_content(self) -> bool:
-        """Whether there is enough that is no frame; else all of the page is its text."""
-        return int(np.count_nonzero(is_content(self.features.kinds))) >= self.enough
+        """Whether there is enough content; else boilerplate counts as content."""
+        return int(np.count_nonzero(self.features.block_classes > BOILERPLATE)) >= self.min_shingles
 
     @property
-    def own_blocks(self) -> tuple[Block, ...]:
-        """The blocks of the content, where there is enough."""
-        return tuple(b for b in self.blocks if b.kind > Kind.FRAME) if self.has_content else self.blocks
+    def content_blocks(self) -> tuple[Block, ...]:
+        """The blocks of the content; all blocks where there is not enough."""
+        if not self.has_content:
+            return self.blocks
+        return tuple(block for block in self.blocks if block.block_class > BlockClass.BOILERPLATE)
 
     @property
-    def own_hashes(self) -> Hashes:
-        """The set of shingles of the content, where there is enough."""
-        hashes, kinds = self.features
-        return hashes[is_content(kinds)] if self.has_content else hashes
+    def content_hashes(self) -> Hashes:
+        """The shingles of the content; those of all blocks where there is not enough."""
+        hashes, classes = self.features
+        return hashes[classes > BOILERPLATE] if self.has_content else hashes
 
 
-class Kept(NamedTuple):
-    """What is kept of a text."""
+class Digests(NamedTuple):
+    """The bytes that a method keeps of a text; see the fields of the page fingerprint with these names."""
 
     exact: bytes
-    """8 bytes that are equal for texts that are equal."""
-    odd_units: bytes = b""
+    odd_signatures: bytes = b""
     odd_headings: bytes = b""
     sketch: bytes = b""
-    """What tells how alike others are."""
 
 
 class Method(ABC):
-    """A way to tell how alike two pages are. It has no state."""
+    """A way to compare pages. It has no state."""
 
-    evidence: np.dtype[np.void]
-    """The last bytes of every judged fingerprint, which begin with
-    :data:`~scrapy_simdedup.fingerprint.evidence.COMMON`."""
-    learns = False
-    """Whether what a site repeats is learned from it; see :mod:`scrapy_simdedup.detect.site_text`."""
+    row_dtype: np.dtype[np.void]
+    """The row that is compared: the last bytes of a judged fingerprint. It begins with
+    :data:`~scrapy_simdedup.fingerprint.similarity.COMMON_FIELDS`."""
+    has_keys = False
+    """Whether :meth:`index_keys` tell which pages to compare; else their simhashes do."""
+    learns_boilerplate = False
+    """Whether the method takes part in :mod:`scrapy_simdedup.detect.site_boilerplate`."""
     variants = 1
-    """How many values :meth:`variant` has, at most 64."""
+    """The number of values of :meth:`variant`, at most 64."""
 
     def variant(self, settings: DedupSettings) -> int:  # noqa: ARG002
-        """A number that tells apart what the settings tell the method; 0 where that is nothing."""
+        """A number that differs between the options of the method; 0 for a method without options."""
         return 0
 
-    def simhash(self, text: Text, settings: DedupSettings, secret: bytes) -> int:  # noqa: ARG002
-        """``bits`` bits that show how far two pages are apart, and find candidates where there are no keys."""
+    def simhash(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> int:  # noqa: ARG002
+        """The simhash of a text, which finds candidates for methods without keys."""
         return simhash(*text.features, settings.bits)
 
     @abstractmethod
-    def keep(self, text: Text, settings: DedupSettings, secret: bytes) -> Kept:
-        """Make what is kept of a text."""
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:
+        """The digests of a text."""
 
-    def read(self, raw: bytes) -> Kept:
-        """Take apart what was kept, joined."""
-        return Kept(raw[:8], sketch=raw[8:])
+    def unpack(self, raw: bytes) -> Digests:
+        """The digests from their joined bytes."""
+        return Digests(raw[:8], sketch=raw[8:])
 
     @abstractmethod
-    def weigh(self, one: np.void, many: NDArray[np.void]) -> Evidence:
-        """Weigh what speaks for one page being each of many; symmetric.
+    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
+        """The scores of one page against each of many; symmetric.
 
         Args:
-            one: A row of :attr:`evidence`.
+            one: A row of :attr:`row_dtype`.
             many: Rows of it, shape (n,).
         """
 
-    def keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32] | None:  # noqa: ARG002
-        """Numbers of which pages that are alike share some; none where only equal ones are alike.
-
-        None leaves the search to the simhashes.
-
-        Args:
-            one: A row of :attr:`evidence`.
-            resemblance: From which on pages are looked for.
-        """
-        return None
+    def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
+        """Keys of which pages with a resemblance share some; none where only equal pages are alike."""
+        return np.zeros(0, np.uint32)
 
 
-def plain(resemblance: NDArray[np.float64], one: np.void, many: NDArray[np.void]) -> Evidence:
-    """What a resemblance says by itself, with nothing to speak against it."""
+def unadjusted_scores(resemblance: NDArray[np.float64], one: np.void, many: NDArray[np.void]) -> Scores:
+    """The scores of a method whose resemblance is final."""
     equal = many["exact"] == one["exact"]
-    renamed = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
-    verdict = np.where(equal, 1.0, resemblance)
-    return Evidence(verdict, verdict, equal, renamed, np.zeros(len(many), np.bool_), np.zeros(len(many)))
+    headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
+    adjusted = np.where(equal, 1.0, resemblance)
+    return Scores(adjusted, adjusted, equal, headline_differs, np.zeros(len(many), np.bool_), np.zeros(len(many)))

@@ -17,6 +17,6 @@ redis.call('HSET', pages, id, value)
 local ids = keep_versions(key, function() return ARGV[3] == '1' end)
 ids[#ids + 1] = id
 set_versions(key, ids)
-bury(ARGV[4])
+purge(ARGV[4])
 expire(ARGV[5])
 return id

@@ -1,4 +1,4 @@
--- A worker is alive; those that have been silent for long are dropped.
+-- Note that a worker is alive, and delete the workers whose last heartbeat is long ago.
 -- KEYS: a sorted set. ARGV: worker, the time, the time before which others are dropped.
 
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])

@@ -63,7 +63,7 @@ local function supersede(key, id)
     set_versions(key, keep_versions(key, function(other) return tonumber(other) < tonumber(id) end))
 end
 
-local function bury(before)
+local function purge(before)
     for _, id in ipairs(redis.call('ZRANGEBYSCORE', released, '-inf', before, 'LIMIT', 0, 100)) do
         local value = redis.call('HGET', pages, id)
         if value then

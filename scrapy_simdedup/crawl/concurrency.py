@@ -1,0 +1,142 @@
+"""Waiting and background work that behave the same on asyncio, on any Twisted reactor, and without a reactor."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Hashable
+
+logger = logging.getLogger(__name__)
+
+
+async def sleep(seconds: float) -> None:
+    """Let other work go on for ``seconds``."""
+    await KeyedCondition().wait("nothing", seconds)
+
+
+class KeyedCondition:
+    """A condition per key: coroutines wait for a key until somebody notifies it, or a time has passed.
+
+    Each waiter has a Deferred of its own: one that was turned into a future gives its result only once.
+    """
+
+    def __init__(self) -> None:
+        self._waiters: dict[Hashable, list[Deferred[bool]]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiters.values()))
+
+    async def wait(self, key: Hashable, seconds: float) -> bool:
+        """Wait until :meth:`notify` is called with the same ``key``; False if ``seconds`` passed first."""
+        waiter: Deferred[bool] = Deferred()
+        self._waiters.setdefault(key, []).append(waiter)
+        timer = call_later(seconds, self._time_out, key, waiter)
+        try:
+            return await maybe_deferred_to_future(waiter)
+        finally:
+            self._remove(key, waiter)
+            timer.cancel()
+
+    def notify(self, key: Hashable) -> None:
+        """Let all waiters of ``key`` go on."""
+        for waiter in self._waiters.pop(key, []):
+            if not waiter.called:
+                waiter.callback(True)
+
+    def notify_all(self) -> None:
+        """Let the waiters of all keys go on."""
+        for key in list(self._waiters):
+            self.notify(key)
+
+    def _time_out(self, key: Hashable, waiter: Deferred[bool]) -> None:
+        self._remove(key, waiter)
+        if not waiter.called:
+            waiter.callback(False)
+
+    def _remove(self, key: Hashable, waiter: Deferred[bool]) -> None:
+        waiters = self._waiters.get(key)
+        if waiters and waiter in waiters:
+            waiters.remove(waiter)
+            if not waiters:
+                del self._waiters[key]
+
+
+class BackgroundTasks:
+    """Coroutines that signal handlers start and nobody awaits, so that closing can wait for them."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._idle = KeyedCondition()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any coroutine runs."""
+        return self._running > 0
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine in the background; its failure is logged."""
+        self._running += 1
+        deferred_from_coro(self._run(work))
+
+    async def drain(self) -> None:
+        """Wait until all coroutines that were started have ended."""
+        while self._running:
+            await self._idle.wait("idle", 60)
+
+    async def _run(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Exception:
+            logger.exception("Background work failed")
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.notify("idle")
+
+
+class KeyedFifoLock:
+    """A lock per key, which is acquired in the order of the tickets, however long their holders take to ask for it."""
+
+    def __init__(self) -> None:
+        self._queues: dict[Hashable, deque[Ticket]] = {}
+
+    def enqueue(self, key: Hashable) -> Ticket:
+        """A ticket at the end of the key's queue, which has to be released."""
+        return Ticket(self._queues, key)
+
+
+class Ticket:
+    """A place in a queue of :class:`KeyedFifoLock`."""
+
+    def __init__(self, queues: dict[Hashable, deque[Ticket]], key: Hashable) -> None:
+        self._queues, self._key = queues, key
+        queue = queues.setdefault(key, deque())
+        self.must_wait: bool = bool(queue)
+        """Whether other tickets stood in the queue when this one was taken."""
+        queue.append(self)
+        self.wakeup: Deferred[None] | None = None
+        """Fires when the ticket may acquire the lock; None while nobody waits with it."""
+
+    async def acquire(self) -> None:
+        """Wait until all earlier tickets of the queue are released."""
+        if self._queues[self._key][0] is not self:
+            self.wakeup = Deferred()
+            await maybe_deferred_to_future(self.wakeup)
+
+    def release(self) -> None:
+        """Leave the queue and wake the first ticket in it; a second call does nothing."""
+        queue = self._queues.get(self._key)
+        if queue is None or self not in queue:
+            return
+        queue.remove(self)
+        if not queue:
+            del self._queues[self._key]
+        elif (wakeup := queue[0].wakeup) is not None and not wakeup.called:
+            wakeup.callback(None)

@@ -1,0 +1,277 @@
+"""The delivery of pages: a reserved page is confirmed once its items are through, or released when that failed.
+
+Scrapy has no signal "callback finished, all its items are through". It is put together here from what the two spider
+middlewares see (the callback was started, its output ended) and from the item signals.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+
+from scrapy_simdedup.crawl.concurrency import KeyedCondition
+from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.errors import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.concurrency import BackgroundTasks
+    from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import PageRef
+    from scrapy_simdedup.settings import Confirm
+
+FEED_SECONDS = 300.0
+"""How long a feed may take to be stored before its pages are released."""
+
+
+class Delivery:
+    """A reserved page on its way through callback and pipelines."""
+
+    def __init__(self, page: PageRef) -> None:
+        self.page = page
+        self.callback_started = False
+        """Whether the callback was called; output without this is an errback's."""
+        self.output_ended = False
+        """Whether all output of the callback was taken."""
+        self.pending_items = 0
+        """Items of the page that are still in the pipelines."""
+        self.failure: str | None = None
+        """The first thing that went wrong, as a label for the stats."""
+        self.settled = False
+
+    def fail(self, failure: str) -> None:
+        """Note a failure; the first one counts."""
+        self.failure = self.failure or failure
+
+
+class DeliveryTracker:
+    """The deliveries of one crawl, by request.
+
+    Requests are held weakly: one that dies without reaching a callback (another middleware raised, a download was
+    awaited inside a callback) releases its page.
+
+    Args:
+        on_ended: called once per page, with the reason why it is released, or None if it was delivered.
+        items_count: whether a page is delivered only when its items are through the pipelines.
+    """
+
+    def __init__(self, on_ended: Callable[[PageRef, str | None], None], *, items_count: bool = True) -> None:
+        self._on_ended = on_ended
+        self._items_count = items_count
+        self._deliveries: weakref.WeakKeyDictionary[Request, Delivery] = weakref.WeakKeyDictionary()
+        self._pages: dict[tuple[str, int], Delivery] = {}
+        # The garbage collector may run in any thread, so it only leaves a note here.
+        self._orphans: deque[Delivery] = deque()
+        self._delivered = 0
+        self._busy_seconds = self._busy_since = 0.0
+        self._busy = 0
+        """How many pages are in a callback or in pipelines; the busy time is that in which there is any."""
+
+    def track(self, request: Request, page: PageRef) -> None:
+        """Watch the delivery of a page that was reserved."""
+        before = self._deliveries.get(request)
+        if before is not None:
+            self._settle(before, "refetched")
+        delivery = self._deliveries[request] = self._pages[page.site, page.id] = Delivery(page)
+        weakref.finalize(request, self._orphans.append, delivery).atexit = False
+        self.release_dead()
+
+    def delivery_of(self, response: Response | None) -> Delivery | None:
+        """The delivery that a response belongs to, if there is one."""
+        request = None if response is None else response.request
+        return None if request is None else self._deliveries.get(request)
+
+    @property
+    def in_work(self) -> int:
+        """How many pages this process is delivering right now."""
+        return len(self._pages)
+
+    def callback_started(self, delivery: Delivery) -> None:
+        """The callback is called now."""
+        if not delivery.callback_started:
+            delivery.callback_started = True
+            if not self._busy:
+                self._busy_since = time.monotonic()
+            self._busy += 1
+
+    def item_finished(self, delivery: Delivery, failure: str | None) -> None:
+        """An item of the page left the pipelines, or failed there."""
+        delivery.pending_items -= 1
+        if failure and self._items_count:
+            delivery.fail(failure)
+        self._settle_if_done(delivery)
+
+    def output_ended(self, delivery: Delivery) -> None:
+        """The callback's output came to its end, by itself or by an exception."""
+        delivery.output_ended = True
+        self._settle_if_done(delivery)
+
+    def release_dead(self) -> None:
+        """Release the pages whose requests died."""
+        while self._orphans:
+            self._settle(self._orphans.popleft(), "request_died")
+
+    @property
+    def seconds_per_page(self) -> float:
+        """What callbacks and pipelines took per delivered page: the time in which any was at work, shared out."""
+        return self._busy_seconds / self._delivered if self._delivered else 0.0
+
+    def close(self) -> None:
+        """Release all pages that were not delivered when the spider closed."""
+        self.release_dead()
+        for delivery in list(self._pages.values()):
+            self._settle(delivery, delivery.failure or "closed")
+
+    def _settle_if_done(self, delivery: Delivery) -> None:
+        if delivery.output_ended and not (delivery.pending_items > 0 and self._items_count):
+            self._settle(delivery, delivery.failure or (None if delivery.callback_started else "never_reached"))
+
+    def _settle(self, delivery: Delivery, failure: str | None) -> None:
+        if not delivery.settled:
+            delivery.settled = True
+            self._pages.pop((delivery.page.site, delivery.page.id), None)
+            if delivery.callback_started:
+                self._busy -= 1
+                if not self._busy:
+                    self._busy_seconds += time.monotonic() - self._busy_since
+            self._delivered += failure is None
+            self._on_ended(delivery.page, failure)
+
+
+class DeliverySignals:
+    """Forwards item and error signals to the delivery tracker.
+
+    Keep a reference: Scrapy's signals hold their receivers weakly.
+    """
+
+    def __init__(self, crawler: Crawler, tracker: DeliveryTracker) -> None:
+        self._tracker = tracker
+        connect = crawler.signals.connect
+        connect(self._item_scraped, signals.item_scraped)
+        connect(self._item_dropped, signals.item_dropped)
+        connect(self._item_error, signals.item_error)
+        connect(self._spider_error, signals.spider_error)
+
+    def _item_scraped(self, response: Response | None) -> None:
+        self._item_finished(response, None)
+
+    def _item_dropped(self, response: Response | None, exception: BaseException) -> None:
+        self._item_finished(response, None if isinstance(exception, NearDuplicateItem) else "item_dropped")
+
+    def _item_error(self, response: Response | None) -> None:
+        self._item_finished(response, "item_error")
+
+    def _item_finished(self, response: Response | None, failure: str | None) -> None:
+        if (delivery := self._tracker.delivery_of(response)) is not None:
+            self._tracker.item_finished(delivery, failure)
+
+    def _spider_error(self, response: Response | None) -> None:
+        # An errback's failure comes without a response of ours.
+        if (delivery := self._tracker.delivery_of(response)) is not None:
+            delivery.fail("callback_error")
+            self._tracker.output_ended(delivery)
+
+
+class FeedConfirmation:
+    """Holds delivered pages back until Scrapy's feed exporter has stored every feed.
+
+    Items are on disk only when their feed is closed and stored.
+
+    Raises:
+        SettingError: ``SIMDEDUP_CONFIRM="feed"`` without ``FEEDS``, so that nothing would ever be confirmed.
+    """
+
+    def __init__(self, crawler: Crawler, settle: Callable[[PageRef, str | None], None]) -> None:
+        if not crawler.settings.getdict("FEEDS"):
+            raise SettingError("SIMDEDUP_CONFIRM", "feed", "add a feed to FEEDS, or write 'items'")
+        self._crawler = crawler
+        self._settle = settle
+        self.unconfirmed: list[PageRef] = []
+        """Pages that are held back, as their items are through the pipelines and not yet stored."""
+        self._is_stored = False
+        self._stored = KeyedCondition()
+        crawler.signals.connect(self._feeds_stored, signals.feed_exporter_closed)
+
+    async def finish(self) -> None:
+        """Wait for the feeds, then confirm the pages that were held back, or release them if a feed failed."""
+        if not self._is_stored:
+            await self._stored.wait("feeds", FEED_SECONDS)
+        failed = any(name.startswith("feedexport/failed_count/") for name in self._crawler.stats.get_stats())
+        for page in self.unconfirmed:
+            self._settle(page, None if self._is_stored and not failed else "feed_failed")
+        self.unconfirmed.clear()
+
+    def _feeds_stored(self) -> None:
+        self._is_stored = True
+        self._stored.notify("feeds")
+
+
+class DeliverySettler:
+    """Confirms and releases pages in the store, when ``SIMDEDUP_CONFIRM`` says that it is time.
+
+    Args:
+        page_settled: notified of each page once its outcome is written.
+        tasks: in which the outcomes are written.
+        on_settled: called with each page once its outcome is written, and whether the page was delivered.
+
+    Raises:
+        SettingError: ``SIMDEDUP_CONFIRM`` cannot work with the other settings.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        detector: NearDuplicateDetector,
+        stats: CrawlStats,
+        page_settled: KeyedCondition,
+        *,
+        confirm: Confirm,
+        tasks: BackgroundTasks,
+        on_settled: Callable[[PageRef, bool], None],
+    ) -> None:
+        self._detector, self._stats, self._page_settled = detector, stats, page_settled
+        self._tasks, self._on_settled = tasks, on_settled
+        self._feeds = FeedConfirmation(crawler, self.settle) if confirm == "feed" else None
+
+    def delivery_ended(self, page: PageRef, failure: str | None) -> None:
+        """Settle a page that callback and pipelines are through with; ``failure`` is None if all went well."""
+        if failure is None and self._feeds is not None:
+            self._feeds.unconfirmed.append(page)
+        else:
+            self.settle(page, failure)
+
+    def settle(self, page: PageRef, failure: str | None) -> None:
+        """Count and write the outcome of a delivery."""
+        self._stats.settled(failure)
+        self.write_outcome(page, failure)
+
+    def write_outcome(self, page: PageRef, failure: str | None) -> None:
+        """Confirm (None) or release a page in the store, in the background, and let its repeats go on."""
+        self._tasks.start(self._write_to_store(page, failure))
+
+    async def close(self) -> None:
+        """Wait for the feeds, where they decide, and until all outcomes are written."""
+        if self._feeds is not None:
+            await self._feeds.finish()
+        await self._tasks.drain()
+
+    async def _write_to_store(self, page: PageRef, failure: str | None) -> None:
+        delivered = False
+        try:
+            if failure is None:
+                delivered = await self._detector.confirm(page)
+            else:
+                await self._detector.release(page)
+        finally:
+            self._page_settled.notify((page.site, page.id))
+            self._on_settled(page, delivered)

@@ -1,0 +1,251 @@
+"""The handler of responses: each gets its verdict and a tag, and is let through or dropped."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urljoin
+
+import mmh3
+from scrapy.utils.response import get_base_url
+from w3lib.url import canonicalize_url
+
+from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
+from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
+from scrapy_simdedup.unjudged import UNJUDGED
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response, TextResponse
+
+    from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
+    from scrapy_simdedup.crawl.judge import Judge
+    from scrapy_simdedup.crawl.other_plugins import ImportedPages
+    from scrapy_simdedup.crawl.reporter import Reporter
+    from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
+    from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.settings import DedupSettings, Scope
+
+logger = logging.getLogger(__name__)
+
+META_VERDICT = "simdedup_verdict"
+GONE_STATUSES = frozenset({404, 410})
+"""Statuses that say that the page of a URL is gone."""
+PERMANENT_REDIRECTS = frozenset({301, 308})
+"""Statuses of redirects that are meant to last."""
+MAX_LINKS = 500_000
+"""Links of a crawl that are remembered, some 70 bytes each; pages that bring others are followed from then on."""
+
+
+class SeenLinks:
+    """Remembers which links to their own sites the pages of a crawl have, so that repeats with new links are found."""
+
+    def __init__(self, scope: Scope, max_bytes: int) -> None:
+        self._scope, self._max_bytes = scope, max_bytes
+        self._seen: set[int] = set()
+
+    def add_links(self, response: Response) -> bool:
+        """Remember the links of a page of HTML; whether any of them is new, or could not be read."""
+        try:
+            links = self._link_hashes(cast("TextResponse", response))
+        except Exception:  # a page that cannot be read must not cost the links that a callback may find
+            logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
+            return True
+        if links is None:
+            return True
+        new = links - self._seen
+        if len(self._seen) < MAX_LINKS:
+            self._seen |= new
+        return bool(new)
+
+    def _link_hashes(self, response: TextResponse) -> set[int] | None:
+        """The hashed links of one page; None if the page cannot be parsed within its bounds.
+
+        A hostile page takes Scrapy's own link extractor seconds.
+        """
+        root = parse(response.text, max_bytes=self._max_bytes, with_html_methods=False).root
+        if root is None:
+            return None
+        base, itself = get_base_url(response), canonicalize_url(response.url)
+        site = site_of(response.url, self._scope)
+        urls = (_absolute(base, element.get("href", "")) for element in root.iter("a", "area"))
+        there = {canonicalize_url(url) for url in set(urls) if url and site_of(url, self._scope) == site}
+        return {mmh3.hash64(url, signed=False)[0] for url in there if url != itself}
+
+
+def _absolute(base: str, href: str) -> str:
+    """The URL of a link; empty for one that leads to no page."""
+    with suppress(ValueError):
+        url = urljoin(base, href.strip())
+        if url.startswith(("http://", "https://")):
+            return url
+    return ""
+
+
+class ResponseHandler:
+    """Decides for each response, once, and remembers what is to be dropped until the spider middlewares ask.
+
+    Args:
+        tracker: watches the delivery of kept pages.
+        settler: confirms kept pages at once where nothing watches their delivery.
+        reporter: samples pages for the report; None where no report is written.
+        observations: learns from verdicts about URLs; None where URLs are not learned.
+        redesigns: looks for new templates; None where layouts are not tracked.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: DedupSettings,
+        *,
+        detector: NearDuplicateDetector,
+        judge: Judge,
+        stats: CrawlStats,
+        tracker: DeliveryTracker,
+        settler: DeliverySettler,
+        imported: ImportedPages,
+        reporter: Reporter | None = None,
+        observations: UrlObservations | None = None,
+        redesigns: RedesignAlerts | None = None,
+    ) -> None:
+        self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
+        self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
+        self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
+        self.is_open: bool = False
+        """Whether responses are judged: from the opening of the store until the spider is closed."""
+        self._tracks_delivery = False
+        prefers = settings.prefer is not None or any("prefer" in own for own in settings.site_settings.values())
+        self._needs_canonical = prefers or observations is not None
+        self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
+        self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
+        """Requests of dropped pages whose callbacks are called, for their links."""
+        self._links = SeenLinks(settings.scope, settings.max_page_bytes) if settings.links == "follow_new" else None
+
+    def open(self, *, tracks_delivery: bool) -> None:
+        """Judge responses from now on; ``tracks_delivery``: both spider middlewares are there to see callbacks end."""
+        self.is_open, self._tracks_delivery = True, tracks_delivery
+
+    def close(self) -> None:
+        """Let every response pass from now on."""
+        self.is_open = False
+
+    async def process(self, request: Request, response: Response) -> Response:
+        """Judge a response, tag it, and drop it where no spider middleware will.
+
+        Raises:
+            NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
+        """
+        try:
+            return await self._process(request, response)
+        except NearDuplicatePage:
+            raise
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not judge %s; it is kept", response.url)
+            if META_VERDICT not in request.meta:
+                self._stats.not_judged("error")
+            return response
+
+    async def _process(self, request: Request, response: Response) -> Response:
+        if not self.is_open or not is_page(request):
+            return response
+        is_inspected, reason = is_inspection(request), unjudged_reason(request, response)
+        key = self._crawler.request_fingerprinter.fingerprint(request)
+        may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
+        if response.status == 304:
+            await self._detector.refresh(url=request.url, key=key)
+        elif may_be_gone and reason != "opted_out" and not is_inspected:
+            await self._record_gone_pages(request, response, key)
+        if reason is not None:
+            if UNJUDGED[reason].counted:
+                self._stats.not_judged(reason)
+            return response
+        known_since = self._imported.delivered_at(request, key) if self._imported.times else None
+        page = cast("TextResponse", response)
+        site = site_of(page.url, self._settings.scope)
+        canonical = declared_canonical_url(page.text, page.url) if self._needs_canonical else None
+        verdict = await self._judge.judge_page(page, key, site=site, canonical=canonical, known_since=known_since)
+        request.meta[META_VERDICT] = verdict.as_dict()
+        if verdict.kind not in {"new", "unjudged"}:
+            response.flags.append(f"simdedup-{verdict.kind}")
+        if is_inspected:
+            if verdict.page is not None:
+                self._settler.write_outcome(verdict.page, "inspected")
+            return response
+        try:
+            await self._learn(request, response, verdict, site, canonical)
+            self._act(request, response, verdict)
+        finally:  # a reserved page that nobody settles would keep its repeats waiting
+            if verdict.page is not None and self._tracks_delivery:
+                self._tracker.track(request, verdict.page)
+            elif verdict.page is not None:
+                self._settler.settle(verdict.page, None)  # no middleware will see its delivery; the summary says so
+        return response
+
+    def drops(self, response: Response) -> Verdict | None:
+        """The verdict of a response whose items are to be dropped, or the whole page; else None."""
+        return None if response.request is None else self._dropped.get(response.request)
+
+    def dropped_page_verdict(self, response: Response) -> Verdict | None:
+        """The verdict of a response that is not to reach its callback; else None."""
+        return None if response.request in self._followed else self.drops(response)
+
+    def _act(self, request: Request, response: Response, verdict: Verdict) -> None:
+        """Send the signals of a verdict, and drop a repeat."""
+        if verdict.kind == "changed":
+            self._send(page_changed, response, verdict)
+        if verdict.supersedes is not None:
+            self._send(better_copy_found, response, verdict)
+        has_new_links = self._links is not None and self._links.add_links(response)
+        if verdict.is_duplicate:
+            self._drop(request, response, verdict, has_new_links=has_new_links)
+
+    async def _learn(
+        self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
+    ) -> None:
+        """Pass a verdict on to the report, the URL learner and the redesign alerts, where they are on."""
+        if self._reporter is not None:
+            self._reporter.sample_page(response, verdict)
+        if self._observations is not None:
+            self._observations.judged(request, verdict, canonical)
+        if self._redesigns is not None:
+            await self._redesigns.count_page(site, verdict)
+
+    async def _record_gone_pages(self, request: Request, response: Response, key: bytes) -> None:
+        """Log for later runs which URLs lead to no page any more, or redirect to another for good."""
+        history, scope = self._detector.history, self._settings.scope
+        if response.status in GONE_STATUSES:
+            await history.page_gone(site_of(request.url, scope), key, str(response.status))
+        redirects = zip(request.meta.get("redirect_urls", ()), request.meta.get("redirect_reasons", ()), strict=False)
+        for url, reason in redirects:
+            if reason in PERMANENT_REDIRECTS:
+                old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
+                await history.page_gone(site_of(url, scope), old, str(reason))
+
+    def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
+        self._stats.page_dropped(len(response.body))
+        if self._settings.mode == "observe":
+            return
+        dropped = NearDuplicatePage(response, verdict)
+        self._dropped[request] = verdict
+        # Without the links of a start page that did not change the crawl would end where it began.
+        is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
+        if has_new_links or is_entrance or self._settings.mode == "items":
+            self._followed.add(request)
+        logger.debug("Dropped: %s", dropped, extra={"spider": self._crawler.spider})
+        self._send(near_duplicate_dropped, response, verdict)
+        if not self._tracks_delivery and request not in self._followed:
+            raise dropped
+
+    def _send(self, signal: object, response: Response, verdict: Verdict) -> None:
+        spider = self._crawler.spider
+        self._crawler.signals.send_catch_log(signal, response=response, verdict=verdict, spider=spider)

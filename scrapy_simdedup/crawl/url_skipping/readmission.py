@@ -1,0 +1,188 @@
+"""The readmission of URLs: skipped requests that have to be made after all, for which the crawl is held open."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.request import request_from_dict
+
+from scrapy_simdedup.crawl.concurrency import BackgroundTasks, sleep
+from scrapy_simdedup.detect.events import url_event_key
+from scrapy_simdedup.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
+    from scrapy_simdedup.detect.events import SkippedUrl
+    from scrapy_simdedup.urls import UrlLearner
+
+logger = logging.getLogger(__name__)
+
+META_RESCHEDULED = "simdedup_again"
+"""Marks a request that goes through the scheduler once more: ``deprioritized`` or ``readmitted``."""
+MAX_IDLE_RETRIES = 12
+"""How often an idle crawl asks a failing store for pending URLs; Scrapy lets it ask every 5 seconds."""
+
+
+class Readmission:
+    """Takes URLs that the learner readmits, and has their requests scheduled once more.
+
+    A readmitted URL is *pending* until its request is read from the store and rescheduled. The crawl stays open until
+    no URL is pending, and all notes of the run were read.
+
+    Args:
+        tasks: work that may readmit URLs, so that the crawl is not done before it is.
+        settling_tasks: more such work: that of settling pages.
+        on_store_error: called with each failure of the store.
+    """
+
+    _learner: UrlLearner
+    _journal: UrlJournal
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        stats: CrawlStats,
+        *,
+        tasks: BackgroundTasks,
+        settling_tasks: BackgroundTasks,
+        on_store_error: Callable[[StoreError], None],
+    ) -> None:
+        self._crawler, self._stats, self._on_store_error = crawler, stats, on_store_error
+        self._tasks, self._settling_tasks, self._wake_tasks = tasks, settling_tasks, BackgroundTasks()
+        self._unwritten_skips: dict[str, bool] = {}
+        """URLs whose skips are being noted, and whether they were readmitted meanwhile."""
+        self._pending: dict[str, None] = {}
+        """Readmitted URLs whose requests have yet to be rescheduled."""
+        self._in_scheduler: set[bytes] = set()
+        """Keys of readmitted URLs whose requests are in the scheduler."""
+        self._is_rescheduling = False
+        self._is_caught_up = False
+        """Whether all notes were read since a request was last skipped."""
+        self._idle_rounds = 0
+        """How often in a row the crawl was idle and the store failed."""
+
+    def open(self, learner: UrlLearner, journal: UrlJournal) -> None:
+        """Hold the crawl open for readmitted URLs from now on."""
+        self._learner, self._journal = learner, journal
+        self._crawler.signals.connect(self._idle, signals.spider_idle)
+
+    async def close(self) -> None:
+        """Wait until all background work has ended."""
+        await self._tasks.drain()
+        await self._wake_tasks.drain()
+
+    def begin_skip_write(self, url: str) -> bool:
+        """Expect a note of the skip of this URL, which a readmission cannot find before; False if one is on its way."""
+        if url in self._unwritten_skips:
+            return False
+        self._unwritten_skips[url] = self._is_caught_up = False
+        return True
+
+    def end_skip_write(self, url: str) -> bool:
+        """Whether the URL was readmitted while its skip was noted, so that its request has to be made."""
+        return self._unwritten_skips.pop(url)
+
+    def readmit(self, urls: Sequence[str]) -> None:
+        """Make the requests of these URLs, as soon as that is possible."""
+        for url in urls:
+            if url in self._unwritten_skips:
+                self._unwritten_skips[url] = True
+            elif url_event_key(url) not in self._in_scheduler:
+                self._pending[url] = None
+        if self._pending and not self._is_rescheduling:
+            self._is_rescheduling = True
+            self._tasks.start(self._reschedule_pending())
+
+    def left_scheduler(self, url: str) -> None:
+        """Note that a request with :data:`META_RESCHEDULED` came out of the scheduler."""
+        self._in_scheduler.discard(url_event_key(url))
+
+    async def _reschedule_pending(self) -> None:
+        """Reschedule all pending URLs; where the store fails, they stay pending until the crawl is idle."""
+        try:
+            while self._pending:
+                url = next(iter(self._pending))
+                try:
+                    note = await self._journal.skipped_request(url)
+                except StoreError:
+                    raise
+                except Exception:  # other URLs are waiting behind this one
+                    logger.exception("%s is readmitted, and its request cannot be read", url)
+                    note = None
+                self._pending.pop(url, None)
+                self._idle_rounds = 0
+                if note is not None:
+                    self._reschedule(note)
+            self._wake_engine_soon()
+        except StoreError as exc:
+            self._on_store_error(exc)
+        finally:
+            self._is_rescheduling = False
+
+    def _reschedule(self, note: SkippedUrl) -> None:
+        try:
+            request = request_from_dict(dict(note.request), spider=self._crawler.spider)
+            request.meta[META_RESCHEDULED] = "readmitted"
+            request.dont_filter = True  # the dupefilter knows it already
+            self._crawler.engine.crawl(request)
+        except Exception:  # the crawl is closing, or the spider has lost a callback; the note stays
+            logger.exception("%s is readmitted, and could not be scheduled", note.url)
+        else:
+            self._in_scheduler.add(url_event_key(note.url))
+            self._stats.url_readmitted()
+
+    def _idle(self) -> None:
+        """Hold the crawl open while there is work that may readmit URLs, or URLs are pending.
+
+        Raises:
+            DontCloseSpider: the crawl is not done.
+        """
+        if self._settling_tasks.busy or self._tasks.busy:
+            self._wake_engine_soon()
+            raise DontCloseSpider
+        self.readmit([*self._pending, *self._learner.remaining()])
+        if not self._pending and self._is_caught_up:
+            return
+        self._idle_rounds += 1
+        if self._idle_rounds > MAX_IDLE_RETRIES:
+            logger.error(
+                "%d skipped URLs or more are readmitted, but the store fails to give their requests: go on with run %s",
+                len(self._pending),
+                self._journal.run,
+            )
+            return
+        if not self._pending:
+            self._is_caught_up = True
+            self._tasks.start(self._catch_up())
+        raise DontCloseSpider
+
+    async def _catch_up(self) -> None:
+        """Read the notes of other workers, and those that could not be read when they were written."""
+        try:
+            await self._journal.catch_up()
+            self._idle_rounds = 0
+            self._wake_engine_soon()
+        except StoreError as exc:
+            self._is_caught_up = False
+            self._on_store_error(exc)
+
+    def _wake_engine_soon(self) -> None:
+        """Have the engine check again whether it is idle, which by itself it does every 5 seconds."""
+        if not self._wake_tasks.busy:
+            self._wake_tasks.start(self._wake_engine())
+
+    async def _wake_engine(self) -> None:
+        await self._settling_tasks.drain()
+        await self._tasks.drain()
+        await sleep(0)
+        slot = getattr(self._crawler.engine, "_slot", None)
+        if slot is not None:
+            slot.nextcall.schedule()

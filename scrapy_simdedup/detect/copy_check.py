@@ -1,0 +1,163 @@
+"""The check whether a page that resembles originals of its site is a copy of them.
+
+1. The page is scored against each original; its similarity says how much of their content they have in common.
+2. Originals with an equal text are copied, whatever else is known.
+3. Of the other originals from the drop threshold on, those that may share nothing but boilerplate with the page are
+   vetoed (see :mod:`~scrapy_simdedup.detect.site_boilerplate`).
+4. The page is scored against the members of each cluster that is left: the pages that were dropped for that original,
+   while they are few. If it is no copy of one of them by steps 1 and 3, that original is vetoed.
+5. A veto lowers the similarity to just below the drop threshold.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simdedup.detect.site_boilerplate import BELOW_DROP_FACTOR, NO_RECORD, BoilerplateSample
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.detect.candidate_index import CandidateIndex
+    from scrapy_simdedup.detect.site_boilerplate import RecordSlot
+    from scrapy_simdedup.fingerprint.hashing import Rows
+    from scrapy_simdedup.fingerprint.methods.base import Method
+    from scrapy_simdedup.store.base import Record
+    from scrapy_simdedup.store.packed_records import PackedRecords
+
+MAX_MEMBERS = 16
+"""Members from which on the original alone decides: what so many pages of one content differ in is noise. Were they all
+compared, ever more pages would be kept of a content with as much noise as the drop threshold allows."""
+_CLUSTER_BYTES = 250
+"""Bytes that a cluster takes, about."""
+
+
+class CopyCheck:
+    """The copy check of one site.
+
+    Args:
+        records: the site's records.
+        originals: those of them that pages are compared with.
+        method: how pages are compared, and whether boilerplate is learned.
+    """
+
+    def __init__(self, records: PackedRecords, originals: CandidateIndex, method: Method) -> None:
+        self._originals, self._method = originals, method
+        self._sample = BoilerplateSample(records, originals)
+        self.members: ClusterMembers = ClusterMembers(records, originals)
+        self._last_query: tuple[bytes, RecordSlot] = b"", NO_RECORD
+        """The body of the page that was checked last, and an original that the page is a version of."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that the check takes, about."""
+        return self._sample.size + self.members.size
+
+    def add_original(self, record: Record, slot: int, fp: PageFingerprint) -> None:
+        """Take an original in, which pages are compared with from now on."""
+        if self._method.learns_boilerplate and fp.unjudged is None:
+            body, older = self._last_query
+            self._sample.add(record, slot, older if body == fp.body else None)
+            self._last_query = b"", NO_RECORD
+
+    def similarity(self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float) -> NDArray[np.float64]:
+        """The similarities of a page to originals; below ``drop`` where the page is no copy.
+
+        Args:
+            fp: the page's fingerprint.
+            key: the page's request fingerprint.
+            rows: the slots of the originals, which can be compared with the page.
+            drop: similarity from which the page is dropped.
+        """
+        self._last_query = fp.body, NO_RECORD
+        if fp.unjudged or not len(rows):
+            return np.ones(len(rows))
+        one, many = fp.comparison_row[0], self._originals.comparison_rows(rows)
+        scores = self._method.score(one, many)
+        similarity = scores.similarity
+        asked = np.flatnonzero((similarity >= drop) & ~scores.equal)
+        of_asked = scores.take(asked) if len(asked) else None
+        if self._method.learns_boilerplate:
+            self._last_query = fp.body, self._sample.older_version(scores, rows, key)
+        if of_asked is None:
+            return similarity
+        boilerplate = self._sample.boilerplate(fp) if self._method.learns_boilerplate else None
+        if boilerplate is not None:
+            similarity[asked] = boilerplate.lower(similarity[asked], one, many[asked], of_asked, drop)
+        copied = asked[similarity[asked] >= drop].tolist()
+        members = [(at, slot) for at in copied for slot in self.members.of(rows[at], key, drop)]
+        if members:
+            at, slots = np.array(members, np.intp).T
+            many = self._originals.comparison_rows(slots)
+            scores = self._method.score(one, many)
+            alike = scores.similarity
+            if boilerplate is not None:
+                alike = boilerplate.lower(alike, one, many, scores, drop)
+            similarity[at[alike < drop]] = BELOW_DROP_FACTOR * drop
+        return similarity
+
+    def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
+        """Whether two judged pages, similar from ``drop`` on, may have nothing but boilerplate in common."""
+        if not self._method.learns_boilerplate:
+            return False
+        row, many = one.comparison_row[0], other.comparison_row
+        return bool(self._sample.boilerplate(one).is_only_boilerplate(row, many, one.score(many), drop)[0])
+
+
+class ClusterMembers:
+    """The pages of one site that were dropped, by the original that they were dropped for.
+
+    Similarity is not transitive: of three versions the second may be like the first and like the third, while the first
+    and the third are not alike. Were pages compared with originals alone, two would be kept where the first version
+    comes first, and one where the second does. As a copy must be like all members, two are kept in either case.
+
+    Args:
+        records: the site's records.
+        originals: gives the rows that pages are compared by.
+    """
+
+    def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
+        self._records, self._originals = records, originals
+        self._slots: dict[bytes, array[int]] = {}
+        """By the original's key, the slots of up to :data:`MAX_MEMBERS` members; a slot may be another record's now."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that the members take, about."""
+        return _CLUSTER_BYTES * len(self._slots)
+
+    def add(self, record: Record, slot: int) -> None:
+        """Take a page in that was dropped."""
+        if record.original is None:
+            return
+        slots = self._slots.get(record.original, array("I"))
+        if len(slots) == MAX_MEMBERS:
+            slots = array("I", self._live_members(record.original))
+        is_new = slot not in slots and len(slots) < MAX_MEMBERS
+        if is_new and PageFingerprint.from_bytes(record.fingerprint).unjudged is None:
+            slots.append(slot)
+            self._slots[record.original] = slots
+
+    def of(self, original: int, key: bytes, drop: float) -> list[int]:
+        """The slots of the pages that were dropped for an original, if they are few.
+
+        Args:
+            original: the original's slot. If its page changed, members of its older version do not count.
+            key: the request fingerprint of the page that is checked; it need not be like what it was itself.
+            drop: similarity from which pages are dropped.
+        """
+        slots = self._live_members(self._records.key(original))
+        if not slots:
+            return []
+        fp = PageFingerprint.from_bytes(self._records[original].fingerprint)
+        similarity = fp.score(self._originals.comparison_rows(np.array(slots))).similarity
+        slots = [slot for slot, alike in zip(slots, similarity.tolist(), strict=True) if alike >= drop]
+        return [slot for slot in slots if self._records.key(slot) != key] if len(slots) < MAX_MEMBERS else []
+
+    def _live_members(self, original: bytes) -> list[int]:
+        records = ((slot, self._records[slot]) for slot in self._slots.get(original, ()) if self._records.ids[slot])
+        return [slot for slot, record in records if record.state == "duplicate" and record.original == original]

@@ -1,0 +1,168 @@
+"""Two searches for rows: by the Hamming distance of their simhashes, and by the keys that they share with a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.fingerprint.hashing import Rows
+    from scrapy_simdedup.fingerprint.methods.base import Method
+
+CHUNK = 65_536
+"""Simhashes per step: half a megabyte, which stays in the processor's cache while it is looked at."""
+_STEP = 1_000
+"""Rows that may be added before outdated ones are looked for, and rows that are read at a time."""
+_MIN_BUFFER = 256
+"""Entries below which nothing is sorted. Sites whose simhashes are searched have none at all."""
+_MAX_UNSORTED = 8
+"""One in so many entries may be unsorted; then they are merged, which on the whole costs each entry few moves."""
+_HALF = np.uint64(32)
+_ROW = np.uint64(0xFFFF_FFFF)
+
+
+def hamming_search(simhashes: NDArray[np.uint64], simhash: int, radius: int, most: int) -> Rows:
+    """The rows within a radius; of more than ``most``, the nearest.
+
+    Every simhash is looked at, so nothing within the radius is missed, whatever the radius and the width.
+
+    Args:
+        simhashes: 64-bit words, the lowest first, shape (words, n).
+        simhash: what to look for, of as many words.
+        radius: bits by which a row may differ.
+        most: rows at most.
+    """
+    wanted = to_words(simhash, len(simhashes))
+    hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
+    for start in range(0, simhashes.shape[1], CHUNK):
+        columns = simhashes[:, start : start + CHUNK]
+        distance = np.bitwise_count(columns[0] ^ wanted[0])
+        for column, word in zip(columns[1:], wanted[1:], strict=True):
+            distance += np.bitwise_count(column ^ word)
+        found = np.flatnonzero(distance <= radius)
+        if len(found):
+            hits.append(found + start)
+            distances.append(distance[found])
+    rows = np.concatenate(hits)
+    if len(rows) <= most:
+        return rows
+    chosen: Rows = rows[np.argpartition(np.concatenate(distances), most)[:most]]
+    return chosen
+
+
+def to_words(simhash: int, count: int) -> NDArray[np.uint64]:
+    """The simhash as 64-bit words, the lowest first."""
+    return np.array([simhash >> 64 * number & 0xFFFF_FFFF_FFFF_FFFF for number in range(count)], np.uint64)
+
+
+class InvertedIndex:
+    """Finds rows that share keys with a page. Rows that went are found, too, until they are most of all rows.
+
+    Args:
+        method: gives the keys.
+        resemblance: from which on pages have to be found.
+        live_rows: gives the rows that are live.
+        comparison_rows: gives what the method compares of rows.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        resemblance: float,
+        live_rows: Callable[[], Rows],
+        comparison_rows: Callable[[Rows], NDArray[np.void]],
+    ) -> None:
+        self._method, self._resemblance = method, resemblance
+        self._live_rows, self._comparison_rows = live_rows, comparison_rows
+        self._postings = SortedPostings()
+        self._rows = 0
+        self._compact_at = _STEP
+
+    @property
+    def size(self) -> int:
+        """Bytes: 9 for each key of a page, and up to four times as many where the same pages change again and again."""
+        return self._postings.size
+
+    def add(self, row: int, one: np.void) -> None:
+        """Take a page in, in a row that it did not have before."""
+        keys = self._method.index_keys(one, self._resemblance)
+        if not len(keys):
+            return
+        self._postings.add(np.array(row), keys)
+        self._rows += 1
+        if self._rows > self._compact_at:
+            self._compact()
+
+    def lookup(self, one: np.void) -> tuple[Rows, NDArray[np.intp]]:
+        """The rows that share keys with a page, ascending, and how many keys each row shares."""
+        keys = self._method.index_keys(one, self._resemblance)
+        return np.unique(self._postings.rows(keys), return_counts=True)
+
+    def _compact(self) -> None:
+        rows = self._live_rows()
+        if 2 * len(rows) < self._rows:
+            self._postings, self._rows = SortedPostings(), 0
+            self._compact_at = len(rows)
+            for start in range(0, len(rows), _STEP):
+                some = rows[start : start + _STEP]
+                for row, one in zip(some, self._comparison_rows(some), strict=True):
+                    self.add(int(row), one)
+        self._compact_at = self._rows + max(_STEP, len(rows))
+
+
+class SortedPostings:
+    """Numbers → rows in sorted arrays; a row that was added twice is also found by the keys that it had first."""
+
+    def __init__(self) -> None:
+        # An entry is a key in the upper half of a number, and a row in its lower half.
+        self._sorted = np.zeros(0, np.uint64)
+        self._unsorted = np.zeros(0, np.uint64)
+        self._count = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the arrays."""
+        return self._sorted.nbytes + self._unsorted.nbytes
+
+    def add(self, rows: NDArray[np.integer], keys: NDArray[np.uint32]) -> None:
+        """Add rows, or more keys of rows.
+
+        Args:
+            rows: the row of each key; of any shape.
+            keys: the keys; of the same shape, or of one that broadcasts with it.
+        """
+        entries = (_entries(keys) | rows.astype(np.uint64)).ravel()
+        if self._count + len(entries) > len(self._unsorted):
+            self._merge(len(entries))
+        self._unsorted[self._count : self._count + len(entries)] = entries
+        self._count += len(entries)
+
+    def rows(self, keys: NDArray[np.uint32]) -> Rows:
+        """The rows that have any of some keys, once for each key that they have, in no order."""
+        wanted = np.unique(keys)
+        low = np.searchsorted(self._sorted, _entries(wanted))
+        high = np.searchsorted(self._sorted, _entries(wanted) | _ROW, side="right")
+        lengths = high - low
+        starts = np.repeat(low - np.cumsum(lengths) + lengths, lengths)
+        recent = self._unsorted[: self._count]
+        hits = recent[np.isin(recent >> _HALF, wanted)]
+        found = np.concatenate((self._sorted[starts + np.arange(len(starts))], hits)) & _ROW
+        rows: Rows = found.astype(np.intp)
+        return rows
+
+    def _merge(self, coming: int) -> None:
+        """Sort the unsorted entries in, and make room for one in eight more."""
+        self._sorted = np.concatenate((self._sorted, self._unsorted[: self._count]))
+        self._sorted.sort(kind="stable")  # merges what is sorted already
+        self._unsorted = np.zeros(max(_MIN_BUFFER, coming, len(self._sorted) // _MAX_UNSORTED), np.uint64)
+        self._count = 0
+
+
+def _entries(keys: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    entries: NDArray[np.uint64] = keys.astype(np.uint64) << _HALF
+    return entries

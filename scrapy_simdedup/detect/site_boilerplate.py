@@ -1,0 +1,270 @@
+"""The boilerplate of a site: text that its pages repeat, learned from the sketches of the pages that were kept.
+
+Terms, shipping notes, words for search engines: pages that share nothing else are no copies of each other. Two pages
+cannot tell which text belongs to their site; many pages can. Nothing is stored, since it all follows from the records.
+
+1. *Sample.* The newest 64 originals of the site are chosen, one version per page. Originals that are near-duplicates of
+   older originals are left out: else a page with many near-duplicates would make its own text the site's
+   (:class:`BoilerplateSample`).
+2. *Count.* A bin of a sketch holds one cell: the class of a feature and two bits of its hash. A cell that at least
+   three pages of the sample, and 30 % of them, hold in the same bin is boilerplate (:class:`SiteBoilerplate`). With
+   fewer than five pages in the sample the site is unknown.
+3. *Take away.* Of two pages that are compared, the bins that both share and that hold boilerplate are emptied.
+4. *Compare the rest.* The pages are no copies if what is left of their content resembles itself by less than 0.5.
+   Where too little content is left to be judged, everything that is left is taken instead, and headlines count.
+5. *While the site is unknown*, all common text may be boilerplate. The pages are no copies then if their headlines
+   differ, or if each has text of its own and their resemblance is close to the drop threshold, or if they are short and
+   differ in more than an edit (:meth:`SiteBoilerplate.is_only_boilerplate`).
+
+Pages with equal texts are copies in any case.
+"""
+
+from __future__ import annotations
+
+import struct
+from hashlib import blake2b
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from scrapy_simdedup.detect.candidate_index import comparison_group
+from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.similarity import (
+    BELOW_IDENTICAL,
+    FREE_SIGNATURES,
+    NEAR_RESEMBLANCE,
+    UNSHARED_PENALTY,
+    resemblance_for_similarity,
+)
+from scrapy_simdedup.fingerprint.sketch import BINS, estimate_resemblance
+from scrapy_simdedup.page.classify import BlockClass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.detect.candidate_index import CandidateIndex
+    from scrapy_simdedup.fingerprint.hashing import Rows
+    from scrapy_simdedup.fingerprint.similarity import Scores
+    from scrapy_simdedup.store.base import Record
+    from scrapy_simdedup.store.packed_records import PackedRecords
+
+MIN_SAMPLE = 5
+"""Pages that the sample must have before the site's boilerplate is known."""
+SAMPLE_SIZE = 64
+"""Pages in the sample: the newest, so that a site may change."""
+RECENT_ORIGINALS = 2 * SAMPLE_SIZE
+"""Originals that are remembered as the newest; the sample is smaller where many are versions of others."""
+MIN_SHARE, MIN_PAGES = 0.3, 3
+"""The share of the sample, and the number of its pages, from which a cell that they hold is boilerplate."""
+MIN_OWN_WEIGHT = 2.0
+"""The weight of own content from which it can be judged."""
+OWN_CONTENT_RESEMBLANCE = 0.5
+"""Resemblance of the own content from which two pages have the same. It is lower than that of whole pages: where a site
+repeats much text, an edit changes a larger part of the rest."""
+SAFETY_MARGIN = 0.025
+"""How far above the drop threshold pages with text of their own must be while the site is unknown."""
+MAX_BOILERPLATE_SIGNATURES = 256
+"""Text units, 1,500 to 2,500 words, up to which a page may consist of boilerplate but for a few; longer ones do not."""
+MIN_ADDED_SIGNATURES = 15
+"""Text units that one page must add to a short page of an unknown site to be another page."""
+MAX_EDITED_SIGNATURES, MAX_SHINGLES_PER_EDIT = 12, 2.5
+"""The limits of an edit: the text units that only one of two pages has, and the shingles by which the texts differ for
+each of these units. Another word changes three shingles, and the rest of its line counts as units of its own; new
+passages bring all their shingles. Short lines, such as a name and a price, can do with as few: where title and h1 do
+not say that the pages are one, nothing counts as an edit."""
+BELOW_DROP_FACTOR = 0.995
+"""Factor on the drop threshold: a page that a veto saves scores just below the threshold, so it counts as near."""
+
+RecordSlot: TypeAlias = tuple[int, int]
+"""The id of a record, and its slot."""
+NO_RECORD: RecordSlot = 0, 0
+_NOT_COMPARED: RecordSlot = (1 << 64) - 1, 0
+_ROW = np.dtype([("key", "<u8"), ("id", "<u8"), ("slot", "<u8"), ("older", "<u8"), ("older_slot", "<u8")])
+_PACKED = struct.Struct("<8s4Q")
+
+_CONTENT = BlockClass.UNMARKED << 2
+"""Cells from here on are of content."""
+_CELLS = np.arange(16, dtype=np.uint8)
+_ALL_BINS = np.arange(BINS)
+
+
+class BoilerplateSample:
+    """The sample from which a site's boilerplate is learned, in bounded memory.
+
+    The sample follows from the live records alone: neither from how often a page was delivered or failed, nor from the
+    parts in which a log was read.
+
+    Args:
+        records: the site's records.
+        originals: those of them that pages are compared with.
+    """
+
+    def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
+        self._records, self._originals = records, originals
+        self._newest = bytearray()
+        """Rows of originals, each with an older original that it is a version of."""
+        self._last_id = 0
+        self._boilerplate: dict[int, tuple[list[int], SiteBoilerplate]] = {}
+        """By comparison group, the ids of the sampled records and the boilerplate learned from them."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that the sample takes, about."""
+        return len(self._newest) + sum(learned.size for _, learned in self._boilerplate.values())
+
+    def add(self, record: Record, slot: int, older: RecordSlot | None) -> None:
+        """Take an original in.
+
+        Args:
+            record: the original.
+            slot: the slot of its record.
+            older: an original that it is a version of, or :data:`NO_RECORD`; None if that was not looked up yet.
+        """
+        if record.id < self._last_id:  # an older record is back: newer originals may be versions of it
+            rows = np.frombuffer(self._newest, _ROW)
+            rows["older"][rows["older"] == NO_RECORD[0]] = _NOT_COMPARED[0]
+            del rows  # a buffer with a view on it cannot grow
+        self._last_id = max(self._last_id, record.id)
+        key = blake2b(record.key, digest_size=8).digest()
+        self._newest += _PACKED.pack(key, record.id, slot, *(older or _NOT_COMPARED))
+        if len(self._newest) > 2 * RECENT_ORIGINALS * _ROW.itemsize:
+            del self._newest[: RECENT_ORIGINALS * _ROW.itemsize]
+
+    def boilerplate(self, fp: PageFingerprint) -> SiteBoilerplate:
+        """The boilerplate of the pages that are compared in the same way as a judged page."""
+        slots = np.array(self._choose_sample(fp), np.intp)
+        ids, group = self._originals.ids(slots).tolist(), comparison_group(fp)
+        sampled, learned = self._boilerplate.get(group, ([], None))
+        if learned is None or sampled != ids:
+            learned = SiteBoilerplate(self._originals.comparison_rows(slots)["cells"])
+            self._boilerplate[group] = ids, learned
+        return learned
+
+    def older_version(self, scores: Scores, rows: Rows, key: bytes) -> RecordSlot:
+        """The first of some originals that a page is a version of: it is near, and its headlines are the same.
+
+        Args:
+            scores: the scores of the page against these originals.
+            rows: the slots of the originals.
+            key: the page's request fingerprint; a page is no version of itself.
+
+        Returns:
+            The original's record, or :data:`NO_RECORD`.
+        """
+        for slot in rows[(scores.resemblance >= NEAR_RESEMBLANCE) & ~scores.headline_differs].tolist():
+            if self._records.key(slot) != key:
+                return self._records.ids[slot], slot
+        return NO_RECORD
+
+    def _choose_sample(self, fp: PageFingerprint) -> list[int]:
+        """The slots of the sampled originals that can be compared with a page, the newest first."""
+        rows, originals = np.frombuffer(self._newest, _ROW), self._originals
+        at = np.argsort(rows["id"])[::-1]
+        at = at[originals.are_live(rows["slot"][at], rows["id"][at], fp)]
+        _, newest = np.unique(rows["key"][at], return_index=True)
+        at = at[np.sort(newest)]
+        is_stale = (rows["older"] != NO_RECORD[0]) & ~originals.are_live(rows["older_slot"], rows["older"], fp)
+        sample: list[int] = []
+        for row in at.tolist():
+            if is_stale[row]:
+                rows["older"][row], rows["older_slot"][row] = self._find_older_version(int(rows["slot"][row]))
+            if rows["older"][row] == NO_RECORD[0]:
+                sample.append(int(rows["slot"][row]))
+                if len(sample) == SAMPLE_SIZE:
+                    break
+        return sample
+
+    def _find_older_version(self, slot: int) -> RecordSlot:
+        record = self._records[slot]
+        fp = PageFingerprint.from_bytes(record.fingerprint)
+        candidates = self._originals.candidates(fp, record.key)
+        candidates = candidates[self._originals.ids(candidates) < record.id]
+        return self.older_version(fp.score(self._originals.comparison_rows(candidates)), candidates, record.key)
+
+
+class SiteBoilerplate:
+    """The cells that the pages of a site repeat in each bin of their sketches.
+
+    Args:
+        sketches: the sketches of the sample, shape (n, ``BINS // 2``).
+    """
+
+    def __init__(self, sketches: NDArray[np.uint8]) -> None:
+        self._common: NDArray[np.bool_] | None = None
+        """Of each cell and bin, whether it is boilerplate; None while the site is unknown."""
+        if len(sketches) >= MIN_SAMPLE:
+            has = _cells(sketches) == _CELLS[:, None, None]
+            pages = np.add.reduce(has.view(np.uint8), axis=1, dtype=np.uint8)  # a sample has fewer than 256 pages
+            self._common = pages >= max(MIN_PAGES, MIN_SHARE * len(sketches))
+
+    @property
+    def size(self) -> int:
+        """Bytes that the cells take, about."""
+        return 0 if self._common is None else self._common.nbytes
+
+    def lower(
+        self, similarity: NDArray[np.float64], one: np.void, many: NDArray[np.void], scores: Scores, drop: float
+    ) -> NDArray[np.float64]:
+        """Lower similarities below ``drop`` where pages share only boilerplate; see :meth:`is_only_boilerplate`."""
+        vetoed = self.is_only_boilerplate(one, many, scores, drop)
+        similarity[vetoed & (similarity >= drop)] = BELOW_DROP_FACTOR * drop
+        return similarity
+
+    def is_only_boilerplate(
+        self, one: np.void, many: NDArray[np.void], scores: Scores, drop: float
+    ) -> NDArray[np.bool_]:
+        """Whether a page may share nothing but boilerplate with each of many pages: steps 3 to 5 of this module.
+
+        Args:
+            one: a row of :data:`~scrapy_simdedup.fingerprint.similarity.COMPARISON_DTYPE`.
+            many: rows of the same type, shape (n,).
+            scores: the scores of the one against the many.
+            drop: similarity from which pages are dropped.
+        """
+        other_name = scores.headline_differs & ~scores.both_long
+        if self._common is None:
+            line = resemblance_for_similarity(drop)
+            is_low = scores.resemblance - UNSHARED_PENALTY * scores.unshared < line + SAFETY_MARGIN
+            is_unsafe = is_low & (scores.unshared >= 1) & ~scores.both_long
+            if line > BELOW_IDENTICAL:
+                sizes, size = many["signatures"] / HASHES_PER_SIGNATURE, int(one["signatures"]) / HASHES_PER_SIGNATURE
+                unlike = (scores.unshared > FREE_SIGNATURES) | (np.abs(sizes - size) >= MIN_ADDED_SIGNATURES)
+                is_unsafe |= unlike & (np.minimum(sizes, size) < MAX_BOILERPLATE_SIGNATURES)
+            return (other_name | (is_unsafe & ~_is_edited(one, many, scores))) & ~scores.equal
+        mine, theirs = _cells(one["cells"]), _cells(many["cells"])
+        same = (mine > 3) & (theirs > 3) & ((mine ^ theirs) & 3 == 0)
+        own = ~(same & (self._common[mine, _ALL_BINS] | self._common[theirs, _ALL_BINS]))
+        content = estimate_resemblance(*_keep_bins(own & ((mine >= _CONTENT) | (theirs >= _CONTENT)), mine, theirs))
+        everything = estimate_resemblance(*_keep_bins(own, mine, theirs))
+        is_unlike = np.where(
+            content.weights >= MIN_OWN_WEIGHT,
+            content.resemblances < OWN_CONTENT_RESEMBLANCE,
+            other_name | (everything.resemblances < OWN_CONTENT_RESEMBLANCE),
+        )
+        return is_unlike & ~scores.equal
+
+
+def _is_edited(one: np.void, many: NDArray[np.void], scores: Scores) -> NDArray[np.bool_]:
+    """Whether two pages have the same title and h1, and differ in some edited lines at most."""
+    named = [(many[name] == one[name]) & (many[name] != 0) for name in ("title", "h1")]
+    sizes, size = many["signatures"].astype(np.intp), int(one["signatures"])
+    units = 2 * scores.unshared + np.abs(sizes - size) / HASHES_PER_SIGNATURE
+    unlike = (1 - scores.resemblance) / (1 + scores.resemblance)  # of the shingles of both
+    shingles = unlike * (many["content"].astype(np.intp) + int(one["content"]))
+    is_small = (units <= MAX_EDITED_SIGNATURES) & (shingles <= MAX_SHINGLES_PER_EDIT * units)
+    edited: NDArray[np.bool_] = named[0] & named[1] & is_small
+    return edited
+
+
+def _cells(sketches: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The half-bytes of sketches, one of them or many; shape (..., ``BINS``)."""
+    cells = np.empty((*sketches.shape[:-1], BINS), np.uint8)
+    cells[..., 0::2], cells[..., 1::2] = sketches >> 4, sketches & 15
+    return cells
+
+
+def _keep_bins(chosen: NDArray[np.bool_], *cells: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
+    """Sketches in which only the chosen bins are filled, of cells that :func:`_cells` made of others."""
+    kept = [np.where(chosen, some, 0) for some in cells]
+    return [(some[:, 0::2] << 4 | some[:, 1::2]).astype(np.uint8) for some in kept]

@@ -1,0 +1,91 @@
+"""How values are shown to people: sizes, times and counts as text, and small HTML tables for notebooks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+CELL_STYLE = "text-align: left; vertical-align: top; white-space: normal; min-width: 7em; overflow-wrap: anywhere"
+"""The style of a table's cells; Jupyter aligns them to the right, in one line, where a table has none."""
+MARK_STYLE = "background: #ffd54a55; color: inherit"
+"""The style of highlighted text, which can be read on black and on white."""
+
+
+def format_bytes(count: int) -> str:
+    """A number of bytes in the unit that fits it: ``format_bytes(1536)`` is ``'1.5 kB'``."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TB"
+
+
+def format_time(seconds: float) -> str:
+    """A time in seconds since the epoch, as text in UTC.
+
+    >>> format_time(0)
+    '1970-01-01 00:00:00 UTC'
+    """
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def plural(count: int, thing: str) -> str:
+    """A count with its noun, in the plural where there is not one.
+
+    >>> plural(1, "page"), plural(1200, "page")
+    ('1 page', '1,200 pages')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
+class Markup(str):
+    """A text that is HTML; any other text in a table is escaped."""
+
+    __slots__ = ()
+
+
+def table_html(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """An HTML table.
+
+    Args:
+        caption: the table's message in one line.
+        head: the columns' names; empty for a table without a head.
+        rows: the cells of each row.
+    """
+    body = "".join(f"<tr>{''.join(_cell('td', cell) for cell in row)}</tr>" for row in rows)
+    names = f"<thead><tr>{''.join(_cell('th', name) for name in head)}</tr></thead>" if head else ""
+    title = f'<caption style="{CELL_STYLE}"><b>{escape(caption)}</b></caption>'
+    return f"<table>{title}{names}<tbody>{body}</tbody></table>"
+
+
+def link_html(url: str) -> Markup:
+    """A URL as a link, if it is one of the web; any other URL as text."""
+    shown = escape(url)
+    is_web = url.startswith(("http://", "https://"))
+    return Markup(f'<a href="{shown}" rel="noreferrer noopener">{shown}</a>' if is_web else shown)
+
+
+def bar_html(share: float) -> Markup:
+    """A share from 0 to 1 as a number behind a bar."""
+    style = "display: inline-block; height: 0.6em; margin-right: 0.6em; width: 6em; background: "
+    full = f"linear-gradient(to right, #4a90e2 {share:.0%}, #8886 {share:.0%})"
+    return Markup(f'<span style="{style}{full}"></span>{share:.3f}')
+
+
+def highlighted(parts: Iterable[tuple[str, bool]]) -> Markup:
+    """A text of which some parts are highlighted.
+
+    >>> highlighted([("two ", False), ("<fresh>", True)])
+    'two <mark style="background: #ffd54a55; color: inherit">&lt;fresh&gt;</mark>'
+    """
+    mark = f'<mark style="{MARK_STYLE}">'
+    return Markup("".join(f"{mark}{escape(text)}</mark>" if stands_out else escape(text) for text, stands_out in parts))
+
+
+def _cell(tag: str, value: object) -> str:
+    return f'<{tag} style="{CELL_STYLE}">{value if isinstance(value, Markup) else escape(str(value))}</{tag}>'

@@ -1,0 +1,241 @@
+"""The class of each block of a page: boilerplate, unmarked or content.
+
+1. Each node has the roles of its own tag, ARIA role, class and id, except those that its size contradicts: what wraps
+   most of the page is no boilerplate, whatever it is called. Nodes inherit roles from the nodes around them.
+2. A block with a boilerplate role is boilerplate; of the others, paragraphs, headings and what lies in the main part
+   are content, and the rest is unmarked. Where that would leave hardly any content, weak roles are ignored.
+3. Consent notices are boilerplate, whatever they are called.
+4. On a page whose names give no role of a layout, as on sites that hash their names, blocks lose one class or two:
+   links and lists of links, and what lies outside the box with the headline and most of the prose, or outside the main
+   part.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import IntEnum
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.consent import find_consent_notices
+from scrapy_simdedup.page.roles import (
+    ASIDE,
+    BOILERPLATE_ROLES,
+    BRANDING,
+    COMMENT,
+    COOKIE,
+    H1,
+    HEADER,
+    LAYOUT_ROLES,
+    MAIN,
+    MAIN_TAG,
+    NAV,
+    PARAGRAPH,
+    WEAK_ROLES,
+    WIDGET,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy_simdedup.page.block_tree import BlockTree
+
+WRAPPER_SHARE = 0.8
+"""An element with a larger share of the page's text is no boilerplate, whatever it is called."""
+WEAK_WRAPPER_SHARE = 0.5
+"""The same for weak roles; also a share of the paragraphs of the main part, and of the text of all main parts."""
+MIN_CONTENT_SHARE = 0.05
+"""Share of the page's text that content must exceed; else what has weak roles only is content as well."""
+
+MAX_LINK_DENSITY = 0.6
+"""Share of its characters inside of links from which a block, or a group of blocks, is links."""
+MIN_LINK_GROUP = 3
+"""A group of links has at least this many blocks with ``BLOCK_LINK_DENSITY``, and no long block without links."""
+BLOCK_LINK_DENSITY = 0.5
+"""Share of its characters inside of links from which a block counts for a group of links."""
+MIN_PROSE_LENGTH = 200
+"""Characters from which a block with fewer links is prose, and what holds it is no group of links."""
+INDEX_PAGE_LINK_SHARE = 0.5
+"""Links with more than this share of the other text are what the page is about: an index, a list of results."""
+ROOT_WITH_HEADLINE, ROOT_WITHOUT_HEADLINE = 0.4, 0.8
+"""Shares of the page's prose that the content root must hold: with the headline, and on a page without one."""
+MIN_ROOT_SHARE = 0.3
+"""Share of the page's text that the content root must hold."""
+MIN_MAIN_SHARE = 0.5
+"""Share of the text from which ``<main>`` and ``<article>`` hold the content."""
+
+
+class BlockClass(IntEnum):
+    """How far a block belongs to the page itself, and not to its site."""
+
+    BOILERPLATE = 1
+    """Navigation, footer, advertisement: what other pages carry too."""
+    UNMARKED = 2
+    """Marked neither as content nor as boilerplate."""
+    CONTENT = 3
+    """A paragraph or heading, or anything inside the main part."""
+
+
+def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
+    """The class of each block, and the boilerplate roles that made it so (0 where it is no boilerplate)."""
+    classes, roles = _classify_by_roles(tree)
+    for number, is_notice in enumerate(find_consent_notices(tree, [not found for found in roles])):
+        if is_notice:
+            classes[number], roles[number] = BlockClass.BOILERPLATE, COOKIE
+    return (classes, roles) if tree.named_roles & LAYOUT_ROLES else _classify_by_shape(tree, classes, roles)
+
+
+def _classify_by_roles(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
+    inherited = _inherited_roles(tree)
+    roles = [inherited[node] & BOILERPLATE_ROLES for node in tree.role_nodes]
+    ignored = _roles_to_ignore(tree, roles)
+    if ignored:
+        roles = [found if found & ~ignored else 0 for found in roles]
+    boilerplate, unmarked, content = BlockClass
+    classes = [
+        boilerplate if found else content if of_text or inherited[node] & MAIN else unmarked
+        for found, of_text, node in zip(roles, tree.text_roles, tree.role_nodes, strict=True)
+    ]
+    return classes, roles
+
+
+def _classify_by_shape(
+    tree: BlockTree, classes: list[BlockClass], roles: list[int]
+) -> tuple[list[BlockClass], list[int]]:
+    """Lower the classes of links, and of what lies around the content root or outside the main part."""
+    is_content = [not found for found in roles]
+    links = find_link_lists(tree, is_content)
+    around = outside_content_root(tree, is_content, [found is BlockClass.CONTENT for found in classes])
+    outside = outside_main(tree, is_content)
+    for number, link in enumerate(links):
+        steps = link + around[number] or outside[number]
+        if steps and is_content[number]:
+            classes[number] = BlockClass(max(BlockClass.BOILERPLATE, classes[number] - steps))
+            if classes[number] is BlockClass.BOILERPLATE:
+                roles[number] = NAV if link else ASIDE
+    return classes, roles
+
+
+def _inherited_roles(tree: BlockTree) -> list[int]:
+    """For each node, its plausible roles and those of all nodes around it."""
+    text = subtree_totals(tree.role_parents, tree.role_nodes, map(len, tree.texts))
+    parts = _main_parts(tree)
+    plausible = _plausible_roles(tree, text, parts)
+    in_parts = sum(text[node] for node, part in enumerate(parts) if part == node and parts[tree.role_parents[node]] < 0)
+    made: list[int] = []
+    for node, roles in enumerate(plausible):
+        around = made[tree.role_parents[node]] if node else 0
+        if roles & MAIN_TAG:
+            around = 0
+        elif roles & MAIN and text[node] > WEAK_WRAPPER_SHARE * in_parts:
+            around &= ~WEAK_ROLES
+        both = roles | around
+        made.append(both & ~HEADER if both & MAIN else both)  # the header of an article holds its title
+    return made
+
+
+def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list[int]:
+    """For each node, its own roles but those that its size contradicts: what wraps the content is no boilerplate."""
+    in_paragraphs = [len(t) if roles & PARAGRAPH else 0 for t, roles in zip(tree.texts, tree.text_roles, strict=True)]
+    paragraphs = subtree_totals(tree.role_parents, tree.role_nodes, in_paragraphs)
+    headlines = (node for node, roles in zip(tree.role_nodes, tree.text_roles, strict=True) if roles & H1)
+    holds_headline = mark_ancestors(tree.role_parents, headlines)
+    made = list(tree.node_roles)
+    for node, part in enumerate(parts):
+        if text[node] > WRAPPER_SHARE * text[0]:
+            made[node] &= ~BOILERPLATE_ROLES
+        elif text[node] > WEAK_WRAPPER_SHARE * text[0] or (
+            part >= 0 and paragraphs[node] > WEAK_WRAPPER_SHARE * paragraphs[part]
+        ):
+            made[node] &= ~WEAK_ROLES
+        elif holds_headline[node]:
+            made[node] &= ~WEAK_ROLES | HEADER | BRANDING
+    return made
+
+
+def _main_parts(tree: BlockTree) -> list[int]:
+    """For each node, the innermost main part that it is or lies in; -1 outside of all."""
+    parts: list[int] = []
+    for node, (roles, parent) in enumerate(zip(tree.node_roles, tree.role_parents, strict=True)):
+        parts.append(node if roles & MAIN else parts[parent] if node else -1)
+    return parts
+
+
+def _roles_to_ignore(tree: BlockTree, block_roles: list[int]) -> int:
+    """The boilerplate roles that are ignored on a page because hardly any content would be left."""
+    size: dict[int, int] = defaultdict(int)
+    for text, roles in zip(tree.texts, block_roles, strict=True):
+        size[roles] += len(text)
+    content = size[0]
+    if content <= MIN_CONTENT_SHARE * sum(size.values()):
+        return WEAK_ROLES
+    return sum(role for role in (COMMENT, WIDGET) if size[role] > content)
+
+
+def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
+    """For each block, 2 in a group of links, 1 if it is a link by itself, else 0; all 0 on a page of links."""
+    lengths = list(map(len, tree.texts))
+    blocks = list(zip(lengths, tree.link_lengths, strict=True))
+    parents, boxes = tree.box_parents, tree.boxes
+    size, linked = subtree_totals(parents, boxes, lengths), subtree_totals(parents, boxes, tree.link_lengths)
+    many = subtree_totals(parents, boxes, [links >= BLOCK_LINK_DENSITY * length for length, links in blocks])
+    is_prose = [links < BLOCK_LINK_DENSITY * length and length > MIN_PROSE_LENGTH for length, links in blocks]
+    prose = mark_ancestors(parents, compress(boxes, is_prose))
+    groups = [
+        many[k] >= MIN_LINK_GROUP and linked[k] >= MAX_LINK_DENSITY * size[k] and not prose[k]
+        for k in range(len(parents))
+    ]
+    groups[0] = False
+    in_group = mark_descendants(parents, groups)
+    found = [
+        2 if in_group[box] else int(links >= MAX_LINK_DENSITY * length)
+        for box, (length, links) in zip(boxes, blocks, strict=True)
+    ]
+    content = _content_lengths(tree, is_content)
+    in_links = sum(compress(content, found))
+    others = sum(content) - in_links
+    return [0] * len(found) if in_links > INDEX_PAGE_LINK_SHARE * others else found
+
+
+def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked: Sequence[bool]) -> list[bool]:
+    """For each block, whether it lies outside the content root: the box with the headline and most of the prose.
+
+    Args:
+        tree: The blocks and boxes.
+        is_content: For each block, whether it has no boilerplate role.
+        is_marked: For each block, whether its class is ``CONTENT``.
+    """
+    parents, boxes = tree.box_parents, tree.boxes
+    lengths = _content_lengths(tree, is_content)
+    text = subtree_totals(parents, boxes, lengths)
+    unlinked = (max(0, length - links) for length, links in zip(lengths, tree.link_lengths, strict=True))
+    prose = subtree_totals(parents, boxes, unlinked)
+    blocks = zip(boxes, tree.text_roles, is_marked, strict=True)
+    heads = mark_ancestors(parents, (box for box, roles, marked in blocks if marked and roles & H1))
+    root = 0
+    if prose[0]:
+        share = ROOT_WITH_HEADLINE if heads[0] else ROOT_WITHOUT_HEADLINE
+        for box in range(1, len(parents)):
+            if (
+                parents[box] == root
+                and text[box] >= MIN_ROOT_SHARE * text[0]
+                and prose[box] >= share * prose[0]
+                and (heads[box] or not heads[0])
+            ):
+                root = box
+    inside = mark_descendants(parents, (box == root for box in range(len(parents))))
+    return [not inside[box] for box in boxes]
+
+
+def outside_main(tree: BlockTree, is_content: Sequence[bool]) -> list[bool]:
+    """For each block, whether it lies outside the main parts; none does if these hold too little of the text."""
+    main = mark_descendants(tree.box_parents, (roles & MAIN > 0 for roles in tree.box_roles))
+    outside = [not main[box] for box in tree.boxes]
+    lengths = _content_lengths(tree, is_content)
+    without = sum(compress(lengths, outside))
+    return outside if sum(lengths) - without > MIN_MAIN_SHARE * sum(lengths) else [False] * len(outside)
+
+
+def _content_lengths(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
+    return [len(text) if is_own else 0 for text, is_own in zip(tree.texts, is_content, strict=True)]

@@ -1,0 +1,139 @@
+"""The main content of a cleaned page: Readability's article, else the element that tags or size point to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from lxml import etree
+from readability.readability import Unparseable
+
+from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.clean import remove_boilerplate
+from scrapy_simdedup.page.parse import xpath_elements
+from scrapy_simdedup.page.readability import ArticleDocument, text_length
+from scrapy_simdedup.page.roles import H1
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lxml.html import HtmlElement
+
+    from scrapy_simdedup.page.block_tree import BlockTree
+
+CHAR_THRESHOLD = 400
+"""Characters from which Readability's article is taken; on lists and short pages it finds some fragment."""
+MAX_READABILITY_ELEMENTS = 10_000
+"""Elements above which Readability is not asked: some of its rules compare each element with all others."""
+MIN_TAGGED_SHARE = 0.5
+"""Share of the page's text that an element must hold to be taken for its main content."""
+MIN_UNTAGGED_SHARE = 0.8
+"""The same share where no tag says that the element is the main content."""
+MAX_DESCENT = 50
+"""Levels below the body in which the smallest element with most of the text is looked for."""
+MAX_READABILITY_COST = 30_000_000
+"""Levels of elements times characters (an element counts as 50) above which Readability is not asked: it counts the
+text of nested elements again and again."""
+MIN_PROSE_LETTERS = 60
+"""Letters from which a block under a headline is its text, and not its date or author."""
+MAX_MATCHING_COST = 500_000_000
+"""Blocks times letters of the main content above which the blocks are not looked for in it."""
+
+_SELECTORS = tuple(
+    xpath_elements(f"./descendant::{step}") for step in ("article", "main", "*[@role='main']", "*[@id='content']")
+)
+_TABLE_PARTS = ("thead", "tbody", "tfoot", "tr")
+_CONTAINERS = ("article", "center", "div", "fieldset", "form", "main", "section", "table", "td", *_TABLE_PARTS)
+_IS_DEEPER_THAN = {depth: etree.XPath("boolean(." + "/*" * depth + ")") for depth in (16, 32, 64, 128, 256, 512, 1024)}
+_count = etree.XPath("count(.//*)")
+
+
+def main_content(root: HtmlElement) -> HtmlElement:
+    """The element with the main content: the first of these that holds enough text.
+
+    1. Readability's article (Arc90's algorithm, by readability-lxml).
+    2. The largest ``<article>``, ``<main>``, ``role="main"`` or ``id="content"``.
+    3. The smallest element that holds most of the text, which may be the body.
+
+    Args:
+        root: The ``<html>`` element of a page without boilerplate; it stays as it is.
+
+    Returns:
+        An element of the tree or, where Readability found it, of another one.
+    """
+    article = _readability_article(root)
+    if article is not None:
+        return article
+    body = root.find("body")
+    body = root if body is None else body
+    least = MIN_TAGGED_SHARE * text_length(body)
+    for select in _SELECTORS:
+        found = max(select(body), key=text_length, default=None)
+        if found is not None and text_length(found) >= least:
+            return found
+    return _largest_block(body)
+
+
+def _readability_article(root: HtmlElement) -> HtmlElement | None:
+    if _is_too_costly(root):
+        return None
+    try:
+        article = ArticleDocument(root).article()
+    except Unparseable:
+        return None
+    return article if text_length(article) >= CHAR_THRESHOLD else None
+
+
+def _is_too_costly(root: HtmlElement) -> bool:
+    count = cast("float", _count(root))
+    depth = next((depth for depth, is_deeper in _IS_DEEPER_THAN.items() if not is_deeper(root)), 2048)
+    return count > MAX_READABILITY_ELEMENTS or depth * (len(root.text_content()) + 50 * count) > MAX_READABILITY_COST
+
+
+def _largest_block(body: HtmlElement) -> HtmlElement:
+    """The smallest element that holds most of the text, without what stands around it."""
+    least = MIN_UNTAGGED_SHARE * text_length(body)
+    block = body
+    for _ in range(MAX_DESCENT):
+        inner = next((child for child in block if child.tag in _CONTAINERS and text_length(child) >= least), None)
+        if inner is None:
+            break
+        block = inner
+    return block if block.tag not in _TABLE_PARTS else next(block.iterancestors("table"), block)
+
+
+def classify_by_main_content(
+    root: HtmlElement, tree: BlockTree, classes: list[BlockClass], roles: Sequence[int]
+) -> list[BlockClass]:
+    """The classes of blocks for ``SIMDEDUP_EXTRACTOR="readability"``: content outside the main content is unmarked.
+
+    Where the text under the page's headline lies outside of it, Readability found something else, such as the terms
+    of a shop below a short article, and the classes stay.
+
+    Args:
+        root: The ``<html>`` element; it is used up.
+        tree: Its block tree.
+        classes: The class of each block by its roles.
+        roles: The boilerplate roles of each block.
+    """
+    remove_boilerplate(root, tree, roles)
+    main = _letters(main_content(root).text_content())
+    content = {number: _letters(tree.texts[number]) for number, c in enumerate(classes) if c is BlockClass.CONTENT}
+    if len(content) * len(main) > MAX_MATCHING_COST:
+        return classes
+    # Readability cuts and joins blocks, so that only their letters can be found again.
+    outside = {number for number, letters in content.items() if letters not in main}
+    if _text_under_headline(tree, content) in outside:
+        return classes
+    return [BlockClass.UNMARKED if number in outside else found for number, found in enumerate(classes)]
+
+
+def _text_under_headline(tree: BlockTree, content: Mapping[int, str]) -> int | None:
+    """The number of the first prose after the first ``<h1>`` of the content."""
+    numbers = iter(content)
+    if not any(tree.text_roles[number] & H1 for number in numbers):  # stops behind the headline
+        return None
+    return next((number for number in numbers if len(content[number]) >= MIN_PROSE_LETTERS), None)
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())

@@ -1,0 +1,181 @@
+"""HTML documents that are one file without network: the report and the calibration, rendered and written."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from dataclasses import asdict
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.display import format_time, plural
+from scrapy_simdedup.report import sections
+from scrapy_simdedup.report.charts import Series, similarity_chart
+from scrapy_simdedup.report.elements import data_table, format_number, h, link, replace_invalid_xml, to_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from scrapy_simdedup.report.calibration import Calibration
+    from scrapy_simdedup.report.data import Report
+    from scrapy_simdedup.report.elements import Element
+    from scrapy_simdedup.settings import DedupSettings
+
+
+FIRST_STEP = 50
+"""Hundredths of similarity at which the chart of a calibration begins."""
+SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
+    "answer": ("The answer", sections.answer),
+    "similarity": ("How similar pages are", sections.similarity),
+    "verdicts": ("Verdicts over time", sections.verdicts),
+    "clusters": ("Most repeated pages", sections.clusters),
+    "stubs": ("Stubs and walls", sections.stubs),
+    "sites": ("Sites", sections.sites),
+    "rules": ("URL rules", sections.rules),
+    "drift": ("Drift of known pages", sections.drift),
+    "audit": ("Dropped pages to judge by eye", sections.audit),
+    "runs": ("Runs", sections.runs),
+    "glossary": ("Glossary", sections.glossary),
+}
+"""The sections of the report in their order, by their ids: the headline, and the function that renders it."""
+
+
+def render_report(report: Report) -> str:
+    """The report as an HTML document."""
+    about = f"run {report.run}" if report.run else "all runs"
+    parts = {name: (title, list(section(report))) for name, (title, section) in SECTIONS.items()}
+    return html_document("Near-duplicate pages", f"{report.store}, {about}; made {format_time(report.made_at)}", parts)
+
+
+def html_document(title: str, about: str, parts: Mapping[str, tuple[str, list[Element]]]) -> str:
+    """An HTML document in one file, which loads nothing.
+
+    Args:
+        title: the headline of the document.
+        about: what the document is about, in a line.
+        parts: the sections by their ids, each with its headline and content.
+    """
+    links = h("ul", [h("li", h("a", headline, href=f"#{name}")) for name, (headline, _) in parts.items()])
+    nav = h("nav", links, aria_label="Parts of the report")
+    head = h("header", h("h1", title), h("p", about, class_="soft url"), nav)
+    shown = [
+        h("section", h("h2", headline, id=name), content, aria_labelledby=name)
+        for name, (headline, content) in parts.items()
+    ]
+    style, script, template = (_asset(name) for name in ("report.css", "report.js", "report.html"))
+    # A script that a page smuggled into a URL could not run, and nothing can be loaded.
+    hashes = f"style-src {_csp_hash(style)}; script-src {_csp_hash(script)}"
+    filled = {
+        "policy": f"default-src 'none'; img-src data:; {hashes}; base-uri 'none'",
+        "title": escape(replace_invalid_xml(f"{title}: {about}")),
+        "style": style,
+        "script": script,
+        "body": to_html(head) + to_html(h("main", shown)),
+    }
+    # In one pass, so that a placeholder inside of a filled-in text stays text.
+    return re.sub(r"{(policy|title|style|script|body)}", lambda place: filled[place[1]], template)
+
+
+def _asset(name: str) -> str:
+    return files("scrapy_simdedup.report").joinpath(name).read_text("utf-8")
+
+
+def _csp_hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def render_calibration(found: Calibration, settings: DedupSettings) -> str:
+    """The calibration as an HTML document; ``settings`` has the thresholds in force."""
+    about = f"{found.store}; {format_number(found.sampled)} of {format_number(found.pages)} pages were sampled"
+    parts = {
+        "choice": ("Thresholds per site", _choices(found)),
+        "distribution": ("Similarity to the closest page", _distribution(found, settings)),
+        "thresholds": ("What each threshold would do", [_thresholds(found)]),
+        "borderline": ("Borderline pairs to judge by eye", _borderline(found)),
+    }
+    return html_document("Thresholds", about, parts)
+
+
+def _distribution(found: Calibration, settings: DedupSettings) -> list[Element]:
+    less = sum(found.same_headline[:FIRST_STEP]) + sum(found.other_headline[:FIRST_STEP])
+    chart = similarity_chart(
+        "distribution-chart",
+        "Pages by similarity to the closest page of their site",
+        [
+            Series("same headline", found.same_headline[FIRST_STEP:], "identical"),
+            Series("another headline", found.other_headline[FIRST_STEP:], "stub"),
+        ],
+        near=settings.near,
+        identical=settings.identical,
+    )
+    return [
+        h("p", f"Less than {FIRST_STEP / 100:g} similar to any other of their site: {plural(less, 'more page')}."),
+        chart,
+    ]
+
+
+def _thresholds(found: Calibration) -> Element:
+    rows = [(f"{line.at:.2f}", line.dropped, line.suspicious, line.wrong, line.missed) for line in found.thresholds]
+    head = ("Threshold", "#%drops", "#%with another headline", "#%wrong by labels", "#%copies missed by labels")
+    kept = len(head) if found.labelled else 3
+    return data_table(
+        "Shares of the sampled pages, of those dropped, and of labelled pairs",
+        head[:kept],
+        [row[:kept] for row in rows],
+    )
+
+
+def _choices(found: Calibration) -> list[Element]:
+    rows = [(choice.site, choice.sampled, choice.identical, choice.near, choice.because) for choice in found.choices]
+    setting = found.setting
+    return [
+        data_table("Chosen for each site", ("Site", "#sampled", "#identical", "#near", "Because"), rows),
+        h("p", "Ready to paste into settings.py:" if setting else "The thresholds in force fit every site."),
+        *([h("pre", setting, tabindex="0")] if setting else []),
+    ]
+
+
+def _borderline(found: Calibration) -> list[Element]:
+    if not found.borderline:
+        return [h("p", "No sampled page is near a threshold.")]
+    rows = [
+        (link(pair.one), link(pair.other), pair.similarity, "another" if pair.headline_differs else "the same")
+        for pair in found.borderline
+    ]
+    return [
+        data_table("A random sample of pairs next to a threshold", ("One", "Other", "#similarity", "Headline"), rows)
+    ]
+
+
+def write_report(report: Report, path: str | Path) -> None:
+    """Write the report: as JSON to a path that ends with .json, else as HTML. A file is replaced only by a whole one.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    _write(path, report, lambda: render_report(report))
+
+
+def write_calibration(found: Calibration, settings: DedupSettings, path: str | Path) -> None:
+    """Write the calibration as :func:`write_report` does.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    _write(path, found, lambda: render_calibration(found, settings))
+
+
+def _write(path: str | Path, found: Report | Calibration, render: Callable[[], str]) -> None:
+    path = Path(path)
+    text = json.dumps(asdict(found), indent=1) if path.suffix == ".json" else render()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8", errors="replace")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,209 @@
+"""Nearest neighbours: the pages that one page is most like, found by the fingerprints of records."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simdedup.errors import FingerprintMismatch
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.detect.events import ContentLeft
+    from scrapy_simdedup.store.base import Record
+
+
+MAX_COMPARED_PAGES = 50_000
+"""Pages of a site that a page is compared with at most, chosen at random."""
+MAX_CANDIDATES = 50
+"""Pages with the closest simhashes, of which the most similar is the neighbour."""
+
+
+def fingerprint_of(record: Record | ContentLeft | None) -> PageFingerprint | None:
+    """The record's fingerprint, or None if there is none that this version can read."""
+    try:
+        return None if record is None else PageFingerprint.from_bytes(record.fingerprint)
+    except FingerprintMismatch:
+        return None
+
+
+def comparable(one: PageFingerprint, other: PageFingerprint) -> bool:
+    """Whether two fingerprints were made in the same way."""
+    try:
+        one.check_comparable(other)
+    except FingerprintMismatch:
+        return False
+    return True
+
+
+def fingerprint_differences(one: PageFingerprint | None, other: PageFingerprint | None) -> tuple[str, ...]:
+    """What differs between two pages, in words, as far as their fingerprints tell."""
+    if one is None or other is None:
+        return ()
+    if one.body == other.body:
+        return ("nothing",)
+    if one.exact == other.exact and not one.unjudged:
+        return ("markup",)
+    more = other.content - one.content
+    facts = {
+        "title": one.title != other.title,
+        "h1": one.h1 != other.h1,
+        f"{abs(more)} shingles {'more' if more > 0 else 'fewer'}": more != 0,
+        "frame": one.total - one.content != other.total - other.content,
+    }
+    return tuple(name for name, does in facts.items() if does) or ("some words",)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A page of a store, and how like another page it is."""
+
+    record: Record
+    similarity: float
+    """Share of common content, 0..1."""
+    distance: int
+    """Bits in which the simhashes differ."""
+    headline_differs: bool
+    """Whether the two have different headlines, as different pages mostly do and copies mostly do not."""
+
+
+class Nearest:
+    """The nearest neighbours of one page, out of any number of records.
+
+    Args:
+        fp: the fingerprint of the page.
+        key: the request fingerprint of the page, which is no neighbour of itself.
+        limit: how many neighbours are kept.
+    """
+
+    def __init__(self, fp: PageFingerprint, key: bytes, limit: int) -> None:
+        self._fp, self._key, self._limit = fp, key, limit
+        self._heap: list[tuple[float, int, Neighbour]] = []
+        self._number = count()
+        self.compared: int = 0
+        """The number of records that the page could be compared with."""
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Compare the page with more records, best some thousands at a time."""
+        others = [(record, fp) for record in records if record.key != self._key and (fp := self._comparable(record))]
+        self.compared += len(others)
+        similarity, headline_differs = _scores(self._fp, [fp for _, fp in others])
+        for at in np.argsort(-similarity)[: self._limit]:
+            record, fp = others[at]
+            distance = (self._fp.simhash ^ fp.simhash).bit_count()
+            found = Neighbour(record, float(similarity[at]), distance, bool(headline_differs[at]))
+            heapq.heappush(self._heap, (found.similarity, next(self._number), found))
+            if len(self._heap) > self._limit:
+                heapq.heappop(self._heap)
+
+    @property
+    def found(self) -> list[Neighbour]:
+        """The neighbours, the most similar first."""
+        return [neighbour for *_, neighbour in sorted(self._heap, reverse=True)]
+
+    def _comparable(self, record: Record) -> PageFingerprint | None:
+        fp = fingerprint_of(record)
+        if fp is None or not comparable(self._fp, fp):
+            return None
+        return fp if {fp.unjudged, self._fp.unjudged} <= COMPARED_BY_BODY | {None} else None
+
+
+def _scores(fp: PageFingerprint, others: Sequence[PageFingerprint]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """``fp.compare(other).similarity`` of each comparable fingerprint, and whether the headlines differ; shape (n,)."""
+    similarity, headline_differs = np.zeros(len(others)), np.zeros(len(others), np.bool_)
+    if fp.unjudged:
+        bodies = [other.body == fp.body and other.unjudged in COMPARED_BY_BODY for other in others]
+        return np.array(bodies, np.float64) * (fp.unjudged in COMPARED_BY_BODY), headline_differs
+    judged = [at for at, other in enumerate(others) if not other.unjudged]
+    if judged:
+        rows = np.concatenate([others[at].comparison_row for at in judged])
+        found = fp.score(rows)
+        similarity[judged], headline_differs[judged] = found.similarity, found.headline_differs
+    return similarity, headline_differs
+
+
+@dataclass(frozen=True, slots=True)
+class ClosePair:
+    """A page, and the page of its site that it is most like; both by their URLs."""
+
+    site: str
+    one: str
+    other: str
+    similarity: float
+    headline_differs: bool
+
+
+class FingerprintTable:
+    """The fingerprints of many records in arrays, so that the closest to a page is found in one numpy step.
+
+    Args:
+        records: the records. Those whose pages are unjudged, or whose fingerprints were made in another way than the
+            first, are left out.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.records: list[Record] = []
+        self._first: PageFingerprint | None = None
+        fingerprints = []
+        for record in records:
+            fp = fingerprint_of(record)
+            if fp is not None and self._fits(fp):
+                self.records.append(record)
+                fingerprints.append(fp)
+        if fingerprints:
+            self._simhashes = np.array([_simhash_words(fp) for fp in fingerprints], np.uint64)
+            self._rows = np.concatenate([fp.comparison_row for fp in fingerprints])
+
+    def closest(self, record: Record | ContentLeft, *, since: float = 0.0) -> Neighbour | None:
+        """The other page of the table that a page is most like; None if there is none to compare it with.
+
+        Args:
+            record: the page.
+            since: pages that were first fetched before do not count; seconds since the epoch.
+        """
+        fp = fingerprint_of(record)
+        if fp is None or not self.records or not self._fits(fp):
+            return None
+        distance = np.bitwise_count(self._simhashes ^ np.array(_simhash_words(fp), np.uint64)).sum(axis=1)
+        near = np.argpartition(distance, MAX_CANDIDATES) if len(distance) > MAX_CANDIDATES else np.arange(len(distance))
+        rows = [
+            row
+            for row in near[: MAX_CANDIDATES + 1].tolist()
+            if self.records[row].key != record.key and self.records[row].first_seen >= since
+        ]
+        if not rows:
+            return None
+        found = fp.score(self._rows[rows])
+        best = int(np.argmax(found.similarity))
+        row = rows[best]
+        return Neighbour(
+            self.records[row], float(found.similarity[best]), int(distance[row]), bool(found.headline_differs[best])
+        )
+
+    def _fits(self, fp: PageFingerprint) -> bool:
+        if fp.unjudged:
+            return False
+        self._first = self._first or fp
+        return comparable(self._first, fp)
+
+
+def closest_pairs(site: str, pages: Iterable[Record], sample: int) -> Iterator[ClosePair]:
+    """The closest page of each of the first ``sample`` pages of a site, which come in a random order."""
+    table = FingerprintTable(pages)
+    for record in table.records[:sample]:
+        found = table.closest(record)
+        if found is not None:
+            yield ClosePair(site, record.url, found.record.url, found.similarity, found.headline_differs)
+
+
+def _simhash_words(fp: PageFingerprint) -> list[int]:
+    return [fp.simhash >> 64 * word & 0xFFFF_FFFF_FFFF_FFFF for word in range(fp.bits // 64)]

@@ -1,0 +1,319 @@
+"""Tallies: what a report counts and samples while it reads the records of a store one by one, in bounded memory."""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from scrapy_simdedup.report.data import (
+    SIMILARITY_BUCKETS,
+    VERDICT_KINDS,
+    AuditedPair,
+    DriftRow,
+    RunRow,
+    SiteRow,
+    Stub,
+    Timeline,
+)
+from scrapy_simdedup.report.history import RunHistory
+from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of
+from scrapy_simdedup.report.sample import Reservoir, random_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scrapy_simdedup.report.clusters import Cluster
+    from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.store.base import Record
+
+TIMELINE_STEPS, MAX_RUNS, MAX_SITE_ROWS, MAX_DRIFT_ROWS = 60, 50, 1_000, 100
+"""Steps of the timeline, and rows of the tables."""
+REDESIGN_PAGES, REDESIGN_SHARE = 20, 0.5
+"""Known pages of a site that must have been fetched again in one run, and the share of them that must have changed,
+before a redesign is suspected."""
+STUB_MIN_REPEATS, STUB_MIN_SHARE, STUB_MAX_SHINGLES = 20, 0.05, 150
+"""A content is suspected to be a stub if it has at least so many repeats, if they are at least this share of the site's
+pages, and if it has fewer shingles than this."""
+WARNING_SHARE = 0.1
+"""Share of the pages from which failures that should be rare are worth a warning."""
+HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
+
+
+class VerdictTally:
+    """Counts pages by verdict, state, unjudged reason and similarity."""
+
+    def __init__(self) -> None:
+        self.kinds: Counter[str] = Counter()
+        self.states: Counter[str] = Counter()
+        self.unjudged: Counter[str] = Counter()
+        self.similarities: dict[str, list[int]] = {
+            "dropped": [0] * SIMILARITY_BUCKETS,
+            "kept": [0] * SIMILARITY_BUCKETS,
+        }
+
+    def add(self, record: Record) -> None:
+        """Count one record."""
+        self.kinds[record.kind] += 1
+        self.states[record.state] += 1
+        if record.kind == "unjudged":
+            fp = fingerprint_of(record)
+            self.unjudged["unreadable" if fp is None else fp.unjudged or "unknown"] += 1
+        if record.similarity is not None:
+            fate = "dropped" if record.state == "duplicate" else "kept"
+            self.similarities[fate][min(SIMILARITY_BUCKETS - 1, int(record.similarity * SIMILARITY_BUCKETS))] += 1
+
+
+class TimelineTally:
+    """Collects when pages were last seen, with their verdicts, in nine bytes per page."""
+
+    def __init__(self) -> None:
+        self._seen = array("d")
+        self._kinds = array("B")
+
+    def add(self, record: Record) -> None:
+        """Take the time and the verdict of one record."""
+        if record.kind in VERDICT_KINDS:
+            self._seen.append(record.last_seen)
+            self._kinds.append(VERDICT_KINDS.index(record.kind))
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The verdicts in steps of equal length; None if there were no records."""
+        if not self._seen:
+            return None
+        seen, kinds = np.frombuffer(self._seen), np.frombuffer(self._kinds, np.uint8)
+        start, end = float(seen.min()), float(seen.max())
+        counts, edges = {}, np.linspace(start, max(end, start + 1.0), TIMELINE_STEPS + 1)
+        for number, kind in enumerate(VERDICT_KINDS):
+            found = np.histogram(seen[kinds == number], edges)[0]
+            if found.any():
+                counts[kind] = found.tolist()
+        return Timeline(start, float(edges[1] - edges[0]), counts)
+
+
+class RunTally:
+    """Counts the pages and repeats of each run."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[float]] = {}
+
+    def add(self, record: Record) -> None:
+        """Count one record."""
+        seen = record.last_seen
+        run = self._runs.setdefault(record.run, [0, 0, seen, seen])
+        run[0] += 1
+        run[1] += record.state == "duplicate"
+        run[2], run[3] = min(run[2], seen), max(run[3], seen)
+
+    @property
+    def rows(self) -> tuple[RunRow, ...]:
+        """The rows of the runs table, the latest run first."""
+        rows = (
+            RunRow(name, int(pages), int(repeats), first, last)
+            for name, (pages, repeats, first, last) in self._runs.items()
+        )
+        return tuple(sorted(rows, key=lambda row: -row.last)[:MAX_RUNS])
+
+
+def push_largest(heap: list[HeapEntry], entry: HeapEntry, size: int) -> None:
+    """Add an entry to a heap that keeps its ``size`` largest entries."""
+    if len(heap) < size:
+        heapq.heappush(heap, entry)
+    elif heap[0] < entry:
+        heapq.heapreplace(heap, entry)
+
+
+@dataclass(slots=True)
+class _SiteCounts:
+    """Counts of one site, while its records are read."""
+
+    name: str
+    pages: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    repeats: int = 0
+    failed: int = 0
+    revisited: int = 0
+    changed: int = 0
+    similarity: float = 0.0
+    compared: int = 0
+    changes: int = 0
+    visits: int = 0
+    history: RunHistory = field(default_factory=RunHistory)
+    by_run: dict[str, list[int]] = field(default_factory=dict)
+    """By run, where it is not known how structures changed: known pages that it fetched again, and changed ones."""
+
+    def add(self, record: Record) -> None:
+        self.pages += 1
+        self.kinds[record.kind] += 1
+        self.failed += record.state == "released"
+        self.repeats += record.state == "duplicate"
+        if record.visits > 1:
+            changed = record.kind == "changed"
+            self.revisited += 1
+            self.visits += record.visits - 1
+            self.changes += record.changes
+            self.changed += changed
+            if changed and record.similarity is not None:
+                self.similarity += record.similarity
+                self.compared += 1
+            if not self.history.has_changes(self.name, record.run):
+                counts = self.by_run.setdefault(record.run, [0, 0])
+                counts[0] += 1
+                counts[1] += changed
+
+    @property
+    def row(self) -> SiteRow:
+        kinds = self.kinds
+        return SiteRow(
+            self.name, self.pages, self.repeats, kinds["near"], kinds["changed"], kinds["unjudged"], self.failed
+        )
+
+    @property
+    def drift(self) -> DriftRow:
+        redesign = self.history.is_redesigned(self.name) or any(
+            again >= REDESIGN_PAGES and changed >= REDESIGN_SHARE * again for again, changed in self.by_run.values()
+        )
+        similarity = self.similarity / self.compared if self.compared else None
+        rate = self.changes / self.visits if self.visits else 0.0
+        return DriftRow(self.name, self.revisited, self.changed, similarity, rate, redesign)
+
+
+class SiteTally:
+    """Counts pages by site; records must come site by site.
+
+    Args:
+        history: what the runs have noted in the store.
+    """
+
+    def __init__(self, history: RunHistory) -> None:
+        self._history = history
+        self._site = _SiteCounts("")
+        self._rows: list[tuple[int, str, SiteRow]] = []
+        self._drift: list[tuple[bool, int, str, DriftRow]] = []
+        self.count: int = 0
+
+    def add(self, site: str, record: Record) -> None:
+        """Count one record."""
+        if site != self._site.name:
+            self._end_site()
+            self._site = _SiteCounts(site, history=self._history)
+        self._site.add(record)
+
+    @property
+    def rows(self) -> tuple[SiteRow, ...]:
+        """The sites with the most pages; all records must have been added."""
+        self._end_site()
+        return tuple(row for *_, row in sorted(self._rows, reverse=True))
+
+    @property
+    def drift(self) -> tuple[DriftRow, ...]:
+        """The sites with pages that were fetched again, suspected redesigns first; all records must have been added."""
+        self._end_site()
+        return tuple(row for *_, row in sorted(self._drift, reverse=True))
+
+    def _end_site(self) -> None:
+        site, self._site = self._site, _SiteCounts("")
+        if site.pages:
+            self.count += 1
+            push_largest(self._rows, (site.pages, site.name, site.row), MAX_SITE_ROWS)
+            if site.revisited:
+                drift = site.drift
+                push_largest(self._drift, (drift.redesign, drift.changed, site.name, drift), MAX_DRIFT_ROWS)
+
+
+def find_warnings(totals: VerdictTally, settings: DedupSettings) -> Iterator[str]:
+    """The warnings of a report, in sentences."""
+    pages = totals.kinds.total()
+    if settings.mode == "observe":
+        yield "SIMDEDUP_MODE is observe: nothing was dropped, all of this was only counted."
+    if pages and totals.kinds["unjudged"] > WARNING_SHARE * pages:
+        yield f"{totals.kinds['unjudged'] / pages:.0%} of the pages could not be judged and were kept; see why below."
+    if pages and totals.states["released"] > WARNING_SHARE * pages:
+        yield (
+            f"The delivery of {totals.states['released']:,} pages failed: their callbacks or pipelines raised, "
+            "or their items were dropped."
+        )
+    if totals.states["reserved"]:
+        yield (
+            f"The delivery of {totals.states['reserved']:,} pages has not ended: a crawl is still at work, "
+            "or was stopped before it did."
+        )
+
+
+def find_stubs(
+    sure: Sequence[tuple[str, Record]], clusters: Sequence[Cluster], sites: Sequence[SiteRow]
+) -> Iterator[Stub]:
+    """The stubs that a crawl found, and the repeated pages that look like stubs.
+
+    Args:
+        sure: records that a crawl found to be stubs, with their sites.
+        clusters: the pages with the most repeats.
+        sites: the sites with the most pages.
+    """
+    pages = {row.site: row.pages for row in sites}
+    for site, record in sure:
+        fp = fingerprint_of(record)
+        # Repeats of a stub are not stored, so that a wall does not fill the store.
+        yield Stub(site, record.url, 1, 1 / pages.get(site, 1), fp.total if fp else 0, sure=True)
+    for cluster in clusters:
+        share = cluster.repeats / pages[cluster.site] if cluster.site in pages else 0.0
+        if (
+            cluster.representative
+            and cluster.repeats >= STUB_MIN_REPEATS
+            and share >= STUB_MIN_SHARE
+            and cluster.shingles < STUB_MAX_SHINGLES
+        ):
+            yield Stub(cluster.site, cluster.representative, cluster.size, share, cluster.shingles, sure=False)
+
+
+class AuditSample:
+    """Samples dropped pages in a first reading of a store, and finds their originals in a second one.
+
+    Each dropped page has the same chance, and the same store gives the same sample.
+
+    Args:
+        size: the number of dropped pages.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._dropped: Reservoir[tuple[str, bytes], Record] = Reservoir(size, lambda name: -random_rank(name[1]))
+        self._originals: dict[tuple[str, bytes], Record | None] = {}
+
+    def add(self, site: str, record: Record) -> None:
+        """The first reading: sample the record if it was dropped."""
+        if record.state == "duplicate":
+            self._dropped.put((site, record.key), record)
+
+    def begin_second_reading(self) -> set[str]:
+        """The sites that must be read again; from now on originals are looked for."""
+        self._originals = {(site, record.original or b""): None for (site, _), record in self._dropped.items()}
+        return {site for site, _ in self._originals}
+
+    def add_original(self, site: str, record: Record) -> None:
+        """The second reading: keep the record if it is the original of a sampled page."""
+        if (site, record.key) in self._originals and record.state != "released":
+            self._originals[site, record.key] = record
+
+    @property
+    def pairs(self) -> tuple[AuditedPair, ...]:
+        """The sampled pages beside their originals, without texts: a store has none."""
+        pairs = []
+        for (site, _), record in reversed(list(self._dropped.items())):
+            original = self._originals.get((site, record.original or b""))
+            one, other = fingerprint_of(original), fingerprint_of(record)
+            pairs.append(
+                AuditedPair(
+                    original=None if original is None else original.url,
+                    dropped=record.url,
+                    similarity=record.similarity or 0.0,
+                    distance=(one.simhash ^ other.simhash).bit_count() if one and other else None,
+                    facts=fingerprint_differences(one, other),
+                    lines=None,
+                )
+            )
+        return tuple(pairs)

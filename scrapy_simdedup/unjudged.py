@@ -1,0 +1,103 @@
+"""Why a page is kept without being compared by its text, and all that follows from each reason.
+
+A new reason is written in two places: here, and in the code that finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+UnjudgedReason: TypeAlias = Literal[
+    "binary",
+    "cut",
+    "empty",
+    "error",
+    "head",
+    "imported",
+    "no_item",
+    "no_page",
+    "not_html",
+    "opted_out",
+    "status",
+    "store_error",
+    "too_big",
+    "too_many_attributes",
+    "too_many_elements",
+    "too_many_links",
+    "too_much_text",
+    "too_short",
+    "undecodable",
+    "unknown",
+    "unparsable",
+    "unreadable",
+    "worker_died",
+    "worker_timeout",
+]
+"""The reasons, as stats, verdicts and stored fingerprints name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """What one reason implies; whoever adds a reason decides whether its pages are compared, and counted."""
+
+    meaning: str
+    """What is wrong with the page, as the end of a sentence that begins with "the page"."""
+    compared_by_body: bool
+    """Whether the page is a repeat of another that is the same byte for byte: it has content, but no text to trust."""
+    counted: bool
+    """Whether stats and reports count the page as unjudged; others were never to be judged."""
+    remedy: str = ""
+    """What a user can do about it; empty where there is nothing to do."""
+
+
+UNJUDGED: dict[UnjudgedReason, Unjudged] = {
+    "binary": Unjudged(
+        "is labelled as HTML, and holds the bytes of something else", compared_by_body=False, counted=True
+    ),
+    "cut": Unjudged("came in part, or the parser had to cut it", compared_by_body=True, counted=True),
+    "empty": Unjudged(
+        "has no text", compared_by_body=False, counted=True, remedy="where scripts make the text, render the page"
+    ),
+    "error": Unjudged(
+        "met a failure of this package", compared_by_body=False, counted=True, remedy="see the log, and report it"
+    ),
+    "head": Unjudged("is the names of a feed's columns", compared_by_body=False, counted=False),
+    "imported": Unjudged(
+        "was delivered by another tool, which remembered no content", compared_by_body=False, counted=True
+    ),
+    "no_item": Unjudged("is no item", compared_by_body=False, counted=True),
+    "no_page": Unjudged("is a record of an archive that holds no page", compared_by_body=False, counted=False),
+    "not_html": Unjudged("is JSON, XML, text or a file", compared_by_body=False, counted=True),
+    "opted_out": Unjudged("is of a request with simdedup=False", compared_by_body=False, counted=False),
+    "status": Unjudged("has no status of 2xx", compared_by_body=False, counted=True),
+    "store_error": Unjudged(
+        "met a failure of the store", compared_by_body=False, counted=True, remedy="see the log for what the store said"
+    ),
+    "too_big": Unjudged(
+        "has more characters than are read", compared_by_body=True, counted=True, remedy="raise SIMDEDUP_MAX_PAGE_BYTES"
+    ),
+    "too_many_attributes": Unjudged(
+        "has a tag with more attributes than are read", compared_by_body=True, counted=True
+    ),
+    "too_many_elements": Unjudged("has more elements than are read", compared_by_body=True, counted=True),
+    "too_many_links": Unjudged("has more links than are read", compared_by_body=True, counted=True),
+    "too_much_text": Unjudged("has more text than is read", compared_by_body=True, counted=True),
+    "too_short": Unjudged(
+        "has fewer than SIMDEDUP_MIN_WORDS distinct shingles",
+        compared_by_body=False,
+        counted=True,
+        remedy="lower SIMDEDUP_MIN_WORDS",
+    ),
+    "undecodable": Unjudged("names an encoding that is none, or not its own", compared_by_body=False, counted=True),
+    "unknown": Unjudged("is unjudged for a reason that was not told", compared_by_body=False, counted=True),
+    "unparsable": Unjudged("made the parser fail", compared_by_body=False, counted=True),
+    "unreadable": Unjudged("was fingerprinted in a way that is not known here", compared_by_body=False, counted=True),
+    "worker_died": Unjudged("ended the worker process that read it", compared_by_body=False, counted=True),
+    "worker_timeout": Unjudged(
+        "took a worker process too long", compared_by_body=False, counted=True, remedy="raise SIMDEDUP_WORKER_TIMEOUT"
+    ),
+}
+
+COMPARED_BY_BODY = frozenset(reason for reason, implied in UNJUDGED.items() if implied.compared_by_body)
+"""The reasons of pages that repeat only what is the same byte for byte."""

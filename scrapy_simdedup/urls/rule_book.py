@@ -1,0 +1,265 @@
+"""The verdicts on a site's hypotheses: when a hypothesis becomes a rule, and when a rule is refuted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.urls.evidence import wilson_lower_bound
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
+    from scrapy_simdedup.urls.hypotheses import Hypothesis
+    from scrapy_simdedup.urls.patterns import PathPattern
+    from scrapy_simdedup.urls.site import Site
+
+_RULED_OUT = 7.0
+"""Expected failures from which on it is no chance that none was observed: exp(-7) is 0.1 %."""
+
+_MAX_LENIENCE = 0.1
+"""How much lower the bounds are set at most where fingerprints are noisy."""
+
+_LEARNING_DECAY, _VERIFYING_DECAY = 0.995, 0.98
+"""How fast old trials fade: over 200 while learning, over 50 while verifying, so that old success protects no rule."""
+
+
+class RuleTests:
+    """Tests of the evidence on a hypothesis at a pattern against all else that is known of the site.
+
+    A hypothesis becomes a rule if it passes all of these tests; a rule that the user or the list of tracking parameters
+    gave, and that was refuted, needs only the third.
+
+    1. Enough different contents, and enough successes, speak for it. Fewer are needed where the hypothesis has prior
+       support, more each time it was revoked. Contents that turned out to be stubs do not count.
+    2. The lower bound of the share of successes is high enough.
+    3. Noise explains its failures, together with the failures of another hypothesis about the same part.
+    4. If the pattern is no leaf, enough leaves below agree, and few are exceptions.
+    5. It does not fail at an ancestor, unless so much is known at this pattern that the failures must lie elsewhere.
+    6. No other hypothesis about the same parts contradicts it.
+
+    A rule is refuted if it fails test 3 or 5, if at least two leaves are exceptions and so are more than one for every
+    four that agree, or if its lower bound sinks below a second, lower limit. A rule about several parts is also refuted
+    if it fails test 6.
+    """
+
+    def __init__(self, site: Site, thresholds: LearnerThresholds) -> None:
+        self._site = site
+        self._thresholds = thresholds
+
+    def is_proven(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
+        """Whether a hypothesis becomes a rule at a pattern."""
+        thresholds = self._thresholds
+        if hypothesis.is_initial and evidence.holds is False:
+            return self._is_explained(pattern, hypothesis, evidence)
+        prior_successes = thresholds.prior_successes if self._has_prior_support(pattern, hypothesis) else 0
+        needed = (3 if prior_successes else thresholds.min_contents) << min(evidence.revocations, 4)
+        if min(len(evidence.contents), evidence.decayed_same) < needed:
+            return False
+        bound = wilson_lower_bound(evidence.decayed_same + prior_successes, evidence.decayed_different)
+        if bound < thresholds.accept - self._lenience() or not self._is_explained(pattern, hypothesis, evidence):
+            return False
+        is_leaf = pattern.name in self._site.tree.leaves
+        if not is_leaf and (evidence.agreeing < thresholds.min_patterns or 4 * evidence.exceptions > evidence.agreeing):
+            return False
+        if self._fails_at_ancestor(pattern, hypothesis, evidence) or self._is_contradicted(pattern, hypothesis):
+            return False
+        for content in [c for c in evidence.contents if self._site.contents.is_stub_content(c)]:
+            evidence.uncount(evidence.contents.pop(content))
+        return min(len(evidence.contents), evidence.decayed_same) >= needed
+
+    def must_fall(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
+        """Whether a rule is refuted at a pattern."""
+        bound = wilson_lower_bound(evidence.decayed_same, evidence.decayed_different)
+        is_low = bound < self._thresholds.revoke - self._lenience()
+        return (
+            (is_low and evidence.failures > 0 and not hypothesis.is_initial)
+            or (evidence.exceptions > 1 and 4 * evidence.exceptions > evidence.agreeing)
+            or not self._is_explained(pattern, hypothesis, evidence)
+            or self._fails_at_ancestor(pattern, hypothesis, evidence)
+            or (len(hypothesis.names) > 1 and self._is_contradicted(pattern, hypothesis))
+        )
+
+    def _lenience(self) -> float:
+        return min(_MAX_LENIENCE, self._site.noise.share)
+
+    def _has_prior_support(self, pattern: PathPattern, hypothesis: Hypothesis) -> bool:
+        """Whether something else than the trials at this pattern speaks for a hypothesis."""
+        if hypothesis.session or hypothesis.is_initial or hypothesis in self._site.hypotheses.hinted:
+            return True
+        top = pattern.lineage[-1].evidence.get(hypothesis) if len(pattern.lineage) > 1 else None
+        return top is not None and top.agreeing > 1 and not top.exceptions
+
+    def _is_explained(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
+        random = hypothesis.is_initial or self._site.hypotheses.is_random(hypothesis)
+        related = self._related(pattern, hypothesis) if len(hypothesis.names) == 1 else None
+        return self._site.noise.explains(evidence, random=random, related=related)
+
+    def _related(self, pattern: PathPattern, hypothesis: Hypothesis) -> Evidence | None:
+        """The evidence on another hypothesis about the same part, whose failures speak against this one as well."""
+        part = self._site.hypotheses.parts[hypothesis.names[0]]
+        if hypothesis.value is None:
+            found = [pattern.evidence[h] for h in part.values.values() if h in pattern.evidence]
+            return max(found, key=lambda evidence: evidence.failures, default=None)
+        whole = pattern.evidence.get(part.irrelevant) if part.irrelevant is not None else None
+        return whole if whole is not None and whole.likely else None
+
+    def _fails_at_ancestor(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
+        for above in pattern.lineage[1:]:
+            found = above.evidence.get(hypothesis)
+            if found is None or not found.failures or self._is_explained(above, hypothesis, found):
+                continue
+            if evidence.successes * found.failures < _RULED_OUT * found.trials:
+                return True
+        return False
+
+    def _is_contradicted(self, pattern: PathPattern, hypothesis: Hypothesis) -> bool:
+        """Whether the evidence on each of its parts alone speaks against a hypothesis.
+
+        A part is not irrelevant if one of its values is no default. Parts that were seen to change one by one do not
+        only change together.
+        """
+        if hypothesis.value is not None:
+            return False
+        parts = [self._site.hypotheses.parts[name] for name in hypothesis.names]
+        alone = [h for part in parts for h in part.values.values() if h in pattern.evidence]
+        if len(parts) == 1:
+            return any(map(pattern.refutes, alone))
+        alone += [p.irrelevant for p in parts if p.irrelevant is not None and p.irrelevant in pattern.evidence]
+        return any(pattern.evidence[h].trials > 2 for h in alone)
+
+
+class RuleBook:
+    """The evidence and the verdicts on a site's hypotheses, kept up to date trial by trial.
+
+    What one trial of a hypothesis at a leaf changes:
+
+    1. It is counted at the leaf. Failures always count; successes only until their content has decided enough of them.
+    2. It is reported to the leaf's ancestors, unless the leaf is an exception. Failures are held back until the leaf
+       has two successes: before that, the hypothesis may just be wrong for this leaf.
+    3. The leaf and its ancestors get their verdicts anew, the leaf first. A rule that fails the ``RuleTests`` is
+       refuted; a hypothesis that passes them becomes a rule. A leaf that inherits a rule and has tried it in vain
+       refutes it for itself.
+    4. The leaf votes at its ancestors: it agrees, or it is an exception, whose trials are taken out of the ancestors'.
+    5. Where a rule is refuted, the URLs that it had skipped are readmitted, at all leaves where no nearer verdict
+       keeps it in force. Failures that other hypotheses were blamed for and that it explains are withdrawn.
+    6. After a failure, rules about the same part get their verdicts anew: what speaks against a value of a part speaks
+       against the whole part, and the other way round.
+    """
+
+    def __init__(self, site: Site, thresholds: LearnerThresholds) -> None:
+        self._site = site
+        self._max_per_content = thresholds.max_trials_per_content
+        self._tests = RuleTests(site, thresholds)
+
+    def count_trial(
+        self, leaf: PathPattern, hypothesis: Hypothesis, url: str, content: int, *, same: bool, verifying: bool
+    ) -> None:
+        """Count one trial of a hypothesis at a leaf, and draw the conclusions."""
+        own = leaf.evidence[hypothesis]
+        decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
+        own.unverified = 0
+        if same:
+            if not own.succeed(content, self._max_per_content, decay):
+                return
+            own.verified += verifying
+        else:
+            own.fail(url, decay)
+            own.unreported_failures += 1
+        if own.vote is not False:
+            failures = own.unreported_failures if own.successes > 1 else 0
+            own.unreported_failures -= failures
+            for pattern in leaf.lineage[1:]:
+                above = pattern.evidence[hypothesis]
+                if same and above.succeed(content, self._max_per_content, decay):
+                    above.verified += verifying
+                if failures:
+                    above.fail(url, decay, failures)
+                above.unverified = 0
+            if failures:
+                self._check_leaves(hypothesis)
+        self._update_verdicts(leaf, hypothesis)
+        if not same and len(hypothesis.names) == 1:
+            part = self._site.hypotheses.parts[hypothesis.names[0]]
+            for related in (part.irrelevant, *part.values.values()):
+                if related is not None and related is not hypothesis and related in leaf.rules.pattern_of:
+                    self._update_verdicts(leaf, related)
+
+    def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
+        """Take out a failure that had another cause."""
+        own = leaf.evidence[hypothesis]
+        own.uncount(failures=1)
+        if own.unreported_failures:
+            own.unreported_failures -= 1
+        else:
+            for pattern in leaf.lineage[1:]:
+                pattern.evidence[hypothesis].uncount(failures=1)
+        self._update_verdicts(leaf, hypothesis)
+
+    def count_proof(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
+        """Count a failure as proven: it was no noise."""
+        for pattern in leaf.lineage:
+            pattern.evidence[hypothesis].proven_failures += 1
+        self._update_verdicts(leaf, hypothesis)
+
+    def _update_verdicts(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
+        above = [pattern.evidence.get(hypothesis) for pattern in leaf.lineage[1:]]
+        inherited = any(evidence is not None and evidence.holds for evidence in above)
+        for pattern in leaf.lineage:
+            evidence = pattern.evidence.get(hypothesis)
+            if evidence is None:
+                continue
+            self._site.version += evidence.update_likely()
+            if evidence.holds:
+                if self._tests.must_fall(pattern, hypothesis, evidence):
+                    self._refute(pattern, hypothesis, evidence)
+            elif self._tests.is_proven(pattern, hypothesis, evidence):
+                evidence.verified = evidence.unverified = 0
+                self._site.set_verdict(hypothesis, evidence, holds=True)
+            elif pattern is leaf and inherited and evidence.holds is None and _is_exception(evidence):
+                self._refute(pattern, hypothesis, evidence)
+            if pattern is leaf:
+                self._report_vote(leaf, hypothesis, evidence)
+
+    def _check_leaves(self, hypothesis: Hypothesis) -> None:
+        """Refute a hypothesis at each leaf where it is a rule no longer, as its failures elsewhere count as well."""
+        for leaf in self._site.tree.leaves.values():
+            evidence = leaf.evidence.get(hypothesis)
+            if evidence is not None and evidence.holds and self._tests.must_fall(leaf, hypothesis, evidence):
+                self._refute(leaf, hypothesis, evidence)
+
+    def _report_vote(self, leaf: PathPattern, hypothesis: Hypothesis, own: Evidence) -> None:
+        """Count the vote of a leaf at its ancestors, if it has changed."""
+        vote = None
+        if own.holds or (own.holds is None and own.successes and 7 * own.failures <= own.trials):
+            vote = True
+        elif own.failures > own.successes:
+            vote = False
+        if vote is own.vote:
+            return
+        for pattern in leaf.lineage[1:]:
+            above = pattern.evidence[hypothesis]
+            above.agreeing += (vote is True) - (own.vote is True)
+            above.exceptions += (vote is False) - (own.vote is False)
+            if vote is False:
+                above.uncount(own.decayed_same, own.failures - own.unreported_failures)
+        own.vote = vote
+        if vote is False:  # leaves that inherit the rule and have not tried it themselves may be exceptions as well
+            for other in self._site.chains:
+                theirs = other.evidence.get(hypothesis)
+                if other is not leaf and (theirs is None or not theirs.successes):
+                    self._site.readmit_by_rule(other, hypothesis)
+
+    def _refute(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> None:
+        evidence.revocations += evidence.holds is True
+        self._site.set_verdict(hypothesis, evidence, holds=False)
+        for leaf, blamed in self._site.noise.pop_excused(hypothesis):
+            self.withdraw_failure(leaf, blamed)
+        for leaf in self._site.chains:
+            if pattern in leaf.lineage:
+                nearer = (p.evidence.get(hypothesis) for p in leaf.lineage[: leaf.lineage.index(pattern)])
+                if not any(found is not None and found.holds for found in nearer):
+                    self._site.readmit_by_rule(leaf, hypothesis)
+
+
+def _is_exception(evidence: Evidence) -> bool:
+    share = evidence.decayed_different / (evidence.decayed_same + evidence.decayed_different + 1e-9)
+    return evidence.failures > evidence.successes or (evidence.failures > 1 and share > 0.2)

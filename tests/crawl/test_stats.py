@@ -1,0 +1,42 @@
+"""The stats of the plugin, which are all counted in one place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from scrapy.utils.test import get_crawler
+
+import scrapy_simdedup
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.verdict import Verdict
+
+PACKAGE = Path(scrapy_simdedup.__file__).parent
+
+
+def test_no_other_module_counts_in_the_stats_of_scrapy() -> None:
+    """So that the list of stats in the reference, which is tested against that module, is whole."""
+    counting = re.compile(r"\b(?:inc|set|max|min)_value\(")
+    found = [path for path in PACKAGE.rglob("*.py") if counting.search(path.read_text(encoding="utf-8"))]
+    assert [path.relative_to(PACKAGE).as_posix() for path in found] == ["crawl/stats.py"]
+
+
+def test_what_is_counted_is_in_the_stats_of_scrapy_as_well() -> None:
+    crawler = get_crawler()
+    stats = CrawlStats(crawler.stats)
+    for verdict in (Verdict("new"), Verdict("near", similarity=0.876), Verdict("unjudged", reason="empty")):
+        stats.judged(verdict)
+    stats.page_dropped(300)
+    assert crawler.stats.get_stats() == {
+        "simdedup/pages/judged": 2,
+        "simdedup/pages/new": 1,
+        "simdedup/pages/near": 1,
+        "simdedup/similarity_count/0.87": 1,
+        "simdedup/pages/unjudged": 1,
+        "simdedup/pages/unjudged_reason_count/empty": 1,
+        "simdedup/pages/dropped": 1,
+        "simdedup/bytes_dropped": 300,
+    }
+    assert stats["bytes_dropped"] == 300
+    assert stats.kinds == {"new": 1, "near": 1, "unjudged": 1}
+    assert stats.unjudged == {"empty": 1}

@@ -1,0 +1,130 @@
+"""``scrapy simdedup``, in a process of its own or in this one, and what it is called on."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+from unittest import mock
+
+from scrapy.settings import Settings
+
+from helpers.crawling import ADDON, Crawl, PatientSpider, crawl
+from helpers.site_server import Site
+from scrapy_simdedup.commands import SimdedupCommand
+from scrapy_simdedup.commands.actions import run_action
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.url import store_by_url
+
+Result = TypeVar("Result")
+
+REPEATS = {"a": 4, "b": 2, "c": 1}
+"""How often each document comes again, wrapped in another way."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call of ``scrapy simdedup`` left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def simdedup(*arguments: object, cwd: Path, piped: bytes | None = None) -> Answer:
+    """``scrapy simdedup ...`` in a directory, as a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)],
+        cwd=cwd,
+        input=piped,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def in_a_thread(work: Callable[[], Result]) -> Result:
+    """Its result; in this thread a loop is running, so it could not run one of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def stored(url: str) -> list[tuple[str, Record]]:
+    """All that is in a store, without the places in its log."""
+
+    async def read() -> list[tuple[str, Record]]:
+        store = store_by_url(url)
+        await store.open()
+        found = [(site, replace(record, id=0, position=0)) async for site, record in store.records()]
+        await store.close()
+        return found
+
+    return in_a_thread(lambda: asyncio.run(read()))
+
+
+def remember(url: str, name: str, value: str) -> None:
+    """Let a new store know something; under a secret that is known, similarities are the same in every run."""
+
+    async def write() -> None:
+        store = store_by_url(url)
+        await store.open()
+        await store.set_default(name, value)
+        await store.close()
+
+    in_a_thread(lambda: asyncio.run(write()))
+
+
+def perform_here(*arguments: object, piped: bytes = b"") -> Answer:
+    """The same in this process, which is faster."""
+    parser = argparse.ArgumentParser()
+    command = SimdedupCommand()
+    command.settings = Settings()
+    command.add_options(parser)
+    options = parser.parse_args([*map(str, arguments)])
+    command.process_options([], options)
+    streams = [io.TextIOWrapper(io.BytesIO(raw), "utf-8", write_through=True) for raw in (piped, b"", b"")]
+
+    def perform_() -> int:
+        with mock.patch.multiple(sys, stdin=streams[0], stdout=streams[1], stderr=streams[2]):
+            return run_action(options, command.settings)
+
+    code = in_a_thread(perform_)
+    out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
+    return Answer(code, out, err)
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """A site that was crawled into a store."""
+
+    directory: Path
+    site: Site
+
+    @property
+    def store(self) -> str:
+        return f"sqlite:///{(self.directory / 'pages.sqlite').as_posix()}"
+
+    def call(self, *arguments: object, piped: bytes = b"") -> Answer:
+        """``simdedup ...`` on the store."""
+        return perform_here(*arguments, "--store", self.store, piped=piped)
+
+    def url(self, name: str, number: int = 0) -> str:
+        return self.site.url(f"/{name}?v={number}")
+
+    async def crawl(self, **settings: Any) -> Crawl:
+        """Crawl all pages of the site."""
+        made = {**ADDON, "SIMDEDUP_STORE": self.store, **settings}
+        return await crawl(PatientSpider, made, urls=self.site.urls(*self.site.answers))
