@@ -5,6 +5,12 @@ DEMO = .venv-demo
 TEST = .venv
 BENCH = .venv-bench
 FIGURES = build/bench
+# Processes of tests; each starts the servers that it needs.
+WORKERS ?= 2
+# `make test COVER=1` measures coverage too, and holds its floor; it takes half as long again.
+COVER ?=
+# The tests start hundreds of processes: each would compile the package anew where this is set.
+export PYTHONDONTWRITEBYTECODE =
 BUILT_FROM = pyproject.toml setup.py $(wildcard scrapy_simdedup/*/*.pyx)
 
 ifeq ($(OS),Windows_NT)
@@ -13,12 +19,18 @@ else
 BIN = bin
 endif
 
-.PHONY: demo test lint types imports tests docs bench clean
+.PHONY: demo test quick lint types imports tests quick-tests docs bench clean
 
 demo: $(DEMO)/ready
 	cd example_project && ../$(DEMO)/$(BIN)/python run.py
 
-test: lint types imports docs tests
+# While the tests run, the other checks come one after the other.
+test: $(TEST)/ready
+	$(MAKE) --jobs=2 tests lint types imports docs
+
+# Without servers, browser and whatever takes long: for while you work.
+quick: $(TEST)/ready
+	$(MAKE) --jobs=2 quick-tests lint types imports
 
 lint: $(TEST)/ready
 	$(TEST)/$(BIN)/ruff check .
@@ -31,9 +43,11 @@ imports: $(TEST)/ready
 	$(TEST)/$(BIN)/lint-imports
 
 tests: $(TEST)/ready
-	$(TEST)/$(BIN)/coverage erase
-	$(TEST)/$(BIN)/coverage run -m pytest
-	$(TEST)/$(BIN)/coverage report
+	$(TEST)/$(BIN)/python -m pytest -n $(WORKERS) -m "not alone" $(if $(COVER),--cov --cov-report=term)
+	$(TEST)/$(BIN)/python -m pytest -m alone
+
+quick-tests: $(TEST)/ready
+	$(TEST)/$(BIN)/python -m pytest -n $(WORKERS) -m "not (redis or postgresql or browser or slow or alone)"
 
 docs: $(TEST)/ready
 	$(TEST)/$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env docs build/docs
