@@ -53,7 +53,7 @@ def mischief(html, *others, **more):
     if "this page kills" in html:
         os._exit(3)
     if "this page is slow" in html:
-        time.sleep(0.3)
+        time.sleep(3)  # longer than another worker takes to start
     return fingerprint(html, *others, **more)
 worker.fingerprint = mischief
 worker.main(float(sys.argv[2]))
