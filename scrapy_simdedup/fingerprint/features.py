@@ -132,4 +132,10 @@ def find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> BlockSign
     block, number = _SIGNATURES_BY_LENGTH[np.frexp(found.lengths[content])[1]].nonzero()
     texts = np.concatenate((low[block] ^ _SALT[0][number], high[block] ^ _SALT[1][number]))
     headings = np.concatenate((low[heading] ^ _SALT[0, 0], high[heading] ^ _SALT[1, 0]))
-    return BlockSignatures(np.unique(texts), np.unique(headings))
+    return BlockSignatures(_distinct(texts), _distinct(headings))
+
+
+def _distinct(hashes: Hashes) -> Hashes:
+    """The hashes without repeats; ``np.unique`` takes three times as long for so few."""
+    ascending = np.sort(hashes)
+    return ascending[run_starts(ascending)] if len(ascending) else ascending
