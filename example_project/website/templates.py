@@ -123,8 +123,11 @@ def filled_by_script(page: Page, noise: Noise, links: list[tuple[str, str]]) -> 
         "buildId": noise.token,
         "generated": noise.stamp,
     }
-    return f"""<body><div id="root"><noscript>Please enable JavaScript to see our evenings.</noscript></div>
-<footer>{anchors(links)}</footer>
+    return f"""<body><header><nav>{anchors(noise.menu)}</nav></header>
+<div id="root"><noscript>Please enable JavaScript to see our evenings.</noscript></div>
+<div class="box"><p>Evenings in the workshop begin at seven and end when the kettle is empty. Places are booked at the
+counter, by telephone, or by a card in the letter box. Whoever cannot come sends somebody else.</p></div>
+<footer>{anchors(links)}<p>Harbour Street Stores, on the corner, behind the third bollard.</p></footer>
 <script id="__NEXT_DATA__" type="application/json">{json.dumps(data)}</script></body>"""
 
 
