@@ -56,6 +56,7 @@ SITE_CHECKS: dict[str, checks.Check] = {
     "unchanged": checks.one_of(*get_args(Unchanged)),
     "extractor": checks.one_of(*get_args(Extractor)),
     "min_words": checks.whole(1, 10_000),
+    "identity": checks.identity,
     "stubs": checks.one_of(*get_args(Stubs)),
 }
 """The checks of the settings that a site can override, by the names of the fields."""
@@ -86,7 +87,7 @@ CHECKS: dict[str, checks.Check] = {
     "workers": checks.whole(0, 256),
     "worker_timeout": checks.number(0.1, 3_600, "write seconds from 0.1 to 3600"),
     "max_page_bytes": checks.whole(1_000, 1_000_000_000),
-    "item_fields": checks.names,
+    "item_fields": checks.item_fields,
     "url_learning": checks.one_of(*get_args(UrlLearning)),
     "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
     "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
@@ -151,6 +152,9 @@ class DedupSettings:
     """Words per shingle."""
     min_words: int = 20
     """Distinct shingles below which a page is not judged by similarity."""
+    identity: tuple[str, ...] = ()
+    """Where a page says what tells it from others with the same text, such as an article number: properties of JSON-LD
+    and CSS selectors. Pages of which the values are known and differ are no copies."""
     pending_timeout: float = 30.0
     """Seconds that a repeat waits at most until its original is delivered; then it is kept. 0 keeps it at once."""
     confirm: Confirm = "items"
@@ -168,8 +172,9 @@ class DedupSettings:
     """Seconds that a worker process may take for a page; then the page is kept unjudged, and the worker replaced."""
     max_page_bytes: int = 5_000_000
     """Characters of HTML above which only exact repeats are recognised."""
-    item_fields: tuple[str, ...] = ()
-    """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
+    item_fields: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """The fields that make an item, for the pipeline that drops items that repeat items; or these fields by the name or
+    the import path of an item's class, so that items of other classes are not compared."""
     url_learning: UrlLearning = "off"
     """What happens to requests whose URLs lead to known content by the learned rules: nothing, they are counted, put
     off, or not made."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,9 +27,10 @@ from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.settings import DedupSettings
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -51,9 +54,7 @@ async def run(context: Context) -> int:
     form = FORMATS.get(options.format or name)
     if form is None:
         raise SimdedupError(f"{options.feed} is no .jsonl, .csv or .warc file; say with --format what it is")
-    fields = ItemFields(
-        options.html_field, options.fields.split(",") if options.fields else context.settings.item_fields
-    )
+    fields = ItemFields(options.html_field, options.fields.split(",") if options.fields else _fields(context.settings))
     with ExitStack() as files:
         feed = files.enter_context(open_input(options.feed))
         keep: EntryWriter = lambda _: None  # noqa: E731
@@ -119,7 +120,8 @@ class Deduper:
         is_page = entry.html is not None and entry.url
         key, site = (_request_key(entry.url), None) if is_page else (secrets.token_bytes(16), self._site)
         if entry.html is None:
-            page = detector.page_of(detector.fingerprint_texts(entry.texts), url=entry.url, key=key, site=site)
+            fp = detector.fingerprint_texts(entry.texts, identity=entry.identity)
+            page = detector.page_of(fp, url=entry.url, key=key, site=site)
         else:
             canonical = declared_canonical_url(entry.html, entry.url)
             page = await detector.fetched(entry.html, url=entry.url, key=key, site=site, canonical=canonical)
@@ -137,6 +139,12 @@ class Deduper:
         """The counts as a line for people."""
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common()) or "there were none"
         return f"{plural(self.read, 'item')}: {self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds})"
+
+
+def _fields(settings: DedupSettings) -> Sequence[str]:
+    """The fields of the setting; those of all classes together, as the items of a feed have none."""
+    fields = settings.item_fields
+    return list(dict.fromkeys(chain(*fields.values()))) if isinstance(fields, Mapping) else fields
 
 
 def _request_key(url: str) -> bytes:

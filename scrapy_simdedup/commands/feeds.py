@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
 
-from scrapy_simdedup.crawl.items import item_texts, item_url
+from scrapy_simdedup.crawl.items import comparable_item, item_url
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class FeedEntry:
     """The page, if the entry holds one."""
     texts: tuple[str, ...] = ()
     """The texts of an item that holds no page."""
+    identity: str = ""
+    """What copies of such an item have in common to the letter: its numbers."""
     unjudged: UnjudgedReason | None = None
     """Why the entry is not judged; None if it is."""
 
@@ -52,7 +54,7 @@ class ItemFields:
     html: str | None
     """The field that holds a page; None tries :data:`HTML_FIELDS`."""
     texts: Sequence[str]
-    """The fields whose texts make an item that holds no page; none: all text fields that hold no URL."""
+    """The fields that make an item that holds no page; none: all fields that hold no URL."""
 
     def entry(self, item: Any, raw: Any) -> FeedEntry:
         """The entry of an item; anything but a dictionary is no item."""
@@ -63,8 +65,8 @@ class ItemFields:
         page = next((item[name] for name in names if isinstance(item.get(name), str)), None)
         if page is not None:
             return FeedEntry(raw, url, html=page)
-        texts = tuple(item_texts(item, self.texts))
-        return FeedEntry(raw, url, texts=texts, unjudged=None if texts else "empty")
+        texts, identity = comparable_item(item, self.texts)
+        return FeedEntry(raw, url, texts=texts, identity=identity, unjudged=None if texts else "empty")
 
 
 EntryWriter: TypeAlias = Callable[[FeedEntry], object]

@@ -57,17 +57,24 @@ class Judge:
         site: str,
         canonical: str | None = None,
         known_since: float | None = None,
+        identity: str | None = None,
     ) -> Verdict:
         """The page's verdict among the pages of ``site``, which is counted.
 
-        ``key`` is the request's fingerprint, ``canonical`` the canonical URL that the page declares, and
-        ``known_since`` the time at which another plugin delivered it.
+        ``key`` is the request's fingerprint, ``canonical`` the canonical URL that the page declares, ``known_since``
+        the time at which another plugin delivered it, and ``identity`` its identity, if the request gives one.
         """
         # Workers may be done with a later page sooner; verdicts are given in the order of the responses.
         ticket = self._site_locks.enqueue(site)
         try:
             page = await self._detector.fetched(
-                response.text, url=response.url, key=key, site=site, canonical=canonical, known_since=known_since
+                response.text,
+                url=response.url,
+                key=key,
+                site=site,
+                canonical=canonical,
+                known_since=known_since,
+                identity=identity,
             )
             if ticket.must_wait:
                 await ticket.acquire()
@@ -79,11 +86,11 @@ class Judge:
         self._stats.judged(verdict)
         return verdict
 
-    async def judge_item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict:
+    async def judge_item(self, texts: tuple[str, ...], *, url: str, site: str, identity: str) -> Verdict:
         """An item's verdict among the items of ``site``."""
         # An item has no address of its own, so it never counts as an earlier item that was scraped again.
         page = self._detector.page_of(
-            self._detector.fingerprint_texts(texts), url=url, key=secrets.token_bytes(16), site=site
+            self._detector.fingerprint_texts(texts, identity=identity), url=url, key=secrets.token_bytes(16), site=site
         )
         return await self._await_original(await self._detector.judge_page(page), page)
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
+META_IDENTITY = "simdedup_identity"
 GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
 PERMANENT_REDIRECTS = frozenset({301, 308})
@@ -173,7 +174,15 @@ class ResponseHandler:
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
         canonical = declared_canonical_url(page.text, page.url) if self._needs_canonical else None
-        verdict = await self._judge.judge_page(page, key, site=site, canonical=canonical, known_since=known_since)
+        given = request.meta.get(META_IDENTITY)
+        verdict = await self._judge.judge_page(
+            page,
+            key,
+            site=site,
+            canonical=canonical,
+            known_since=known_since,
+            identity=None if given is None else str(given),
+        )
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
             response.flags.append(f"simdedup-{verdict.kind}")
@@ -232,7 +241,7 @@ class ResponseHandler:
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
     def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
-        self._stats.page_dropped(len(response.body))
+        self._stats.page_dropped(len(response.body), other_headline=verdict.other_headline)
         if self._settings.mode == "observe":
             return
         dropped = NearDuplicatePage(response, verdict)

@@ -14,7 +14,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
-from scrapy_simdedup.crawl.items import MarkdownField
+from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
@@ -108,6 +108,7 @@ class Runtime:
         )
         self.imported_pages: ImportedPages = ImportedPages()
         self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
         self.handler: ResponseHandler = ResponseHandler(
             crawler,

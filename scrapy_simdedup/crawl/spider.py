@@ -65,6 +65,8 @@ class DeliveryOuterMiddleware:
                         runtime.stats.item_dropped()
                         continue
                     runtime.markdown.add(output, response)
+                    if "pipeline" in runtime.enabled_parts:
+                        runtime.item_pages.add(output, response.url)
                     if delivery is not None:
                         delivery.pending_items += 1
                 yield output

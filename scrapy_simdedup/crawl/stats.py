@@ -21,6 +21,8 @@ PREFIX = "simdedup/"
 """How the names begin in Scrapy's stats."""
 JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
+MAX_OTHER_HEADLINE_SHARE = 0.1
+"""Share of the dropped pages that may have another headline than their original without a warning in the summary."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 
@@ -81,14 +83,20 @@ class CrawlStats:
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
 
-    def page_dropped(self, size: int) -> None:
-        """A page of ``size`` bytes was dropped, or its items will be."""
+    def page_dropped(self, size: int, *, other_headline: bool = False) -> None:
+        """A page of ``size`` bytes was dropped, or its items will be, maybe for one with another headline."""
         self._add("pages/dropped")
+        if other_headline:
+            self._add("pages/dropped_other_headline")
         self._add("bytes_dropped", amount=size)
 
     def item_dropped(self) -> None:
         """An item was dropped because its page, or it itself, is a repeat."""
         self._add("items/dropped")
+
+    def item_fields_unseen(self, count: int) -> None:
+        """So many fields of ``SIMDEDUP_ITEM_FIELDS`` were in no item."""
+        self._add("items/fields_unseen", amount=count)
 
     def extracted(self, seconds: float) -> None:
         """Reading and fingerprinting a page took ``seconds``."""
@@ -220,6 +228,12 @@ class CrawlStats:
             if items:
                 saved += f", {plural(items, 'item')}"
             lines.append(saved)
+        others = self["pages/dropped_other_headline"]
+        if others > MAX_OTHER_HEADLINE_SHARE * dropped:
+            lines.append(
+                f"  warning: {others} of {plural(dropped, 'dropped page')} have another headline than their original; "
+                "if these are other pages, name what tells them apart in SIMDEDUP_IDENTITY, such as 'sku'"
+            )
         return lines
 
     def _url_lines(self, mode: str, rules: Sequence[Rule]) -> list[str]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from scrapy_simdedup.detect.search import InvertedIndex, hamming_search, to_words
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.fingerprint.hashing import Rows
     from scrapy_simdedup.fingerprint.methods.base import Method
     from scrapy_simdedup.store.base import Record
@@ -45,7 +45,7 @@ class CandidateIndex:
     """
 
     def __init__(self, bits: int, records: PackedRecords, method: Method, resemblance: float) -> None:
-        self._records, self._row_dtype = records, method.row_dtype
+        self._records, self._method, self._row_dtype = records, method, method.row_dtype
         self._inverted: InvertedIndex | None = None
         if method.has_keys:
             self._inverted = InvertedIndex(method, resemblance, self._judged, self.comparison_rows)
@@ -117,7 +117,7 @@ class CandidateIndex:
         return self._live(np.flatnonzero(self._used(self._body) == _number(body)))
 
     def candidates(self, fp: PageFingerprint, key: bytes, *, all_copies: bool = False) -> Rows:
-        """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all with an equal text.
+        """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all copies with an equal text.
 
         Args:
             fp: the page's fingerprint.
@@ -143,6 +143,13 @@ class CandidateIndex:
     def comparison_rows(self, rows: Rows) -> NDArray[np.void]:
         """What the method compares of judged pages, in the order of ``rows``."""
         return np.frombuffer(self._records.tails(rows.tolist(), self._row_dtype.itemsize), self._row_dtype)
+
+    def identity_differs(self, rows: Rows, fp: PageFingerprint) -> NDArray[np.bool_]:
+        """Whether pages, judged or not, are known to have another identity than a page."""
+        if not fp.identity:
+            return np.zeros(len(rows), np.bool_)
+        others = (PageFingerprint.from_bytes(self._records[row].fingerprint) for row in rows.tolist())
+        return np.array([other.identity_differs(fp) for other in others], np.bool_)
 
     def _by_simhash(self, fp: PageFingerprint) -> Rows:
         """Originals within the radius; of many, those with the most common units and headings, or the nearest."""
@@ -170,9 +177,13 @@ class CandidateIndex:
         return self._live(np.flatnonzero(self._group[: self._count] > BODY_GROUP))
 
     def _with_equal_text(self, fp: PageFingerprint) -> Rows:
-        """Originals with the same set of shingles."""
+        """Originals with the same set of shingles that are no twins of the page."""
         rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact[:4])))
-        return rows[self.comparison_rows(rows)["exact"] == _number(fp.exact)] if len(rows) else rows
+        if not len(rows):
+            return rows
+        many = self.comparison_rows(rows)
+        equal: Rows = rows[(many["exact"] == _number(fp.exact)) & ~self._method.are_twins(fp.comparison_row[0], many)]
+        return equal
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
         return self._live(rows[self._group[rows] == comparison_group(fp)])

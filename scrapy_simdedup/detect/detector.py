@@ -17,7 +17,7 @@ from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
-from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
@@ -122,16 +122,19 @@ class NearDuplicateDetector:
         await self._transactions.retry_settlements()
         await self.store.close()
 
-    async def judge(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
+    async def judge(self, html: str, *, url: str, key: bytes | None = None, identity: str | None = None) -> Verdict:
         """The verdict on a page; a page that is kept must be confirmed or released.
 
         Args:
             html: the page.
             url: the page's URL.
             key: the page's request fingerprint; None derives one from the URL.
+            identity: what the page is about, such as an article number: a page with another one is no copy of it. None
+                looks for it as ``SIMDEDUP_IDENTITY`` says.
         """
         canonical = declared_canonical_url(html, url) if self.settings_for(url).prefer is not None else None
-        return await self.judge_page(await self.fetched(html, url=url, key=key, canonical=canonical))
+        page = await self.fetched(html, url=url, key=key, canonical=canonical, identity=identity)
+        return await self.judge_page(page)
 
     async def fetched(
         self,
@@ -142,6 +145,7 @@ class NearDuplicateDetector:
         site: str | None = None,
         canonical: str | None = None,
         known_since: float | None = None,
+        identity: str | None = None,
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
@@ -153,18 +157,19 @@ class NearDuplicateDetector:
             canonical: the canonical URL that the page declares, for ``SIMDEDUP_PREFER``.
             known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
                 which the store knows nothing else is then unchanged.
+            identity: see :meth:`judge`.
         """
         key, site = key or url_key(url), site or site_of(url, self.settings.scope)
-        fp, context = await self._fingerprint(html, url, key, site), self.context
+        fp, context = await self._fingerprint(html, url, key, site, identity), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
         return await self._fingerprint(html, url, key or url_key(url), site_of(url, self.settings.scope))
 
-    def fingerprint_texts(self, texts: Sequence[str]) -> PageFingerprint:
+    def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
-        return fingerprint_texts(texts, self.settings, self.secret)
+        return fingerprint_texts(texts, self.settings, self.secret, identity=identity)
 
     def page_of(
         self, fp: PageFingerprint, *, url: str, key: bytes | None = None, site: str | None = None
@@ -202,9 +207,9 @@ class NearDuplicateDetector:
         """Tell that a page was not delivered: it displaces no other. False if the store failed."""
         return page is None or await self._transactions.settle(page.site, page.id, "released")
 
-    async def add(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
+    async def add(self, html: str, *, url: str, key: bytes | None = None, identity: str | None = None) -> Verdict:
         """Judge a page, and confirm it if it is kept."""
-        verdict = await self.judge(html, url=url, key=key)
+        verdict = await self.judge(html, url=url, key=key, identity=identity)
         await self.confirm(verdict.page)
         return verdict
 
@@ -224,14 +229,19 @@ class NearDuplicateDetector:
         site = site_of(url, self.settings.scope)
         await self._transactions.refresh(site, key or url_key(url), self.context)
 
-    async def _fingerprint(self, html: str, url: str, key: bytes, site: str) -> PageFingerprint:
+    async def _fingerprint(
+        self, html: str, url: str, key: bytes, site: str, identity: str | None = None
+    ) -> PageFingerprint:
         self._opened()
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
         found = known.same_body(body, key) if known is not None else None
-        if found is not None and found.unjudged is None and found.extractor == self.settings_for(url).extractor:
-            return found
-        return await self._fingerprinter.fingerprint(html, url, body=body)
+        own = self.settings_for(url)
+        # An identity that was given to that page, or was looked for elsewhere, is not this page's.
+        knows_identity = identity is not None or not own.identity
+        if found is not None and found.unjudged is None and found.extractor == own.extractor and knows_identity:
+            return replace(found, identity=identity_digest(identity or "", self.secret))
+        return await self._fingerprinter.fingerprint(html, url, body=body, identity=identity)
 
     def _opened(self) -> PageFingerprint:
         if self._sample is None:
@@ -255,13 +265,16 @@ class Fingerprinter(Protocol):
             secret: the key of the hashes.
         """
 
-    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
         """The fingerprint of a page; never raises for any HTML.
 
         Args:
             html: the decoded page.
             url: the page's URL, which its settings depend on.
             body: the page's :func:`~scrapy_simdedup.fingerprint.make.body_digest`, where that is known already.
+            identity: the page's identity, where it is given.
         """
 
 
@@ -280,11 +293,13 @@ class LocalFingerprinter:
         """Take over how fingerprints are made."""
         self._settings, self._secret = settings, secret
 
-    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
         """The fingerprint of a page, made while all other work of the process waits."""
         settings = self._settings.of(url)
         start = time.perf_counter()
-        made = fingerprint(html, settings, self._secret, body=body)
+        made = fingerprint(html, settings, self._secret, body=body, identity=identity)
         if self._on_extracted is not None:
             self._on_extracted(time.perf_counter() - start)
         return made

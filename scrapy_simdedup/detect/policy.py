@@ -54,7 +54,8 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
         keep_pending: where nothing is decided yet, keep the page.
     """
     drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
-    match = index.best_match(fp, page.key, page.url, drop=drop, near=near, count=settings.max_copies > 1)
+    count, identical = settings.max_copies > 1, settings.identical
+    match = index.best_match(fp, page.key, page.url, drop=drop, near=near, identical=identical, count=count)
     revisit = compare_with_previous_version(page, index, settings)
     decision = _choose(page, match, revisit, index, settings)
     if keep_pending and decision.verdict.pending is not None:
@@ -89,7 +90,7 @@ def _decide_copy(
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.state == "confirmed":
         if not settings.prefer or not is_preferred(page, original, settings.prefer):
-            verdict = replace(verdict, is_duplicate=True)
+            verdict = replace(verdict, is_duplicate=True, other_headline=_headline_differs(page, original))
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
         rival = index.replacements.pending(cluster, page.key)
@@ -141,7 +142,8 @@ def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex, settings
     fp = PageFingerprint.from_bytes(first.fingerprint)
     if fp.extractor != page.fingerprint.extractor:
         return None
-    return cluster if fp.compare(page.fingerprint).similarity >= _drop_threshold(settings) else None
+    found = fp.compare(page.fingerprint, identical=settings.identical)
+    return cluster if found.similarity >= _drop_threshold(settings) else None
 
 
 def _drop_threshold(settings: DedupSettings) -> float:
@@ -159,6 +161,14 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_run=original.run,
         original_key=original.original or original.key,
     )
+
+
+def _headline_differs(page: FetchedPage, original: Record) -> bool:
+    """Whether two pages have different h1s, or different titles where not both have an h1."""
+    one, other = page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)
+    if one.h1 and other.h1:
+        return one.h1 != other.h1
+    return 0 != one.title != other.title != 0
 
 
 def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:
@@ -224,7 +234,7 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, settings:
         known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
         return Revisit(known, "unchanged")
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
-    if before.body == now.body:
+    if before.body == now.body and not before.identity_differs(now):
         return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None)
     if now.unjudged or before.extractor != now.extractor:
         return Revisit(record)

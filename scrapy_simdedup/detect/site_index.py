@@ -159,7 +159,15 @@ class SiteIndex:
         return versions
 
     def best_match(
-        self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float, count: bool = False
+        self,
+        fp: PageFingerprint,
+        key: bytes,
+        url: str,
+        *,
+        drop: float,
+        near: float,
+        identical: float = 0.95,
+        count: bool = False,
     ) -> Match | None:
         """The original of another key that decides about a page.
 
@@ -173,11 +181,12 @@ class SiteIndex:
             url: the page's URL.
             drop: similarity from which the page is dropped.
             near: similarity from which the page is near.
+            identical: similarity from which the page is identical.
             count: find all copies, to count them.
         """
         originals = self._originals
         rows = originals.candidates(fp, key, all_copies=count)
-        alike = self._copy_check.similarity(fp, key, rows, drop)
+        alike = self._copy_check.similarity(fp, key, rows, drop, identical)
         rows, alike = rows[alike >= near], alike[alike >= near]
         rank = (alike >= drop) * (1 + originals.confirmed(rows))
         best: Match | None = None

@@ -176,7 +176,13 @@ def compare_with_settings(
     fingerprints, pages = [], []
     words = role_words(settings.role_words)
     for html, name, url in zip((one, other), names, urls, strict=True):
-        page = read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor)
+        page = read_page(
+            html,
+            max_bytes=settings.max_page_bytes,
+            words=words,
+            extractor=settings.extractor,
+            identity=settings.identity,
+        )
         fp = fingerprint_parsed(page, body_digest(html), settings)
         fingerprints.append(fp)
         lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)
