@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy_simdedup.detect.events import EventLog
-from scrapy_simdedup.detect.names import RunContext, site_of, url_key
+from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
-from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.errors import StoreError, require_text
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
@@ -129,7 +129,12 @@ class NearDuplicateDetector:
             html: the page.
             url: the page's URL.
             key: the page's request fingerprint; None derives one from the URL.
+
+        Raises:
+            TypeError: the page or its URL is no text.
         """
+        require_text(html, "html")
+        require_text(url, "url")
         canonical = declared_canonical_url(html, url) if self.settings_for(url).prefer is not None else None
         return await self.judge_page(await self.fetched(html, url=url, key=key, canonical=canonical))
 
@@ -154,13 +159,19 @@ class NearDuplicateDetector:
             known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
                 which the store knows nothing else is then unchanged.
         """
-        key, site = key or url_key(url), site or site_of(url, self.settings.scope)
+        require_text(html, "html")
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
+        site = site or site_of(url, self.settings.scope)
         fp, context = await self._fingerprint(html, url, key, site), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
-        return await self._fingerprint(html, url, key or url_key(url), site_of(url, self.settings.scope))
+        require_text(html, "html")
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
+        return await self._fingerprint(html, url, key, site_of(url, self.settings.scope))
 
     def fingerprint_texts(self, texts: Sequence[str]) -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
@@ -180,9 +191,11 @@ class NearDuplicateDetector:
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
         """
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
         sample, extractor = self._opened(), self.settings_for(url).extractor
         fp.check_comparable(sample if extractor == sample.extractor else replace(sample, extractor=extractor))
-        key, site, context = key or url_key(url), site or site_of(url, self.settings.scope), self.context
+        site, context = site or site_of(url, self.settings.scope), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())
 
     async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
@@ -221,7 +234,8 @@ class NearDuplicateDetector:
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""
-        site = site_of(url, self.settings.scope)
+        require_text(url, "url")
+        site = site_of(without_surrogates(url), self.settings.scope)
         await self._transactions.refresh(site, key or url_key(url), self.context)
 
     async def _fingerprint(self, html: str, url: str, key: bytes, site: str) -> PageFingerprint:
