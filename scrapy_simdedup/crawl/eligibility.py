@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 META_OPT_OUT = "simdedup"
 """``Request.meta["simdedup"] = False`` opts a request out."""
 
-_INCOMPLETE = frozenset({"partial", "dataloss", "download_stopped"})
+_INCOMPLETE = frozenset({"dataloss", "download_stopped"})
+"""Scrapy's flags of responses of which something is known to be missing."""
+_UNDECLARED_LENGTH = "partial"
+"""Scrapy's flag of a response that ended with its connection: whole or cut, the server did not say how long it is."""
+_END_TAG = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+_NO_CONTENT = re.compile(r"\s+|<!--.*?-->|<(script|style|noscript)\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+"""What may stand behind the end of a page: white space, comments with the time it took, scripts that count visitors."""
+MAX_BEHIND_END = 20_000
+"""Characters behind the end of a page that are looked at."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
 
@@ -45,10 +54,28 @@ def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | No
     if _INCOMPLETE.intersection(response.flags):
         return "cut"
     try:
-        response.text  # noqa: B018 - decodes it, once
+        text = response.text  # decodes it, once
     except (LookupError, ValueError):  # the server names one of Python's codecs that decodes no text, such as base64
         return "undecodable"
-    return None
+    return "cut" if _UNDECLARED_LENGTH in response.flags and not ends_as_page(text) else None
+
+
+def ends_as_page(html: str) -> bool:
+    """Whether the end of a page is there, so that its connection was not cut before.
+
+    HTML allows to leave out the last end tags. A page that does so cannot be told from half of one.
+
+    >>> ends_as_page("<p>All of it.</body></html><!-- 0.2 s -->"), ends_as_page("<p>Half of")
+    (True, False)
+    """
+    tail = html[-MAX_BEHIND_END:]
+    ends = [found.end() for found in _END_TAG.finditer(tail)]
+    if not ends:
+        return False
+    at = ends[-1]
+    while found := _NO_CONTENT.match(tail, at):
+        at = found.end()
+    return at == len(tail)
 
 
 def is_inspection(request: Request) -> bool:

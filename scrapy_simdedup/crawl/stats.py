@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
+from scrapy_simdedup.crawl.unjudged_sites import UnjudgedSites
 from scrapy_simdedup.display import format_bytes, plural
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class CrawlStats:
         """Seconds of reading and fingerprinting, of all pages."""
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
+        self._unjudged_sites = UnjudgedSites()
 
     def __getitem__(self, name: str) -> int:
         """A count by its name without the prefix, such as ``pages/dropped``."""
@@ -59,11 +61,12 @@ class CrawlStats:
     def _raise(self, name: str, value: float) -> None:
         self._stats.max_value(PREFIX + name, value)
 
-    def judged(self, verdict: Verdict) -> None:
-        """A page got its verdict."""
+    def judged(self, verdict: Verdict, site: str = "") -> None:
+        """A page of a site got its verdict."""
         if verdict.kind == "unjudged":
-            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"))
+            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"), site)
             return
+        self._unjudged_sites.count(site, None)
         self._add("pages/judged")
         self._add("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
@@ -76,8 +79,10 @@ class CrawlStats:
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
-    def not_judged(self, reason: UnjudgedReason) -> None:
-        """A page is kept without a verdict."""
+    def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
+        """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""
+        if site:
+            self._unjudged_sites.count(site, reason)
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
 
@@ -243,6 +248,7 @@ class CrawlStats:
         if unjudged := self.unjudged:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
             lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
+            lines += [f"  warning: {sentence}" for sentence in self._unjudged_sites.warnings()]
         lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
         if self.repeated:
             lines.append("  most repeated:")
