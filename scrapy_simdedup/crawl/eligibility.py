@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simdedup.detect.events import round_trips
+from scrapy_simdedup.detect.events import pack_value
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -109,14 +109,34 @@ def is_skippable(request: Request) -> bool:
     )
 
 
-def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any] | None:
-    """The request as plain values from which it can be made later; None if it holds others."""
+def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]:
+    """The request as plain values from which it can be made later.
+
+    Raises:
+        ValueError: it holds others; the message names the first of them.
+    """
     try:
         values = {name: value for name, value in request.to_dict(spider=spider).items() if value}
+    except ValueError as exc:
+        raise ValueError("its callback or errback is no method of the spider") from exc
+    try:
         values["headers"] = {
             name.decode("ascii"): [value.decode("ascii") for value in found]
             for name, found in values.get("headers", {}).items()
         }
-    except ValueError:  # a callback that is no method of the spider; a header that is no ASCII
-        return None
-    return values if round_trips(values) else None
+    except UnicodeDecodeError as exc:
+        raise ValueError("a header is no ASCII") from exc
+    for name, value in values.items():
+        for part, held in value.items() if isinstance(value, dict) else [(None, value)]:
+            if not _is_packable({part: held}):
+                place = name if part is None else f"{name}[{part!r:.40}]"
+                raise ValueError(f"{place} holds what has no plain form ({type(held).__name__})")
+    return values
+
+
+def _is_packable(value: object) -> bool:
+    try:
+        pack_value(value)
+    except (TypeError, RecursionError):
+        return False
+    return True

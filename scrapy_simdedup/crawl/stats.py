@@ -44,6 +44,8 @@ class CrawlStats:
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
         self._unjudged_sites = UnjudgedSites()
+        self._kept_urls: dict[str, str] = {}
+        """A request that could not be skipped, for each reason that says more than its name."""
 
     def __getitem__(self, name: str) -> int:
         """A count by its name without the prefix, such as ``pages/dropped``."""
@@ -145,9 +147,11 @@ class CrawlStats:
         """A request was scheduled again with a lower priority."""
         self._add("urls/deprioritized")
 
-    def url_kept(self, reason: str) -> None:
-        """A request that could have been skipped was made, for a reason."""
+    def url_kept(self, reason: str, example: str = "") -> None:
+        """A request that could have been skipped was made, for a reason, of which ``example`` says more."""
         self._add("urls/kept_reason_count/<reason>", reason)
+        if example:
+            self._kept_urls.setdefault(reason, example)
 
     def url_verified(self, *, wrong: bool) -> None:
         """A request was made although rules spoke against it; ``wrong`` if it led to new content."""
@@ -169,7 +173,10 @@ class CrawlStats:
     @property
     def unjudged(self) -> Counter[str]:
         """Pages that were kept without a verdict, by reason."""
-        start = "pages/unjudged_reason_count/"
+        return self._reasons("pages/unjudged_reason_count/")
+
+    def _reasons(self, start: str) -> Counter[str]:
+        """The counts whose names begin so, by the part that varies."""
         return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
 
     @property
@@ -240,8 +247,15 @@ class CrawlStats:
             fetches = f"{self['urls/would_skip']} fetches would have been saved"
         if self["urls/verified"]:
             fetches += f"; {self['urls/verified']} verified, {self['urls/verified_wrong']} of them wrong"
+        kept = self._reasons("urls/kept_reason_count/")
+        reasons = (
+            f"{count} {why}" + (f" (such as {self._kept_urls[why]:.200})" if why in self._kept_urls else "")
+            for why, count in kept.most_common()
+        )
+        could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
         best = ", ".join(dict.fromkeys(str(rule) for rule in rules if rule.skipped))
-        return [f"  URLs: {fetches}", f"  {len(rules)} rules about URLs" + (f", such as {best[:200]}" if best else "")]
+        about_rules = f"  {len(rules)} rules about URLs" + (f", such as {best[:200]}" if best else "")
+        return [f"  URLs: {fetches}", *could_not, about_rules]
 
     def _delivery_lines(self) -> list[str]:
         lines = []
