@@ -80,10 +80,10 @@ class JsonLines:
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
         """The entries of a feed; a line that holds no item gives an unjudged one."""
         for line in file:
-            item = None
-            with suppress(ValueError):
-                item = json.loads(line)
-            yield fields.entry(item, line)
+            entry = FeedEntry(line, unjudged="no_item")
+            with suppress(ValueError, RecursionError):  # the latter for what is nested too deep
+                entry = fields.entry(json.loads(line), line)
+            yield entry
 
     @staticmethod
     def writer(file: IO[bytes]) -> EntryWriter:

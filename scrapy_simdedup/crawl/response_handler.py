@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
 META_IDENTITY = "simdedup_identity"
+NOT_MODIFIED = 304
 GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
 PERMANENT_REDIRECTS = frozenset({301, 308})
@@ -162,13 +163,14 @@ class ResponseHandler:
         is_inspected, reason = is_inspection(request), unjudged_reason(request, response)
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
-        if response.status == 304:
+        if response.status == NOT_MODIFIED:
             await self._detector.refresh(url=request.url, key=key)
         elif may_be_gone and reason != "opted_out" and not is_inspected:
             await self._record_gone_pages(request, response, key)
         if reason is not None:
             if UNJUDGED[reason].counted:
-                self._stats.not_judged(reason)
+                is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
+                self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
+from scrapy_simdedup.crawl.unjudged_sites import UnjudgedSites
 from scrapy_simdedup.display import format_bytes, plural
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class CrawlStats:
         """Seconds of reading and fingerprinting, of all pages."""
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
+        self._unjudged_sites = UnjudgedSites()
+        self._kept_urls: dict[str, str] = {}
+        """A request that could not be skipped, for each reason that says more than its name."""
 
     def __getitem__(self, name: str) -> int:
         """A count by its name without the prefix, such as ``pages/dropped``."""
@@ -61,11 +65,12 @@ class CrawlStats:
     def _raise(self, name: str, value: float) -> None:
         self._stats.max_value(PREFIX + name, value)
 
-    def judged(self, verdict: Verdict) -> None:
-        """A page got its verdict."""
+    def judged(self, verdict: Verdict, site: str = "") -> None:
+        """A page of a site got its verdict."""
         if verdict.kind == "unjudged":
-            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"))
+            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"), site)
             return
+        self._unjudged_sites.count(site, None)
         self._add("pages/judged")
         self._add("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
@@ -78,8 +83,10 @@ class CrawlStats:
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
-    def not_judged(self, reason: UnjudgedReason) -> None:
-        """A page is kept without a verdict."""
+    def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
+        """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""
+        if site:
+            self._unjudged_sites.count(site, reason)
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
 
@@ -148,9 +155,11 @@ class CrawlStats:
         """A request was scheduled again with a lower priority."""
         self._add("urls/deprioritized")
 
-    def url_kept(self, reason: str) -> None:
-        """A request that could have been skipped was made, for a reason."""
+    def url_kept(self, reason: str, example: str = "") -> None:
+        """A request that could have been skipped was made, for a reason, of which ``example`` says more."""
         self._add("urls/kept_reason_count/<reason>", reason)
+        if example:
+            self._kept_urls.setdefault(reason, example)
 
     def url_verified(self, *, wrong: bool) -> None:
         """A request was made although rules spoke against it; ``wrong`` if it led to new content."""
@@ -172,7 +181,10 @@ class CrawlStats:
     @property
     def unjudged(self) -> Counter[str]:
         """Pages that were kept without a verdict, by reason."""
-        start = "pages/unjudged_reason_count/"
+        return self._reasons("pages/unjudged_reason_count/")
+
+    def _reasons(self, start: str) -> Counter[str]:
+        """The counts whose names begin so, by the part that varies."""
         return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
 
     @property
@@ -249,14 +261,22 @@ class CrawlStats:
             fetches = f"{self['urls/would_skip']} fetches would have been saved"
         if self["urls/verified"]:
             fetches += f"; {self['urls/verified']} verified, {self['urls/verified_wrong']} of them wrong"
+        kept = self._reasons("urls/kept_reason_count/")
+        reasons = (
+            f"{count} {why}" + (f" (such as {self._kept_urls[why]:.200})" if why in self._kept_urls else "")
+            for why, count in kept.most_common()
+        )
+        could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
         best = ", ".join(dict.fromkeys(str(rule) for rule in rules if rule.skipped))
-        return [f"  URLs: {fetches}", f"  {len(rules)} rules about URLs" + (f", such as {best[:200]}" if best else "")]
+        about_rules = f"  {len(rules)} rules about URLs" + (f", such as {best[:200]}" if best else "")
+        return [f"  URLs: {fetches}", *could_not, about_rules]
 
     def _delivery_lines(self) -> list[str]:
         lines = []
         if unjudged := self.unjudged:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
             lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
+            lines += [f"  warning: {sentence}" for sentence in self._unjudged_sites.warnings()]
         lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
         if self.repeated:
             lines.append("  most repeated:")

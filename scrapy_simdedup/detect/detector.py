@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy_simdedup.detect.events import EventLog
-from scrapy_simdedup.detect.names import RunContext, site_of, url_key
+from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
-from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.errors import StoreError, require_text
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
@@ -131,7 +131,12 @@ class NearDuplicateDetector:
             key: the page's request fingerprint; None derives one from the URL.
             identity: what the page is about, such as an article number: a page with another one is no copy of it. None
                 looks for it as ``SIMDEDUP_IDENTITY`` says.
+
+        Raises:
+            TypeError: the page or its URL is no text.
         """
+        require_text(html, "html")
+        require_text(url, "url")
         canonical = declared_canonical_url(html, url) if self.settings_for(url).prefer is not None else None
         page = await self.fetched(html, url=url, key=key, canonical=canonical, identity=identity)
         return await self.judge_page(page)
@@ -159,13 +164,19 @@ class NearDuplicateDetector:
                 which the store knows nothing else is then unchanged.
             identity: see :meth:`judge`.
         """
-        key, site = key or url_key(url), site or site_of(url, self.settings.scope)
+        require_text(html, "html")
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
+        site = site or site_of(url, self.settings.scope)
         fp, context = await self._fingerprint(html, url, key, site, identity), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
-        return await self._fingerprint(html, url, key or url_key(url), site_of(url, self.settings.scope))
+        require_text(html, "html")
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
+        return await self._fingerprint(html, url, key, site_of(url, self.settings.scope))
 
     def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
@@ -185,9 +196,11 @@ class NearDuplicateDetector:
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
         """
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
         sample, extractor = self._opened(), self.settings_for(url).extractor
         fp.check_comparable(sample if extractor == sample.extractor else replace(sample, extractor=extractor))
-        key, site, context = key or url_key(url), site or site_of(url, self.settings.scope), self.context
+        site, context = site or site_of(url, self.settings.scope), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())
 
     async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
@@ -226,7 +239,8 @@ class NearDuplicateDetector:
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""
-        site = site_of(url, self.settings.scope)
+        require_text(url, "url")
+        site = site_of(without_surrogates(url), self.settings.scope)
         await self._transactions.refresh(site, key or url_key(url), self.context)
 
     async def _fingerprint(

@@ -108,7 +108,10 @@ class PageFingerprint:
 
         Raises:
             FingerprintMismatch: the fingerprints were not made the same way.
+            TypeError: ``other`` is no fingerprint.
         """
+        if not isinstance(other, PageFingerprint):
+            raise TypeError(f"compare with a PageFingerprint, not {type(other).__name__}; fingerprint_page makes one")
         self.check_comparable(other)
         distance = (self.simhash ^ other.simhash).bit_count()
         if self.unjudged or other.unjudged:
@@ -166,7 +169,10 @@ class PageFingerprint:
 
         Raises:
             FingerprintMismatch: the bytes are no fingerprint, or one of another version.
+            TypeError: these are no bytes.
         """
+        if not isinstance(raw, bytes):
+            raise TypeError(f"raw must be bytes, not {type(raw).__name__}; give what bytes(fingerprint) gave")
         if len(raw) < _HEAD.size:
             raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
         algorithm, bits, made_by, judged, secret_id, words_id, body, total = _HEAD.unpack_from(raw)

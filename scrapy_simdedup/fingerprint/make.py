@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -43,7 +44,9 @@ def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFinger
 
     Raises:
         SettingError: a setting cannot be used.
+        TypeError: the page is no text.
     """
+    require_text(html, "html")
     checked = DedupSettings.from_keywords(**settings)
     return fingerprint(html, checked, (checked.secret or "").encode())
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.page.clean import clean_page
 from scrapy_simdedup.page.main_content import main_content
 from scrapy_simdedup.page.markdown_inline import (
@@ -67,7 +68,11 @@ def page_markdown(html: str, *, url: str = "", words: RoleWords = DEFAULT_ROLE_W
         At most four times as many characters as the page has, and a thousand; what exceeds them is left off. ``""`` for
         a page that :func:`~scrapy_simdedup.page.parse.parse` gives no tree for: over 5 MB, cut by the parser's limits,
         thousands of links, not text. The page's text, should an error of ours come up.
+
+    Raises:
+        TypeError: the page is no text.
     """
+    require_text(html, "html")
     root = parse(html).root
     if root is None:
         return ""

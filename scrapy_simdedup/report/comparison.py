@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_simdedup.display import Markup, highlighted, table_html
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import page_markdown
@@ -165,7 +166,10 @@ def compare_pages(
 
     Raises:
         SettingError: a setting cannot be used.
+        TypeError: a page is no text.
     """
+    require_text(one, "one")
+    require_text(other, "other")
     return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
 
 

@@ -265,6 +265,16 @@ def test_a_damaged_feed_is_said_in_one_sentence(name: str, content: bytes, sente
     assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is left half done"
 
 
+def test_a_line_that_is_nested_too_deep_is_kept_and_the_others_are_judged(tmp_path: Path) -> None:
+    feed, output = tmp_path / "feed.jsonl", tmp_path / "kept.jsonl"
+    deep = b"[" * 100_000 + b"]" * 100_000 + b"\n"
+    in_a_field = b'{"url": ' + b"[" * 980 + b"]" * 980 + b"}\n"
+    feed.write_bytes(deep + in_a_field + lines(items()))
+    answer = perform_here("dedupe", feed, "-o", output, "--json")
+    assert answer.json == {"read": 8, "kept": 6, "dropped": 2, "kinds": {"new": 3, "identical": 2, "unjudged": 3}}
+    assert output.read_bytes().startswith(deep + in_a_field)
+
+
 def test_an_empty_feed_has_no_items(tmp_path: Path) -> None:
     (tmp_path / "feed.csv").touch()
     answer = perform_here("dedupe", tmp_path / "feed.csv")
