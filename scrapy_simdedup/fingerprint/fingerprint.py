@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from scrapy_simdedup.display import bar_html, table_html
+from scrapy_simdedup.display import bar_html, plural, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
@@ -93,6 +93,10 @@ class PageFingerprint:
     """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is unknown."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
+
+    def __repr__(self) -> str:
+        found = self.unjudged or f"simhash {self.simhash:0{self.bits // 4}x}"
+        return f"<PageFingerprint {found}, {plural(self.content, 'shingle')} of content>"
 
     def compare(self, other: PageFingerprint, *, identical: float = 0.95, near: float = 0.85) -> Comparison:
         """Compare two pages; symmetric. A page without enough text is no copy of anything, not even of itself.

@@ -46,6 +46,11 @@ class Rule:
     counter_examples: tuple[str, ...]
     """The latest URLs of failures."""
 
+    def __repr__(self) -> str:
+        state = "in force" if self.in_force else "refuted"
+        counts = f"{self.successes} successes, {self.failures} failures, {self.skipped} skipped"
+        return f"<Rule {state}: {self} in {self.pattern} on {self.site}, {counts}>"
+
     def __str__(self) -> str:
         return "+".join(self.parts) + ("" if self.value is None else f"={self.value}")
 
