@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scrapy_simdedup import setting_checks as checks
+from scrapy_simdedup.display import shorten
 from scrapy_simdedup.errors import SettingError
 
 if TYPE_CHECKING:
@@ -186,6 +187,13 @@ class DedupSettings:
     """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both."""
     secret: str | None = field(default=None, repr=False)
     """The key of the hashes; None takes the store's own."""
+
+    def __repr__(self) -> str:
+        """The settings that differ from their defaults; never the store or the secret."""
+        default = DedupSettings()
+        names = [field.name for field in fields(self) if field.repr]
+        changed = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
+        return f"DedupSettings({', '.join(f'{name}={shorten(repr(value), 60)}' for name, value in changed.items())})"
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> DedupSettings:

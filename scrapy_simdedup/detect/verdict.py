@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from scrapy_simdedup.display import bar_html, format_time, link_html, table_html
+from scrapy_simdedup.display import bar_html, format_time, link_html, shorten, table_html
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -26,6 +26,9 @@ class PageRef:
     """The id of the record, unique in its site."""
     key: bytes
     url: str
+
+    def __repr__(self) -> str:
+        return f"<PageRef {self.id} of {self.site}: {shorten(self.url)}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Verdict:
         if self.reason:
             parts.append(self.reason)
         if self.similarity is not None:
-            parts.append(f"{self.similarity:.3f} like {self.original}")
+            parts.append(f"{self.similarity:.3f} like {shorten(self.original or '')}")
         if self.pending:
             parts.append("which is still in work")
         return f"<Verdict {', '.join(parts)}>"

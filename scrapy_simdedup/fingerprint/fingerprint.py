@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from scrapy_simdedup.display import bar_html, table_html
+from scrapy_simdedup.display import bar_html, plural, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
@@ -97,6 +97,10 @@ class PageFingerprint:
     """16 bits of the set of numbers in the content; 0 for none."""
     identity: int = 0
     """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
+
+    def __repr__(self) -> str:
+        found = self.unjudged or f"simhash {self.simhash:0{self.bits // 4}x}"
+        return f"<PageFingerprint {found}, {plural(self.content, 'shingle')} of content>"
 
     def compare(self, other: PageFingerprint, *, identical: float = 0.95, near: float = 0.85) -> Comparison:
         """Compare two pages; symmetric. A page without enough text is no copy of anything, not even of itself.

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_simdedup.display import Markup, highlighted, table_html
+from scrapy_simdedup.display import Markup, highlighted, shorten, table_html
 from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
@@ -135,7 +135,7 @@ class PageComparison:
     def __repr__(self) -> str:
         return (
             f"<PageComparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits, "
-            f"{len(self.differences)} differing lines: {self.one.name!r}, {self.other.name!r}>"
+            f"{len(self.differences)} differing lines: {shorten(self.one.name)!r}, {shorten(self.other.name)!r}>"
         )
 
     def _repr_html_(self) -> str:

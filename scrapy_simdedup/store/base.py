@@ -18,6 +18,7 @@ from operator import attrgetter
 from sys import intern
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from scrapy_simdedup.display import plural, shorten
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.setting_checks import redact_password
 
@@ -79,6 +80,9 @@ class Record:
     position: int = 0
     """The counter of the site's log at the record's last change; 0 until it is stored."""
 
+    def __repr__(self) -> str:
+        return f"<Record {self.id} {self.state} {self.kind} in {shorten(self.run, 30)}: {shorten(self.url)}>"
+
     @property
     def settled(self) -> bool:
         """Whether the record is final, and has taken the place of all older versions of its page."""
@@ -133,6 +137,9 @@ class Tail:
     complete: bool = True
     """Whether there are no more. A store gives a long log in parts, so that other work can go on in between."""
 
+    def __repr__(self) -> str:
+        return f"<Tail of {plural(len(self.records), 'record')} up to {self.cursor}{', complete' * self.complete}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Notes:
@@ -144,6 +151,9 @@ class Notes:
     """Where to read on."""
     complete: bool = True
     """Whether there are no more."""
+
+    def __repr__(self) -> str:
+        return f"<Notes of {plural(len(self.values), 'value')} up to {self.cursor}{', complete' * self.complete}>"
 
 
 class FingerprintStore(ABC):
