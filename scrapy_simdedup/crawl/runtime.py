@@ -18,6 +18,7 @@ from scrapy_simdedup.crawl.items import MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
@@ -140,7 +141,8 @@ class Runtime:
         known = _runtimes.get(crawler)
         runtime = known() if known is not None else None
         if runtime is None:
-            runtime = cls(crawler)
+            with refusing(crawler):
+                runtime = cls(crawler)
             _runtimes[crawler] = weakref.ref(runtime)
         return runtime
 
