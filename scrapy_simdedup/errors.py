@@ -8,6 +8,9 @@ from typing import Any
 class SimdedupError(Exception):
     """Anything that this package raises on purpose."""
 
+    is_logged: bool = False
+    """Whether the log has its sentence already, so that its traceback would only say it again."""
+
 
 class SettingError(SimdedupError, ValueError):
     """A setting cannot be used; the message names the setting, the value and the remedy."""

@@ -241,9 +241,17 @@ class DedupSettings:
         return made
 
 
+_DEFAULTS = DedupSettings()
+_UNSET = frozenset({"", "none", "null"})
+"""What forms and command lines say, which know texts alone, where nothing is to be set; in lower case."""
+
+
 def _checked(name: str, value: Any) -> Any:
     full = PREFIX + name.upper()
     if name in CHECKS:
+        default = getattr(_DEFAULTS, name)
+        if isinstance(value, str) and value.strip().lower() in _UNSET and default in (None, (), {}):
+            return default
         return CHECKS[name](full, value)
     if "secret" in name or checks.nearest(name, ["secret"]):
         value = checks.REDACTED

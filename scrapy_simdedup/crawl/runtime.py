@@ -18,16 +18,18 @@ from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.store_probe import probe_store
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDetector
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
-from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import job_store
@@ -42,6 +44,9 @@ logger = logging.getLogger(__name__)
 META_DELIVER = "simdedup_deliver"
 ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
+
+BUSY_ATTEMPTS = 11
+"""How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
 
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
@@ -63,8 +68,9 @@ class Runtime:
             self.settings.workers, self.settings.worker_timeout, self.stats.extracted
         )
         fingerprinter = self.worker_pool if self.settings.workers else LocalFingerprinter(self.stats.extracted)
+        store = self.settings.store or (job_store(jobdir) if jobdir else "memory:")
         self.detector: NearDuplicateDetector = NearDuplicateDetector(
-            self.settings.store or (job_store(jobdir) if jobdir else "memory:"),
+            store,
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
@@ -127,6 +133,7 @@ class Runtime:
             crawler, self.settings, self.detector, self.stats, self.delivery_tracker, page_settled=self.page_settled
         )
         self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
+        probe_store(store, self.settings)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
@@ -137,11 +144,13 @@ class Runtime:
         Raises:
             NotConfigured: ``SIMDEDUP_ENABLED`` is off.
             SettingError: a setting cannot be used.
+            StoreError: the store cannot be used.
         """
         known = _runtimes.get(crawler)
         runtime = known() if known is not None else None
         if runtime is None:
-            runtime = cls(crawler)
+            with refusing(crawler):
+                runtime = cls(crawler)
             _runtimes[crawler] = weakref.ref(runtime)
         return runtime
 
@@ -152,7 +161,7 @@ class Runtime:
 
     async def _opened(self) -> None:
         try:
-            await self.detector.open()
+            await self._open_detector()
             await self.imported_pages.load(self.detector.store)
             await self.detector.history.run_started(
                 alone=not (self.settings.run or self.crawler.settings.get("JOBDIR"))
@@ -167,6 +176,16 @@ class Runtime:
         self.handler.open(tracks_delivery=self.tracks_delivery)
         self._heartbeat_tasks.start(self._send_heartbeats())
         await self.url_skipper.open()
+
+    async def _open_detector(self) -> None:
+        for _ in range(BUSY_ATTEMPTS):
+            try:
+                await self.detector.open()
+            except StoreBusy as busy:  # noqa: PERF203 - a few times a minute
+                logger.warning("%s; the crawl waits for it", busy)
+            else:
+                return
+        await self.detector.open()
 
     async def _send_heartbeats(self) -> None:
         while self.handler.is_open:
