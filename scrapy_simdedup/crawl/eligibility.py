@@ -65,13 +65,21 @@ def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | No
         return "not_html"
     if _INCOMPLETE.intersection(response.flags):
         return "cut"
-    try:
-        if codecs.lookup(response.encoding).name.replace("_", "-") not in _WEB_CODECS:
-            return "undecodable"  # first: some of these codecs take quadratic time
-        text = response.text  # decodes it, once
-    except (LookupError, ValueError):
+    text = _decoded(response)
+    if text is None:
         return "undecodable"
     return "cut" if _UNDECLARED_LENGTH in response.flags and not ends_as_page(text) else None
+
+
+def _decoded(response: HtmlResponse) -> str | None:
+    """The text of a response, which remembers it; None where its encoding is none of the web, or does not fit."""
+    try:
+        # Asked first: some of the other codecs take quadratic time.
+        if codecs.lookup(response.encoding).name.replace("_", "-") in _WEB_CODECS:
+            return response.text
+    except (LookupError, ValueError):
+        pass
+    return None
 
 
 def ends_as_page(html: str) -> bool:
