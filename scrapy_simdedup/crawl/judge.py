@@ -76,7 +76,7 @@ class Judge:
             ticket.release()
         if verdict.pending is not None:
             verdict = await self._await_original(verdict, page)
-        self._stats.judged(verdict)
+        self._stats.judged(verdict, site)
         return verdict
 
     async def judge_item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict:

@@ -167,7 +167,7 @@ class ResponseHandler:
             await self._record_gone_pages(request, response, key)
         if reason is not None:
             if UNJUDGED[reason].counted:
-                self._stats.not_judged(reason)
+                self._stats.not_judged(reason, site_of(response.url, self._settings.scope))
             return response
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)
@@ -232,7 +232,7 @@ class ResponseHandler:
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
     def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
-        self._stats.page_dropped(len(response.body))
+        self._stats.page_dropped(len(response.body), site_of(response.url, self._settings.scope))
         if self._settings.mode == "observe":
             return
         dropped = NearDuplicatePage(response, verdict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
+from scrapy_simdedup.crawl.site_figures import FiguresBySite
 from scrapy_simdedup.display import format_bytes, plural
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class CrawlStats:
         """Seconds of reading and fingerprinting, of all pages."""
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
+        self.sites: FiguresBySite = FiguresBySite()
+        """What became of the pages of each site."""
 
     def __getitem__(self, name: str) -> int:
         """A count by its name without the prefix, such as ``pages/dropped``."""
@@ -53,17 +56,18 @@ class CrawlStats:
         self._counts[name] += amount
         self._stats.inc_value(PREFIX + name, amount)
 
-    def _set(self, name: str, value: float) -> None:
+    def _set(self, name: str, value: float | dict[str, dict[str, int]]) -> None:
         self._stats.set_value(PREFIX + name, value)
 
     def _raise(self, name: str, value: float) -> None:
         self._stats.max_value(PREFIX + name, value)
 
-    def judged(self, verdict: Verdict) -> None:
-        """A page got its verdict."""
+    def judged(self, verdict: Verdict, site: str = "") -> None:
+        """A page of a site got its verdict."""
         if verdict.kind == "unjudged":
-            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"))
+            self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"), site)
             return
+        self.sites.page_judged(site, verdict.kind)
         self._add("pages/judged")
         self._add("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
@@ -76,13 +80,15 @@ class CrawlStats:
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
-    def not_judged(self, reason: UnjudgedReason) -> None:
-        """A page is kept without a verdict."""
+    def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
+        """A page of a site is kept without a verdict."""
+        self.sites.page_unjudged(site)
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
 
-    def page_dropped(self, size: int) -> None:
+    def page_dropped(self, size: int, site: str = "") -> None:
         """A page of ``size`` bytes was dropped, or its items will be."""
+        self.sites.page_dropped(site, size)
         self._add("pages/dropped")
         self._add("bytes_dropped", amount=size)
 
@@ -96,11 +102,12 @@ class CrawlStats:
         self._set("extract_seconds", self.extract_seconds)
         self._raise("extract_seconds_max", seconds)
 
-    def settled(self, failure: str | None) -> None:
+    def settled(self, failure: str | None, site: str = "") -> None:
         """A page was confirmed (None), or released for a reason."""
         if failure is None:
             self._add("confirmed")
         else:
+            self.sites.page_released(site)
             self._add("released")
             self._add("released_reason_count/<reason>", failure)
 
@@ -155,6 +162,13 @@ class CrawlStats:
         self._set("urls/rules", rules)
         if self["urls/skipped"]:
             self._set("urls/bytes_saved", self.fetched_bytes_saved)
+
+    def sites_closed(self) -> dict[str, dict[str, int]]:
+        """The crawl is over; the figures of the sites with the most pages become a stat, and are returned."""
+        figures = self.sites.largest()
+        if figures:
+            self._set("sites", figures)
+        return figures
 
     @property
     def kinds(self) -> dict[str, int]:
