@@ -252,7 +252,7 @@ class DeliverySettler:
 
     def settle(self, page: PageRef, failure: str | None) -> None:
         """Count and write the outcome of a delivery."""
-        self._stats.settled(failure)
+        self._stats.settled(failure, page.site)
         self.write_outcome(page, failure)
 
     def write_outcome(self, page: PageRef, failure: str | None) -> None:

@@ -243,7 +243,8 @@ class ResponseHandler:
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
     def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
-        self._stats.page_dropped(len(response.body), other_headline=verdict.other_headline)
+        site = site_of(response.url, self._settings.scope)
+        self._stats.page_dropped(len(response.body), site, other_headline=verdict.other_headline)
         if self._settings.mode == "observe":
             return
         dropped = NearDuplicatePage(response, verdict)

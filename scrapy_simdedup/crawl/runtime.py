@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import weakref
@@ -225,6 +226,8 @@ class Runtime:
             missing=missing,
         )
         logger.info(summary, extra={"spider": self.crawler.spider})
+        if sites := self.stats.sites_closed():
+            logger.info("Near-duplicates by site: %s", json.dumps(sites), extra={"spider": self.crawler.spider})
 
     def _missing_parts(self) -> list[str]:
         if "downloader" not in self.enabled_parts:

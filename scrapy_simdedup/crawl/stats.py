@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
-from scrapy_simdedup.crawl.unjudged_sites import UnjudgedSites
+from scrapy_simdedup.crawl.site_figures import FiguresBySite
 from scrapy_simdedup.display import format_bytes, plural
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class CrawlStats:
         """Seconds of reading and fingerprinting, of all pages."""
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
-        self._unjudged_sites = UnjudgedSites()
+        self.sites: FiguresBySite = FiguresBySite()
+        """What became of the pages of each site."""
         self._kept_urls: dict[str, str] = {}
         """A request that could not be skipped, for each reason that says more than its name."""
 
@@ -59,7 +60,7 @@ class CrawlStats:
         self._counts[name] += amount
         self._stats.inc_value(PREFIX + name, amount)
 
-    def _set(self, name: str, value: float) -> None:
+    def _set(self, name: str, value: float | dict[str, dict[str, int]]) -> None:
         self._stats.set_value(PREFIX + name, value)
 
     def _raise(self, name: str, value: float) -> None:
@@ -70,7 +71,7 @@ class CrawlStats:
         if verdict.kind == "unjudged":
             self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"), site)
             return
-        self._unjudged_sites.count(site, None)
+        self.sites.page_judged(site, verdict.kind)
         self._add("pages/judged")
         self._add("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
@@ -85,13 +86,13 @@ class CrawlStats:
 
     def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
         """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""
-        if site:
-            self._unjudged_sites.count(site, reason)
+        self.sites.page_unjudged(site, reason)
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
 
-    def page_dropped(self, size: int, *, other_headline: bool = False) -> None:
+    def page_dropped(self, size: int, site: str = "", *, other_headline: bool = False) -> None:
         """A page of ``size`` bytes was dropped, or its items will be, maybe for one with another headline."""
+        self.sites.page_dropped(site, size)
         self._add("pages/dropped")
         if other_headline:
             self._add("pages/dropped_other_headline")
@@ -111,11 +112,12 @@ class CrawlStats:
         self._set("extract_seconds", self.extract_seconds)
         self._raise("extract_seconds_max", seconds)
 
-    def settled(self, failure: str | None) -> None:
+    def settled(self, failure: str | None, site: str = "") -> None:
         """A page was confirmed (None), or released for a reason."""
         if failure is None:
             self._add("confirmed")
         else:
+            self.sites.page_released(site)
             self._add("released")
             self._add("released_reason_count/<reason>", failure)
 
@@ -172,6 +174,13 @@ class CrawlStats:
         self._set("urls/rules", rules)
         if self["urls/skipped"]:
             self._set("urls/bytes_saved", self.fetched_bytes_saved)
+
+    def sites_closed(self) -> dict[str, dict[str, int]]:
+        """The crawl is over; the figures of the sites with the most pages become a stat, and are returned."""
+        figures = self.sites.largest()
+        if figures:
+            self._set("sites", figures)
+        return figures
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -276,7 +285,7 @@ class CrawlStats:
         if unjudged := self.unjudged:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
             lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
-            lines += [f"  warning: {sentence}" for sentence in self._unjudged_sites.warnings()]
+            lines += [f"  warning: {sentence}" for sentence in self.sites.warnings()]
         lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
         if self.repeated:
             lines.append("  most repeated:")

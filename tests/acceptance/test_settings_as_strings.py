@@ -54,7 +54,9 @@ def test_and_is_refused_where_it_is_none(name: str, text: str) -> None:
         DedupSettings.from_keywords(**{name: text})
 
 
-@pytest.mark.parametrize("text", ["{'news.example': {'drop': 'near'}}", "news.example", '{"news.example": "near"}', "[1]"])
+@pytest.mark.parametrize(
+    "text", ["{'news.example': {'drop': 'near'}}", "news.example", '{"news.example": "near"}', "[1]"]
+)
 def test_a_dictionary_that_is_no_json_is_refused_with_one_to_copy(text: str) -> None:
     with pytest.raises(SettingError) as caught:
         DedupSettings.from_keywords(site_settings=text)

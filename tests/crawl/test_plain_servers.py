@@ -11,9 +11,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.plain_server import PlainServer
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.crawl import unjudged_sites
 from scrapy_simdedup.crawl.eligibility import ends_as_page
-from scrapy_simdedup.crawl.unjudged_sites import UnjudgedSites
 
 
 async def read(server: PlainServer) -> Crawl:
@@ -95,36 +93,3 @@ def test_the_end_of_a_page_is_found_in_linear_time() -> None:
     """Even where nothing that was begun behind it ever ends."""
     for part in ("</body><!--", "<!---->", "</html><script>", " ", "<script></script>", "<style>"):
         ends_as_page("</body>" + part * 200_000)
-
-
-class TestUnjudgedSites:
-    def test_a_site_is_warned_of_where_most_of_its_pages_are_unjudged_for_one_reason(self) -> None:
-        sites = UnjudgedSites()
-        for number in range(20):
-            sites.count("half.example", "too_short" if number % 2 else None)
-            sites.count("most.example", "too_short" if number % 3 else None)
-            sites.count("mixed.example", "too_short" if number % 2 else "status")
-        for _ in range(9):
-            sites.count("few.example", "empty")
-        assert sites.warnings() == [
-            "13 of 20 pages of most.example are unjudged (too_short): each has fewer than SIMDEDUP_MIN_WORDS distinct "
-            "shingles; where scripts make the text, render the page; else lower SIMDEDUP_MIN_WORDS"
-        ]
-
-    def test_of_many_sites_those_with_the_most_pages_are_named(self) -> None:
-        sites = UnjudgedSites()
-        for number in range(8):
-            for _ in range(10 + number):
-                sites.count(f"{number}.example", "status")
-        *named, rest = sites.warnings()
-        assert [sentence.split()[5] for sentence in named] == [f"{number}.example" for number in (7, 6, 5, 4, 3)]
-        assert rest == "so are most pages of 3 more sites"
-
-    def test_memory_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(unjudged_sites, "MAX_SITES", 3)
-        sites = UnjudgedSites()
-        for _ in range(10):
-            sites.count("old.example", "empty")
-        for number in range(3):
-            sites.count(f"{number}.example", "empty")
-        assert sites.warnings() == []
