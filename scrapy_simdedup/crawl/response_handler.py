@@ -14,6 +14,7 @@ from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.handlers import handler_name
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
 from scrapy_simdedup.page.parse import parse
@@ -173,7 +174,15 @@ class ResponseHandler:
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
         canonical = declared_canonical_url(page.text, page.url) if self._needs_canonical else None
-        verdict = await self._judge.judge_page(page, key, site=site, canonical=canonical, known_since=known_since)
+        verdict = await self._judge.judge_page(
+            page,
+            key,
+            site=site,
+            canonical=canonical,
+            known_since=known_since,
+            handler=handler_name(request, self._crawler.spider),
+            request=request,
+        )
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
             response.flags.append(f"simdedup-{verdict.kind}")

@@ -18,6 +18,7 @@ from scrapy_simdedup.crawl.items import MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.parking import Parking
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
@@ -103,7 +104,7 @@ class Runtime:
             self.stats,
             self.page_settled,
             self.settings,
-            max_waiting=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
+            parking=Parking(crawler),
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()

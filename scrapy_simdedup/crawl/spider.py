@@ -6,12 +6,13 @@ to the callback and sees whether it is called and whether it raises, before anot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.handlers import handler_name, passes_item_on
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class DeliveryOuterMiddleware:
         try:
             async for output in result:
                 if isinstance(output, Request):
+                    if delivery is not None and not delivery.passes_item_on and passes_item_on(output, response):
+                        delivery.passes_item_on = True
+                        handler = handler_name(cast("Request", response.request), runtime.crawler.spider)
+                        runtime.detector.passes_items_on(handler, url=response.url)
                     # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
                     if (
                         delivery is not None

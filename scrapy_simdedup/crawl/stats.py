@@ -21,6 +21,8 @@ PREFIX = "simdedup/"
 """How the names begin in Scrapy's stats."""
 JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
+KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback"})
+"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 
@@ -71,6 +73,8 @@ class CrawlStats:
             self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
             self._add("pages/preferred")
+        if verdict.reason in KEPT_REASONS:
+            self._add("pages/kept_reason_count/<reason>", verdict.reason)
         if verdict.kind in {"identical", "near"} and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:
@@ -80,6 +84,10 @@ class CrawlStats:
         """A page is kept without a verdict."""
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
+
+    def kept_in_work(self, reason: str) -> None:
+        """A repeat is kept because its original is still in work, and ``reason`` says why it does not wait for it."""
+        self._add("pages/in_work_reason_count/<reason>", reason)
 
     def page_dropped(self, size: int) -> None:
         """A page of ``size`` bytes was dropped, or its items will be."""
@@ -96,10 +104,12 @@ class CrawlStats:
         self._set("extract_seconds", self.extract_seconds)
         self._raise("extract_seconds_max", seconds)
 
-    def settled(self, failure: str | None) -> None:
-        """A page was confirmed (None), or released for a reason."""
+    def settled(self, failure: str | None, *, gave_item: bool = True) -> None:
+        """A page was confirmed (None), with an item or without, or released for a reason."""
         if failure is None:
             self._add("confirmed")
+            if not gave_item:
+                self._add("itemless")
         else:
             self._add("released")
             self._add("released_reason_count/<reason>", failure)
@@ -164,7 +174,9 @@ class CrawlStats:
     @property
     def unjudged(self) -> Counter[str]:
         """Pages that were kept without a verdict, by reason."""
-        start = "pages/unjudged_reason_count/"
+        return self._by_reason("pages/unjudged_reason_count/")
+
+    def _by_reason(self, start: str) -> Counter[str]:
         return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
 
     @property
@@ -244,6 +256,17 @@ class CrawlStats:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
             lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
         lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
+        kept = self._by_reason("pages/kept_reason_count/")
+        if self["itemless"]:
+            tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
+            lines.append(f"  {plural(self['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}")
+        if kept["for_links"]:
+            lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
+        if kept["other_callback"]:
+            lines.append(f"  {plural(kept['other_callback'], 'page')} kept, whose content another callback got")
+        if waited := self._by_reason("pages/in_work_reason_count/"):
+            reasons = ", ".join(f"{count} {reason}" for reason, count in waited.most_common())
+            lines.append(f"  {plural(waited.total(), 'repeat')} kept, as the original was still in work: {reasons}")
         if self.repeated:
             lines.append("  most repeated:")
             lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STATE_MEANINGS = {
     "confirmed": "it was delivered",
+    "itemless": "it was delivered, and gave no item",
     "reserved": "its delivery has not ended, or the crawl was stopped before it did",
     "released": "its delivery failed, so it displaces no other page",
     "stub": "it was found under so many unrelated URLs that it is no content, and displaces no other page",
