@@ -225,6 +225,7 @@ def _new_record(
         last_changed=page.now if changed or not before else before.last_changed,
         visits=1 + (before.visits if before else 0),
         changes=changed + (before.changes if before else 0),
+        handler=page.handler,
     )
 
 
