@@ -17,25 +17,26 @@ MAX_NAME = 200
 """Characters of a name; what would be longer ends there."""
 
 
-def handler_name(request: Request, spider: Spider) -> str:
+def handler_name(request: Request, spider: Spider | None) -> str:
     """The name of a request's handler, such as ``shop parse_product``, the same in every process and run.
 
     A request without a callback is for ``parse``. Requests of a CrawlSpider's rules are told apart by the rules'
-    callbacks, and by whether the rules follow links. Arguments are no part of a handler: neither ``cb_kwargs``, nor what
-    a lambda or a ``partial`` brings along.
+    callbacks, and by whether the rules follow links. Arguments are no part of a handler: neither ``cb_kwargs``, nor
+    what a lambda or a ``partial`` brings along.
     """
     callback: Any = request.callback or "parse"
-    rules, number = getattr(spider, "_rules", None), request.meta.get("rule")
-    is_of_rule = callback == getattr(spider, "_callback", None) and isinstance(number, int)
-    if is_of_rule and isinstance(rules, list) and 0 <= number < len(rules):
+    rules: Any = getattr(spider, "_rules", None)
+    number = request.meta.get("rule")
+    is_of_rule = isinstance(rules, list) and callback == getattr(spider, "_callback", None)
+    if is_of_rule and isinstance(number, int) and 0 <= number < len(rules):
         rule = rules[number]
         name = f"rule {_callback_name(rule.callback or '', spider)}{' and follow' if rule.follow else ''}"
     else:
         name = _callback_name(callback, spider)
-    return f"{spider.name} {name}"[:MAX_NAME]
+    return f"{getattr(spider, 'name', '')} {name}"[:MAX_NAME]
 
 
-def _callback_name(callback: Callable[..., Any] | str, spider: Spider) -> str:
+def _callback_name(callback: Callable[..., Any] | str, spider: Spider | None) -> str:
     while isinstance(callback, partial):
         callback = callback.func
     if isinstance(callback, str):

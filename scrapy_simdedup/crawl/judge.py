@@ -65,8 +65,8 @@ class Judge:
         """The page's verdict among the pages of ``site``, which is counted.
 
         ``key`` is the request's fingerprint, ``canonical`` the canonical URL that the page declares, and
-        ``known_since`` the time at which another plugin delivered it. ``handler`` is what gets the page, and ``request``
-        gives up its place in the downloader while the page waits.
+        ``known_since`` the time at which another plugin delivered it. ``handler`` is what gets the page, and
+        ``request`` gives up its place in the downloader while the page waits.
         """
         # Workers may be done with a later page sooner; verdicts are given in the order of the responses.
         ticket = self._site_locks.enqueue(site)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
@@ -41,8 +41,7 @@ class Parking:
     @contextmanager
     def parked(self, request: Request | None, size: int) -> Iterator[None]:
         """Park a request whose response has ``size`` bytes; None for an item, which takes no place."""
-        downloader = getattr(self._crawler.engine, "downloader", None)
-        active = getattr(downloader, "active", None)
+        active: Any = getattr(getattr(self._crawler.engine, "downloader", None), "active", None)
         is_active = isinstance(active, set) and request in active
         self._bytes += size
         self._count += 1

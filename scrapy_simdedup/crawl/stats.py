@@ -259,7 +259,9 @@ class CrawlStats:
         kept = self._by_reason("pages/kept_reason_count/")
         if self["itemless"]:
             tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
-            lines.append(f"  {plural(self['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}")
+            lines.append(
+                f"  {plural(self['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}"
+            )
         if kept["for_links"]:
             lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
         if kept["other_callback"]:

@@ -226,7 +226,7 @@ class NearDuplicateDetector:
         return self._page_settings.of(url)
 
     def passes_items_on(self, handler: str, *, url: str) -> None:
-        """Tell that pages of a handler, such as the one with this URL, may give their items by way of other callbacks."""
+        """Tell that pages of a handler, such as that with this URL, may give their items by way of other callbacks."""
         self._logs.indexes.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)
 
     async def heartbeat(self) -> None:

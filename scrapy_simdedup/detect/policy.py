@@ -45,8 +45,8 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
        may be. One that is a better copy, as the settings say, is kept and takes that page's place.
     2. Where that page is still in work, nothing is decided yet.
        A page that gave no item counts as delivered once another page with its content gave none either.
-    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change. One that
-       gave no item is kept nevertheless, for its links.
+    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change. One
+       that gave no item is kept nevertheless, for its links.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
 
     Args:
@@ -56,7 +56,9 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
         keep_pending: where nothing is decided yet, keep the page.
     """
     drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
-    match = index.best_match(fp, page.key, page.url, drop=drop, near=near, count=settings.max_copies > 1, handler=page.handler, run=page.run)
+    match = index.best_match(
+        fp, page.key, page.url, drop=drop, near=near, count=settings.max_copies > 1, handler=page.handler, run=page.run
+    )
     revisit = compare_with_previous_version(page, index, settings)
     decision = _choose(page, match, revisit, index, settings)
     if keep_pending and decision.verdict.pending is not None:
@@ -80,13 +82,14 @@ def _choose(
             cluster = _cluster_key(page, revisit, index, settings)
         if reason != "no_item_yet":  # else the page is compared with its own past alone
             reason = None
-        return _decide_revisit(page, revisit, revisit.kind, index, settings, cluster, reason)
+        return _decide_revisit(page, revisit, revisit.kind, index, settings, cluster=cluster, reason=reason)
     if page.fingerprint.unjudged:
         return _keep(page, revisit, Verdict("unjudged", reason=page.fingerprint.unjudged))
     if match is None:
         return _keep(page, revisit, Verdict("new"))
     verdict = _verdict_about(match, settings)
-    return replace(_keep(page, revisit, replace(verdict, reason=reason), cluster), original=copied and copied.record)
+    decision = _keep(page, revisit, replace(verdict, reason=reason), cluster)
+    return decision if copied is None else replace(decision, original=copied.record)
 
 
 def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:
@@ -130,6 +133,7 @@ def _decide_revisit(
     kind: VerdictKind,
     index: SiteIndex,
     settings: DedupSettings,
+    *,
     cluster: bytes | None,
     reason: Reason | None,
 ) -> Decision:

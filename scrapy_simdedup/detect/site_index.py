@@ -204,7 +204,7 @@ class SiteIndex:
         alike = self._copy_check.similarity(fp, key, rows, drop)
         rows, alike = rows[alike >= near], alike[alike >= near]
         is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
-        rank = (alike >= drop) * np.where(is_own, RANKS[delivered], 1)
+        rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()
         itemless: set[bytes] = set()
@@ -240,9 +240,9 @@ class SiteIndex:
 class HandlerItems:
     """Which handlers give items, to spare those that never do the second tries.
 
-    A content whose first page gave no item gets a second try: its next page is kept, too. Where the handler gave an item
-    before, that may be worth it for each content. Handlers of lists, and those that store pages themselves, never give
-    any. They have :data:`FREE_TRIES`, and one more for each :data:`PAGES_PER_TRY` pages, in case that changes.
+    A content whose first page gave no item gets a second try: its next page is kept, too. Where the handler gave an
+    item before, that may be worth it for each content. Handlers of lists, and those that store pages themselves, never
+    give any. They have :data:`FREE_TRIES`, and one more for each :data:`PAGES_PER_TRY` pages, in case that changes.
     """
 
     def __init__(self) -> None:

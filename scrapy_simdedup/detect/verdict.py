@@ -49,10 +49,10 @@ class Verdict:
     reason: Reason | None = None
     """Why the page is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
-    place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where such a
-    page of an earlier run is fetched again, and its links may lead to what is new; ``other_callback`` where its original
-    was handled by another callback, or for another spider; ``imported`` where it is ``unchanged`` only because another tool knew its request; else
-    None."""
+    place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
+    page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
+    was got by another callback, or for another spider; ``imported`` where it is ``unchanged`` only because another tool
+    knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None

@@ -56,15 +56,16 @@ class Record:
     """The process that fetched the page."""
     state: State
     """``reserved`` until it is delivered, then ``confirmed``, or ``itemless`` if the crawl got no item out of it, or
-    ``released`` if its delivery failed; or a ``duplicate``: dropped, because it repeats another page; or a ``stub``: delivered once, and then fetched under so
-    many unrelated URLs that it is no content and displaces no page."""
+    ``released`` if its delivery failed; or a ``duplicate``: dropped, because it repeats another page; or a ``stub``:
+    delivered once, and then fetched under so many unrelated URLs that it is no content and displaces no page."""
     kind: str
     """The kind of the page's verdict, such as ``new``."""
     similarity: float | None
     """Similarity (0..1) to the page that the verdict compared it with; None if there was none."""
     original: bytes | None
     """The key of the page that a duplicate repeats; for a page that was kept in place of the first page of its cluster,
-    as a better copy or because that gave no item, the key of that first page; else None. A key stays true when the page is fetched again."""
+    as a better copy or because that gave no item, the key of that first page; else None. A key stays true when the page
+    is fetched again."""
     first_seen: float
     """When any version of the page was first fetched; seconds since the epoch, as all times here."""
     last_seen: float
@@ -126,9 +127,9 @@ COLUMNS: Callable[[Record], tuple[Any, ...]] = attrgetter(*(field.name for field
 def record_of(url: str, key: bytes, fingerprint: bytes, *others: Any) -> Record:
     """The record whose :data:`COLUMNS` were kept."""
     # Drivers make a new string for each row. These five are the same in thousands of records that are held.
-    *values, handler, id_, position = others
-    shared: list[Any] = [intern(text) for text in values[:4]]
-    return Record(url, key, fingerprint, *shared, *values[4:], intern(handler), id_, position)
+    shared: list[Any] = [intern(text) for text in others[:4]]
+    rest = [*others[4:-3], intern(others[-3]), *others[-2:]]
+    return Record(url, key, fingerprint, *shared, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +202,9 @@ class FingerprintStore(ABC):
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record, or make a delivered one a stub; see :meth:`Record.settled_as`.
 
-        A record that is settled takes the place of all older versions of its page. A released one stays as a tombstone, so
-        that other workers see it, and can still be confirmed if its page is delivered after all. A record whose state
-        does not allow ``state``, or that is gone, is left as it is.
+        A record that is settled takes the place of all older versions of its page. A released one stays as a tombstone,
+        so that other workers see it, and can still be confirmed if its page is delivered after all. A record whose
+        state does not allow ``state``, or that is gone, is left as it is.
         """
 
     @abstractmethod

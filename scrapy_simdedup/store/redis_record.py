@@ -30,8 +30,8 @@ def unpack(raw: bytes, id_: int, position: int) -> Record:
     state, last_seen, key_size, body_size = HEAD.unpack_from(raw)
     body_at = HEAD.size + key_size
     fingerprint_at = body_at + body_size
-    url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes, handler = (
-        json.loads(raw[body_at:fingerprint_at])
+    url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes, handler = json.loads(
+        raw[body_at:fingerprint_at]
     )
     return Record(
         url=url,

@@ -83,7 +83,9 @@ class TwoRules(CrawlSpider):
 
 @on_asyncio
 async def test_pages_of_two_rules_displace_those_of_their_own_rule_alone(site: Site) -> None:
-    links = [f"/{kind}/{number}{twin}" for kind in ("product", "review") for number in range(3) for twin in ("", "?again")]
+    links = [
+        f"/{kind}/{number}{twin}" for kind in ("product", "review") for number in range(3) for twin in ("", "?again")
+    ]
     site["/"] = page("start", links=tuple(links))
     for link in links:
         site[link] = page(link.partition("?")[0].rpartition("/")[2], link)
@@ -127,8 +129,10 @@ async def test_a_page_that_did_not_change_is_got_by_a_callback_that_never_had_it
     store = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
     settings = ADDON | {"SIMDEDUP_STORE": store, "SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
     site["/a"] = page("one")
-    by = [got(await crawl(Later, settings, urls=site.urls("/a"), callback=name)) for name in
-          ("parse", "parse", "parse_item", "parse_item")]
+    by = [
+        got(await crawl(Later, settings, urls=site.urls("/a"), callback=name))
+        for name in ("parse", "parse", "parse_item", "parse_item")
+    ]
     assert by == [[("parse", "a")], [], [("parse_item", "a")], []]
 
 

@@ -25,7 +25,6 @@ class Book:
         self.delivery = self.tracker.delivery_of(HtmlResponse(PAGE.url, request=self.request))
         assert self.delivery is not None
 
-
     def _ended(self, _page: PageRef, failure: str | None, gave_item: bool) -> None:
         self.settled.append(failure)
         self.gave_item.append(gave_item)

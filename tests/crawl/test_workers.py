@@ -185,7 +185,13 @@ class Bench:
         self.detector = NearDuplicateDetector(settings=settings, run="run", fingerprinter=self.workers)
         tracker = DeliveryTracker(lambda *_: None)
         self.judge = Judge(
-            self.detector, tracker, self.stats, KeyedCondition(), settings, parking=Parking(get_crawler()), is_closing=lambda: False
+            self.detector,
+            tracker,
+            self.stats,
+            KeyedCondition(),
+            settings,
+            parking=Parking(get_crawler()),
+            is_closing=lambda: False,
         )
         self.order: list[str] = []
 
