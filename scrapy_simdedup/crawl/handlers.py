@@ -65,6 +65,6 @@ def passes_item_on(request: Request, response: Response) -> bool:
         return True
     known = response.meta
     return any(
-        ItemAdapter.is_item(value) and known.get(name) is not value and not name.startswith("simdedup")
+        ItemAdapter.is_item(value) and known.get(name) is not value and not str(name).startswith("simdedup")
         for name, value in request.meta.items()
     )

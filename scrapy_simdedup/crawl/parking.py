@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-MAX_PARKED_BYTES = 64_000_000
+MAX_PARKED_BYTES = 32_000_000
 """Bytes of pages and items that may wait at a time; with what Scrapy makes of a page it takes a few times as many."""
 
 
