@@ -22,6 +22,7 @@ Links = Literal["drop", "follow_new"]
 Criterion = Literal["canonical", "https", "longer", "shorter_url"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
+Callbacks = Literal["same", "any"]
 Scope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
 RoleName = Literal[
@@ -55,6 +56,7 @@ SITE_CHECKS: dict[str, checks.Check] = {
     "max_copies": checks.whole(1, MOST_COPIES),
     "prefer": checks.preference(*get_args(Criterion)),
     "unchanged": checks.one_of(*get_args(Unchanged)),
+    "callbacks": checks.one_of(*get_args(Callbacks)),
     "extractor": checks.one_of(*get_args(Extractor)),
     "min_words": checks.whole(1, 10_000),
     "identity": checks.identity,
@@ -129,6 +131,8 @@ class DedupSettings:
     """The run's name; None makes a new one for each crawl."""
     unchanged: Unchanged = "keep"
     """What happens to a page whose URL had the same content in an earlier run."""
+    callbacks: Callbacks = "same"
+    """Which pages can displace a page: those of the same spider and callback, or those of any."""
     scope: Scope = "domain"
     """Which pages are compared with each other: those of a registrable domain, those of a host, or all."""
     site_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.handlers import handler_name
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
 from scrapy_simdedup.page.parse import parse
@@ -184,6 +185,8 @@ class ResponseHandler:
             canonical=canonical,
             known_since=known_since,
             identity=None if given is None else str(given),
+            handler=handler_name(request, self._crawler.spider),
+            request=request,
         )
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:

@@ -19,6 +19,7 @@ from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.parking import Parking
 from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
@@ -110,7 +111,7 @@ class Runtime:
             self.stats,
             self.page_settled,
             self.settings,
-            max_waiting=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
+            parking=Parking(crawler),
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()

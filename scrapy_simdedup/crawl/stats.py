@@ -24,6 +24,8 @@ JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
 MAX_OTHER_HEADLINE_SHARE = 0.1
 """Share of the dropped pages that may have another headline than their original without a warning in the summary."""
+KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback"})
+"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 
@@ -79,6 +81,8 @@ class CrawlStats:
             self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
             self._add("pages/preferred")
+        if verdict.reason in KEPT_REASONS:
+            self._add("pages/kept_reason_count/<reason>", verdict.reason)
         if verdict.kind in {"identical", "near"} and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:
@@ -89,6 +93,10 @@ class CrawlStats:
         self.sites.page_unjudged(site, reason)
         self._add("pages/unjudged")
         self._add("pages/unjudged_reason_count/<reason>", reason)
+
+    def kept_in_work(self, reason: str) -> None:
+        """A repeat is kept because its original is still in work, and ``reason`` says why it does not wait for it."""
+        self._add("pages/in_work_reason_count/<reason>", reason)
 
     def page_dropped(self, size: int, site: str = "", *, other_headline: bool = False) -> None:
         """A page of ``size`` bytes was dropped, or its items will be, maybe for one with another headline."""
@@ -112,10 +120,12 @@ class CrawlStats:
         self._set("extract_seconds", self.extract_seconds)
         self._raise("extract_seconds_max", seconds)
 
-    def settled(self, failure: str | None, site: str = "") -> None:
-        """A page was confirmed (None), or released for a reason."""
+    def settled(self, failure: str | None, site: str = "", *, gave_item: bool = True) -> None:
+        """A page was confirmed (None), with an item or without, or released for a reason."""
         if failure is None:
             self._add("confirmed")
+            if not gave_item:
+                self._add("itemless")
         else:
             self.sites.page_released(site)
             self._add("released")
@@ -287,6 +297,19 @@ class CrawlStats:
             lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
             lines += [f"  warning: {sentence}" for sentence in self.sites.warnings()]
         lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
+        kept = self._reasons("pages/kept_reason_count/")
+        if self["itemless"]:
+            tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
+            lines.append(
+                f"  {plural(self['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}"
+            )
+        if kept["for_links"]:
+            lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
+        if kept["other_callback"]:
+            lines.append(f"  {plural(kept['other_callback'], 'page')} kept, whose content another callback got")
+        if waited := self._reasons("pages/in_work_reason_count/"):
+            reasons = ", ".join(f"{count} {reason}" for reason, count in waited.most_common())
+            lines.append(f"  {plural(waited.total(), 'repeat')} kept, as the original was still in work: {reasons}")
         if self.repeated:
             lines.append("  most repeated:")
             lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.signals import Wall
-    from scrapy_simdedup.store.base import FingerprintStore, Sleep
+    from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
 
 
 REMEDY = "set it back, or name another store"
@@ -151,6 +151,7 @@ class NearDuplicateDetector:
         canonical: str | None = None,
         known_since: float | None = None,
         identity: str | None = None,
+        handler: str = "",
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
@@ -163,13 +164,18 @@ class NearDuplicateDetector:
             known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
                 which the store knows nothing else is then unchanged.
             identity: see :meth:`judge`.
+            handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
         """
         require_text(html, "html")
         require_text(url, "url")
         key, url = key or url_key(url), without_surrogates(url)
         site = site or site_of(url, self.settings.scope)
         fp, context = await self._fingerprint(html, url, key, site, identity), self.context
-        return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since)
+        if self.settings_for(url).callbacks == "any":
+            handler = ""
+        return FetchedPage(
+            site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since, handler
+        )
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
@@ -212,9 +218,16 @@ class NearDuplicateDetector:
         """
         return await self._transactions.judge(page, self.settings_for(page.url), keep_pending=keep_pending)
 
-    async def confirm(self, page: PageRef | None) -> bool:
-        """Tell that a page was delivered: from now on it can displace others. False if the store failed."""
-        return page is None or await self._transactions.settle(page.site, page.id, "confirmed")
+    async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
+        """Tell that a page was delivered: from now on it can displace others. False if the store failed.
+
+        Args:
+            page: the page's reference; None does nothing.
+            items: whether the page gave what is wanted of it. One that did not displaces others only once another page
+                with its content gave nothing either.
+        """
+        outcome: Outcome = "confirmed" if items else "itemless"
+        return page is None or await self._transactions.settle(page.site, page.id, outcome)
 
     async def release(self, page: PageRef | None) -> bool:
         """Tell that a page was not delivered: it displaces no other. False if the store failed."""
@@ -229,6 +242,10 @@ class NearDuplicateDetector:
     def settings_for(self, url: str) -> DedupSettings:
         """The settings of the page with this URL, with the overrides of its site and of its pattern."""
         return self._page_settings.of(url)
+
+    def passes_items_on(self, handler: str, *, url: str) -> None:
+        """Tell that pages of a handler, such as that with this URL, may give their items by way of other callbacks."""
+        self._logs.indexes.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)
 
     async def heartbeat(self) -> None:
         """Tell other workers that this one is alive; call it every ten seconds."""

@@ -172,7 +172,7 @@ class EventLog:
         except FingerprintMismatch:
             return  # the error is reported where a page of this site is judged
         else:
-            if before is not None and before.state in {"confirmed", "duplicate"}:
+            if before is not None and (before.delivered or before.state == "duplicate"):
                 await self.content_left(site, before, reason)
 
     async def content_left(self, site: str, page: Record, reason: str) -> None:

@@ -21,6 +21,7 @@ WRONG = [
     ("SIMDEDUP_METHOD", "md5", "'exact', 'minhash', 'shingles'"),
     ("SIMDEDUP_EXACT", "page", "'content', 'text', 'body'"),
     ("SIMDEDUP_IGNORE", ["colours"], "any of 'case', 'dates', 'times', 'numbers'"),
+    ("SIMDEDUP_CALLBACKS", "own", "'same', 'any'"),
     ("SIMDEDUP_BITS", 32, "64 or 128"),
     ("SIMDEDUP_SITE_SETTINGS", {"news.example": {"mode": "items"}}, "a site can override"),
     ("SIMDEDUP_SITE_SETTINGS", {"https://news.example/": {"near": 0.8}}, "write 'news.example/'"),

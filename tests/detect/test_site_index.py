@@ -103,7 +103,10 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
             )
             log_ = now(store.append(SITE, made, now(store.read(SITE)).cursor))
         elif action == "settle":
-            id_, outcome = data.draw(st.integers(1, log_ + 1)), data.draw(st.sampled_from(["confirmed", "released"]))
+            id_, outcome = (
+                data.draw(st.integers(1, log_ + 1)),
+                data.draw(st.sampled_from(["confirmed", "itemless", "released"])),
+            )
             now(store.settle(SITE, id_, outcome, 2.0))
         else:
             after = data.draw(st.integers(0, follower.cursor)) if action == "read again" else follower.cursor
