@@ -66,7 +66,7 @@ class NearDuplicateDownloaderMiddleware:
         try:
             return await self.runtime.handler.process(request, response)
         finally:
-            self.runtime.links.answered(request, response.status, request.meta.get(META_VERDICT))
+            self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's signature
         """Note that no response comes."""

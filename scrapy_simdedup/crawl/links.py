@@ -58,6 +58,8 @@ MAX_LINKS = 10_000_000
 """Links of a crawl that are remembered, at most 20 bytes each; repeats are followed for other links at once."""
 MAX_CACHED = 20_000
 """URLs whose keys are kept, as most links are on many pages."""
+MAX_HEADINGS = 100_000
+"""Headings of trials that are remembered; beyond, each counts as new."""
 MAX_PATTERNS = 50_000
 """Patterns that are counted; beyond, the oldest is forgotten, and tried again."""
 MAX_CHAIN = 3
@@ -122,7 +124,7 @@ class LinkMemory:
 
     def __init__(self, scope: Scope, secret: bytes, max_links: int = MAX_LINKS) -> None:
         self._scope, self._max_links = scope, max_links
-        self._hash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
+        self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
         self._known = SortedMap()
         self._cached_key = lru_cache(MAX_CACHED)(self._key)
 
@@ -158,7 +160,7 @@ class LinkMemory:
 
     def _key(self, url: str) -> tuple[str, int]:
         site = site_of(url, self._scope)
-        return site, self._hash(site, canonicalize_url(url))
+        return site, self.hash(site, canonicalize_url(url))
 
 
 class LinkPatterns:
@@ -234,6 +236,8 @@ class DeferredLinks:
         self._follows = self._defers = False
         self._patterns_: LinkPatterns | None = None
         self._trial_ended = KeyedCondition()
+        self._headings: set[int] = set()
+        """Hashes of headings of pages that were near another, with their patterns."""
         self._chains: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
         """Requests of repeats whose links are deferred → the chain of these links."""
 
@@ -353,13 +357,35 @@ class DeferredLinks:
         self._patterns.begin(pattern, trial)
         return trial
 
-    def answered(self, request: Request, status: int, verdict: Mapping[str, Any] | None) -> None:
-        """Count what became of a trial, by the status of its response and the verdict on it, if there is one."""
-        self._end(request, _is_new(status, verdict))
+    def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
+        """Count what became of a trial, by its response and the verdict on that, if there is one."""
+        trial = request.meta.get(META_TRIAL)
+        if trial is None:
+            return
+        is_new = _is_new(response.status, verdict)
+        if is_new and verdict is not None and verdict["kind"] == "near":
+            is_new = self._has_new_heading(cast("TextResponse", response), trial[0])
+        if not is_new:  # it may be kept to be on the safe side; its links are those of a repeat all the same
+            self.follow(request)
+        self._end(request, is_new)
 
     def failed(self, request: Request) -> None:
         """Note that no response came."""
         self._end(request, None)
+
+    def _has_new_heading(self, response: TextResponse, pattern: str) -> bool:
+        """Whether no page with the heading of this one was near another before, of those that the pattern leads to.
+
+        Variants of a list or a form have one heading; twins that differ in little else have their own.
+        """
+        root = parse(response.text, max_bytes=self._settings.max_page_bytes, with_html_methods=False).root
+        heading = None if root is None else next(root.iter("h1"), next(root.iter("title"), None))
+        if heading is None or len(self._headings) >= MAX_HEADINGS:
+            return True
+        key = self._memory.hash(pattern, " ".join("".join(heading.itertext()).split()))
+        is_new = key not in self._headings
+        self._headings.add(key)
+        return is_new
 
     def _end(self, request: Request, is_new: bool | None) -> None:
         # Where a user copies response.meta, the mark would make a trial of another request.

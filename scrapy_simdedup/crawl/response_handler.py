@@ -156,6 +156,8 @@ class ResponseHandler:
             self._send(better_copy_found, response, verdict)
         if verdict.is_duplicate:
             self._drop(request, response, verdict)
+        elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
+            self._links.follow(request)
 
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
