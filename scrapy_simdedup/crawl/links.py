@@ -362,7 +362,7 @@ class DeferredLinks:
         trial = request.meta.get(META_TRIAL)
         if trial is None:
             return
-        is_new = _is_new(response.status, verdict)
+        is_new = _is_new(response.status, verdict, chain=trial[1])
         if is_new and verdict is not None and verdict["kind"] == "near":
             is_new = self._has_new_heading(cast("TextResponse", response), trial[0])
         if not is_new:  # it may be kept to be on the safe side; its links are those of a repeat all the same
@@ -415,15 +415,17 @@ class DeferredLinks:
         return self._patterns_
 
 
-def _is_new(status: int, verdict: Mapping[str, Any] | None) -> bool | None:
+def _is_new(status: int, verdict: Mapping[str, Any] | None, chain: int) -> bool | None:
     """Whether a trial led to new content; None where that is not known.
 
     What a captcha or a failing server answers says nothing about the links, nor does a page of which an earlier run had
-    the content.
+    the content. Behind a long chain a stub is more likely the answer of a server that ignores the end of a path.
     """
     if verdict is None:
         return False if status in NO_CONTENT_STATUSES else True if 200 <= status < 300 else None
-    if verdict["kind"] == "stub" or (verdict["kind"] == "unchanged" and verdict["is_duplicate"]):
+    if verdict["kind"] == "stub":
+        return None if chain <= MAX_CHAIN else False
+    if verdict["kind"] == "unchanged" and verdict["is_duplicate"]:
         return None
     return not verdict["is_duplicate"]
 
