@@ -17,6 +17,7 @@ from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, s
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
 from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.parking import Parking
@@ -118,6 +119,7 @@ class Runtime:
         self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
         self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
+        self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)
         self.handler: ResponseHandler = ResponseHandler(
             crawler,
             self.settings,
@@ -127,6 +129,7 @@ class Runtime:
             tracker=self.delivery_tracker,
             settler=self.settler,
             imported=self.imported_pages,
+            links=self.links,
             reporter=self.reporter if self.settings.report else None,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
             redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
@@ -175,6 +178,7 @@ class Runtime:
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
             raise CloseSpider("simdedup_store_error") from error
+        self.links.open(tracks_delivery=self.tracks_delivery)
         self.handler.open(tracks_delivery=self.tracks_delivery)
         self._heartbeat_tasks.start(self._send_heartbeats())
         await self.url_skipper.open()

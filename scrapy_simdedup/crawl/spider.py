@@ -50,11 +50,15 @@ class DeliveryOuterMiddleware:
             raise NearDuplicatePage(response, verdict)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass the output on, count what delivery depends on, and take out the items of a repeated page."""
+        """Pass the output on, count what delivery depends on, and take out the items of a repeated page.
+
+        The links that only repeated pages bring are deferred.
+        """
         runtime = self.runtime
         fingerprint = runtime.crawler.request_fingerprinter.fingerprint
         delivery = runtime.delivery_tracker.delivery_of(response)
         drop_items = runtime.handler.drops(response) is not None
+        chain = runtime.links.chain_of(response)
         try:
             async for output in result:
                 if isinstance(output, Request):
@@ -68,6 +72,10 @@ class DeliveryOuterMiddleware:
                         and fingerprint(output) == fingerprint(response.request)
                     ):
                         delivery.fail("retried")
+                    if chain is not None:
+                        output = runtime.links.defer(output, response, chain)  # noqa: PLW2901
+                        if output is None:
+                            continue
                 elif output is not None:
                     if drop_items:
                         runtime.stats.item_dropped()
