@@ -182,7 +182,11 @@ def _mapped(value: Any) -> Any:
 
 def _dictionary(value: Any, example: dict[str, Any]) -> str:
     """The remedy for what is no dictionary; whoever wrote a text needs one in JSON."""
-    return f"write JSON such as {json.dumps(example)}" if isinstance(value, str) else f"write a dictionary such as {example}"
+    return (
+        f"write JSON such as {json.dumps(example)}"
+        if isinstance(value, str)
+        else f"write a dictionary such as {example}"
+    )
 
 
 def _shown(choices: Iterable[str]) -> str:

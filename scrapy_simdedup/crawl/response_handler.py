@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
 
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
+    from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
     from scrapy_simdedup.crawl.reporter import Reporter
@@ -99,6 +100,7 @@ class ResponseHandler:
         tracker: watches the delivery of kept pages.
         settler: confirms kept pages at once where nothing watches their delivery.
         reporter: samples pages for the report; None where no report is written.
+        dropped_feed: gets a line for each page that is dropped, or would be in observe mode.
         observations: learns from verdicts about URLs; None where URLs are not learned.
         redesigns: looks for new templates; None where layouts are not tracked.
     """
@@ -115,11 +117,13 @@ class ResponseHandler:
         settler: DeliverySettler,
         imported: ImportedPages,
         reporter: Reporter | None = None,
+        dropped_feed: DroppedFeed | None = None,
         observations: UrlObservations | None = None,
         redesigns: RedesignAlerts | None = None,
     ) -> None:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
+        self._dropped_feed = dropped_feed
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -232,8 +236,11 @@ class ResponseHandler:
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
     def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
-        self._stats.page_dropped(len(response.body))
-        if self._settings.mode == "observe":
+        is_observed = self._settings.mode == "observe"
+        self._stats.page_dropped(len(response.body), observed=is_observed)
+        if self._dropped_feed is not None:
+            self._dropped_feed.write(response.url, verdict)
+        if is_observed:
             return
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict

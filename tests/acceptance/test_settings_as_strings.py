@@ -14,8 +14,16 @@ from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings, SettingError
 
 MEANT: list[tuple[str, str, Any]] = [
-    ("site_settings", '{"news.example": {"drop": "near", "near": 0.8}}', {"news.example": {"drop": "near", "near": 0.8}}),
-    ("site_settings", '{"news.example": {"prefer": null, "identical": "0.9"}}', {"news.example": {"prefer": None, "identical": 0.9}}),
+    (
+        "site_settings",
+        '{"news.example": {"drop": "near", "near": 0.8}}',
+        {"news.example": {"drop": "near", "near": 0.8}},
+    ),
+    (
+        "site_settings",
+        '{"news.example": {"prefer": null, "identical": "0.9"}}',
+        {"news.example": {"prefer": None, "identical": 0.9}},
+    ),
     ("site_settings", "{}", {}),
     ("role_words", '{"footer": ["imprint"]}', (("footer", ("imprint",)),)),
     ("item_fields", "title, text", ("title", "text")),
@@ -30,7 +38,7 @@ MEANT: list[tuple[str, str, Any]] = [
     ("enabled", "False", False),
     ("bits", "128", 128),
     ("workers", "2", 2),
-]  # fmt: skip
+]
 UNSET = ("", " ", "None", "null")
 
 
@@ -54,7 +62,9 @@ def test_and_is_refused_where_it_is_none(name: str, text: str) -> None:
         DedupSettings.from_keywords(**{name: text})
 
 
-@pytest.mark.parametrize("text", ["{'news.example': {'drop': 'near'}}", "news.example", '{"news.example": "near"}', "[1]"])
+@pytest.mark.parametrize(
+    "text", ["{'news.example': {'drop': 'near'}}", "news.example", '{"news.example": "near"}', "[1]"]
+)
 def test_a_dictionary_that_is_no_json_is_refused_with_one_to_copy(text: str) -> None:
     with pytest.raises(SettingError) as caught:
         DedupSettings.from_keywords(site_settings=text)
