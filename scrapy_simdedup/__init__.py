@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.addon import Addon as Addon
+    from scrapy_simdedup.batch import dedupe as dedupe
     from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.exceptions import NearDuplicateItem as NearDuplicateItem
     from scrapy_simdedup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
 
 _NAMES_BY_MODULE = {
     "addon": ["Addon"],
+    "batch": ["dedupe"],
     "crawl.downloader": ["NearDuplicateDownloaderMiddleware"],
     "crawl.exceptions": ["NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
     "crawl.pipeline": ["NearDuplicatePipeline"],

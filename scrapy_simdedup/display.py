@@ -43,6 +43,16 @@ def plural(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
+def shorten(text: str, width: int = 80) -> str:
+    """A text of at most so many characters, without its middle if it is longer.
+
+    >>> shorten("https://shop.example/a/very/long/path", 20)
+    'https://sh…long/path'
+    """
+    half = width // 2
+    return text if len(text) <= width else f"{text[: width - half]}…{text[-(half - 1) :]}"
+
+
 class Markup(str):
     """A text that is HTML; any other text in a table is escaped."""
 

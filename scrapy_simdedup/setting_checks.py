@@ -138,12 +138,22 @@ def text(example: str, *, secret: bool = False) -> Callable[[str, Any], str | No
     return check
 
 
-def names(name: str, value: Any) -> tuple[str, ...]:
-    """The check of a list of field names."""
+def item_fields(name: str, value: Any) -> tuple[str, ...] | Mapping[str, tuple[str, ...]]:
+    """The check of a list of field names, or of such lists by the name of an item's class."""
+    found = _mapped(value) if isinstance(value, str) and value.lstrip().startswith(("{", "[")) else value
+    if isinstance(found, Mapping):
+        lists = {of: _names(fields) for of, fields in found.items() if isinstance(of, str) and of}
+        if len(lists) == len(found) and all(lists.values()):
+            return {of: fields for of, fields in lists.items() if fields}
+    elif (fields := _names(found)) is not None:
+        return fields
+    remedy = "write a list of field names, such as ['title', 'text'], or such lists by class: {'Product': ['name']}"
+    raise SettingError(name, value, remedy)
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
     fields = _listed(value)
-    if isinstance(fields, _LISTS) and all(isinstance(field, str) for field in fields):
-        return tuple(fields)
-    raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
+    return tuple(fields) if isinstance(fields, _LISTS) and all(isinstance(field, str) for field in fields) else None
 
 
 def paths(remedy: str, *suffixes: str) -> Callable[[str, Any], tuple[str, ...]]:
@@ -202,6 +212,34 @@ def store(name: str, value: Any) -> str | None:
         return value
     remedy = "write a store URL such as 'memory:' or 'sqlite:///path/to/pages.sqlite', or the import path of a class"
     raise SettingError(name, redact_password(str(value)), remedy)
+
+
+def identity(name: str, value: Any) -> tuple[str, ...]:
+    """The check of one or several names of properties of JSON-LD and CSS selectors, or of None.
+
+    A text is one of them, for a selector may have commas; on the command line a list is JSON.
+    """
+    remedy = "write a property of JSON-LD such as 'sku', a CSS selector such as '.date::text', or a list of these"
+    found = _mapped(value) if isinstance(value, str) and value.startswith("[") else value
+    places = () if found is None else (found,) if isinstance(found, str) else found
+    if not isinstance(places, (list, tuple)) or not all(isinstance(place, str) for place in places):
+        raise SettingError(name, value, remedy)
+    for place in places:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", place) and not _is_selector(place):
+            raise SettingError(name, place, remedy)
+    return tuple(places)
+
+
+def _is_selector(css: str) -> bool:
+    from cssselect import SelectorError  # noqa: PLC0415 - few need selectors
+    from lxml import etree  # noqa: PLC0415
+    from parsel.csstranslator import HTMLTranslator  # noqa: PLC0415
+
+    try:
+        etree.XPath(HTMLTranslator().css_to_xpath(css))
+    except (SelectorError, etree.XPathError, ValueError):
+        return False
+    return True
 
 
 def preference(*criteria: str) -> Check:

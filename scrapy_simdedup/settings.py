@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scrapy_simdedup import setting_checks as checks
+from scrapy_simdedup.display import shorten
 from scrapy_simdedup.errors import SettingError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ Links = Literal["drop", "follow_new"]
 Criterion = Literal["canonical", "https", "longer", "shorter_url"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
+Callbacks = Literal["same", "any"]
 Scope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
 RoleName = Literal[
@@ -54,8 +56,10 @@ SITE_CHECKS: dict[str, checks.Check] = {
     "max_copies": checks.whole(1, MOST_COPIES),
     "prefer": checks.preference(*get_args(Criterion)),
     "unchanged": checks.one_of(*get_args(Unchanged)),
+    "callbacks": checks.one_of(*get_args(Callbacks)),
     "extractor": checks.one_of(*get_args(Extractor)),
     "min_words": checks.whole(1, 10_000),
+    "identity": checks.identity,
     "stubs": checks.one_of(*get_args(Stubs)),
 }
 """The checks of the settings that a site can override, by the names of the fields."""
@@ -86,7 +90,7 @@ CHECKS: dict[str, checks.Check] = {
     "workers": checks.whole(0, 256),
     "worker_timeout": checks.number(0.1, 3_600, "write seconds from 0.1 to 3600"),
     "max_page_bytes": checks.whole(1_000, 1_000_000_000),
-    "item_fields": checks.names,
+    "item_fields": checks.item_fields,
     "url_learning": checks.one_of(*get_args(UrlLearning)),
     "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
     "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
@@ -130,6 +134,8 @@ class DedupSettings:
     """The run's name; None makes a new one for each crawl."""
     unchanged: Unchanged = "keep"
     """What happens to a page whose URL had the same content in an earlier run."""
+    callbacks: Callbacks = "same"
+    """Which pages can displace a page: those of the same spider and callback, or those of any."""
     scope: Scope = "domain"
     """Which pages are compared with each other: those of a registrable domain, those of a host, or all."""
     site_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -154,6 +160,9 @@ class DedupSettings:
     """Words per shingle."""
     min_words: int = 20
     """Distinct shingles below which a page is not judged by similarity."""
+    identity: tuple[str, ...] = ()
+    """Where a page says what tells it from others with the same text, such as an article number: properties of JSON-LD
+    and CSS selectors. Pages of which the values are known and differ are no copies."""
     pending_timeout: float = 30.0
     """Seconds that a repeat waits at most until its original is delivered; then it is kept. 0 keeps it at once."""
     confirm: Confirm = "items"
@@ -171,8 +180,9 @@ class DedupSettings:
     """Seconds that a worker process may take for a page; then the page is kept unjudged, and the worker replaced."""
     max_page_bytes: int = 5_000_000
     """Characters of HTML above which only exact repeats are recognised."""
-    item_fields: tuple[str, ...] = ()
-    """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
+    item_fields: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """The fields that make an item, for the pipeline that drops items that repeat items; or these fields by the name or
+    the import path of an item's class, so that items of other classes are not compared."""
     url_learning: UrlLearning = "off"
     """What happens to requests whose URLs lead to known content by the learned rules: nothing, they are counted, put
     off, or not made."""
@@ -187,6 +197,13 @@ class DedupSettings:
     """Paths of the files with a line for each dropped page: ``.jsonl``, ``.jl`` or ``.csv``; placeholders as above."""
     secret: str | None = field(default=None, repr=False)
     """The key of the hashes; None takes the store's own."""
+
+    def __repr__(self) -> str:
+        """The settings that differ from their defaults; never the store or the secret."""
+        default = DedupSettings()
+        names = [field.name for field in fields(self) if field.repr]
+        changed = {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
+        return f"DedupSettings({', '.join(f'{name}={shorten(repr(value), 60)}' for name, value in changed.items())})"
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> DedupSettings:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scrapy_simdedup.display import shorten
+
 near_duplicate_dropped: object = object()
 """A page was dropped. Arguments: ``response`` (:class:`scrapy.http.Response`), ``verdict`` and ``spider``."""
 page_changed: object = object()
@@ -40,3 +42,6 @@ class Wall:
     """Of the site's recent pages, those with that content, 0..1."""
     samples: tuple[str, ...]
     """A few of their URLs."""
+
+    def __repr__(self) -> str:
+        return f"<Wall on {self.site}, {self.share:.0%} of its pages, such as {shorten(str(*self.samples[:1]))}>"

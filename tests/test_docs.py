@@ -41,7 +41,7 @@ SHOWN = {"text", "sql", ""}
 """Languages of blocks that show what comes out, or what another program is told."""
 IN_MODULES = {"FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"}
 """Names that the reference has with the rest of their module."""
-OF_OTHERS = ("DUD_",)
+OF_OTHERS = ("DUD_", "SPIDERMON_")
 """Beginnings of settings of other plugins."""
 EVERY = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 

@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
+import io
 import json
-import secrets
+import re
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from scrapy import Request
-from scrapy.utils.request import fingerprint as request_fingerprint
-
+from scrapy_simdedup.batch import Deduper, FeedEntry, ItemFields, forgetful_settings
+from scrapy_simdedup.commands.archives import Warc
 from scrapy_simdedup.commands.console import YES, Action, Context, read_share
-from scrapy_simdedup.commands.feeds import FORMATS, EntryWriter, FeedEntry, ItemFields, Warc
-from scrapy_simdedup.commands.stores import open_detector, open_input, open_output
-from scrapy_simdedup.detect.names import url_key
-from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet
+from scrapy_simdedup.commands.stores import open_input, open_output
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.page.canonical_link import declared_canonical_url
 from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Verdict
+
+FORMATS: dict[str, type[FeedFormat]] = {
+    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
+    "json": JsonArray,
+    "csv": Csv,
+    "parquet": Parquet,
+    "warc": Warc,
+}
+"""The formats, by the ending of a file's name without .gz and .zst."""
+JSON = (JsonLines, JsonArray)
+"""The formats that the items of every feed can be written in."""
+_BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
 
 
 def add_options(parser: ArgumentParser) -> None:
     """The feed, its fields, and the files that are written."""
-    parser.add_argument("feed", metavar="FEED", help="a .jsonl, .csv or .warc file, also with .gz; - for stdin")
+    names = ".json, .jsonl, .csv, .parquet or .warc"
+    parser.add_argument("feed", metavar="FEED", help=f"a {names} file, also with .gz or .zst; - for stdin")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where what is kept goes; - for stdout; default: nowhere"
     )
     parser.add_argument("--verdicts", metavar="FILE", help="where the verdict on each goes, as JSON lines")
-    parser.add_argument("--format", choices=("jsonl", "csv", "warc"), help="of the feed; default: by its name")
+    parser.add_argument(
+        "--format", choices=("json", "jsonl", "csv", "parquet", "warc"), help="of the feed; default: by its name"
+    )
     parser.add_argument("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
     parser.add_argument(
         "--fields", metavar="A,B", help="compare the text of these fields instead; default: all that hold no URL"
@@ -45,106 +58,144 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 async def run(context: Context) -> int:
-    """Write what is kept, and print how much was dropped."""
+    """Write what is kept, and print how much was dropped.
+
+    The project's store belongs to its crawls: nothing is read from it or written to it, unless ``--store`` names it.
+    """
     options = context.options
-    name = options.feed.removesuffix(".gz").rpartition(".")[2].lower()
-    form = FORMATS.get(options.format or name)
-    if form is None:
-        raise SimdedupError(f"{options.feed} is no .jsonl, .csv or .warc file; say with --format what it is")
-    fields = ItemFields(
-        options.html_field, options.fields.split(",") if options.fields else context.settings.item_fields
-    )
+    named_format = FORMATS.get(options.format) or _format_of(options.feed)
+    if named_format is None:
+        kinds = "no .json, .jsonl, .csv, .parquet or .warc file"
+        raise SimdedupError(f"{options.feed} is {kinds}; say with --format what it is")
+    if options.fields:
+        fields = ItemFields(options.html_field, options.fields.split(","))
+    else:
+        fields = ItemFields(options.html_field, context.settings.item_fields, all_exist=False)
     with ExitStack() as files:
         feed = files.enter_context(open_input(options.feed))
-        keep: EntryWriter = lambda _: None  # noqa: E731
+        form = _sniffed(named_format, feed)
+        writer = FeedFormat(io.BytesIO())
         if options.output:
-            keep = form.writer(files.enter_context(open_output(options.output, compress=form is not Warc)))
+            written = _output_format(options.output, named_format, form)
+            writer = written(files.enter_context(open_output(options.output, compress=form is not Warc)))
         verdicts = files.enter_context(open_output(options.verdicts)) if options.verdicts else None
-        deduper = Deduper(context, f"items of {Path(options.feed).name}")
-        await deduper.judge_all(form.read(feed, fields), keep, verdicts, read_share(feed))
+        counts = await _dedupe(context, form.read(feed, fields), writer, verdicts, read_share(feed))
+        fields.check()
+        writer.close()
     if options.output == "-":
-        context.console.print_error(deduper.text())
+        context.console.print_error(counts.text())
     else:
-        context.console.print_answer(deduper.as_dict(), [deduper.text()])
+        context.console.print_answer(counts.as_dict(), [counts.text()])
     return YES
 
 
 DEDUPE = Action(
-    "take the repeats out of a feed (JSON lines or CSV) or an archive (WARC), with the verdicts of a crawl",
+    "take the repeats out of a feed (JSON, CSV, Parquet) or an archive (WARC), with the verdicts of a crawl",
     run,
     add_options,
 )
 
 
-class Deduper:
-    """Judges the entries of a feed; those that hold no page are compared as the pages of one site of its own."""
+def _format_of(name: str) -> type[FeedFormat] | None:
+    return FORMATS.get(re.sub(r"\.(?:gz|zst)\Z", "", name.lower()).rpartition(".")[2])
 
-    def __init__(self, context: Context, site: str) -> None:
-        self._context, self._site = context, site
+
+def _sniffed(form: type[FeedFormat], file: IO[bytes]) -> type[FeedFormat]:
+    """Which of the two forms of JSON a file has: people call either by the name of the other."""
+    if form not in JSON or not hasattr(file, "peek"):
+        return form
+    start = file.peek(64)[:64]
+    if _BEGINS_ARRAY.match(start.split(b"\n")[0]):
+        return JsonArray
+    return form if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" else JsonLines
+
+
+def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -> type[FeedFormat]:
+    """The format of the output: that of the feed, or the one that its name says.
+
+    Raises:
+        SimdedupError: the feed cannot be written in that format.
+    """
+    wanted = _format_of(name)
+    if wanted in {None, form, named}:
+        return form
+    if wanted not in JSON or form is Warc:
+        raise SimdedupError(f"{name}: what is kept of this feed is written in its own format, or as .jsonl or .json")
+    return wanted
+
+
+async def _dedupe(
+    context: Context,
+    entries: Iterator[FeedEntry],
+    writer: FeedFormat,
+    verdicts: IO[bytes] | None,
+    share: Callable[[int], float] | None,
+) -> Counts:
+    counts = Counts()
+    with context.console.progress("items judged", share=share) as show:
+        async for entry, verdict in _judged(context, entries):
+            if verdict is None:
+                writer.keep(entry)
+                continue
+            if verdict.is_duplicate and context.settings.mode != "observe":
+                counts.dropped += 1
+                writer.drop(entry, verdict)
+            else:
+                writer.keep(entry)
+            counts.add(verdict)
+            if verdicts is not None:
+                verdicts.write(json.dumps(_verdict_dict(entry, verdict)).encode() + b"\n")
+            show(counts.read)
+    return counts
+
+
+async def _judged(context: Context, entries: Iterator[FeedEntry]) -> AsyncIterator[tuple[FeedEntry, Verdict | None]]:
+    """The entries with their verdicts, in their order; None for what is passed on without being counted."""
+    first = next(entries, None)
+    settings = context.settings
+    if context.options.store is None:
+        settings = forgetful_settings(settings, first)
+    detector = NearDuplicateDetector(settings=settings)
+    await detector.open()
+    try:
+        deduper = Deduper(detector, f"items of {Path(context.options.feed).name}")
+        for entry in chain([] if first is None else [first], entries):
+            is_counted = entry.unjudged is None or UNJUDGED[entry.unjudged].counted
+            yield entry, await deduper.judge(entry) if is_counted else None
+    finally:
+        await detector.close()
+
+
+class Counts:
+    """How many entries were read and dropped, and what was found of them."""
+
+    def __init__(self) -> None:
         self.read: int = 0
         self.dropped: int = 0
         self.kinds: Counter[str] = Counter()
         """Entries by the kind of their verdicts."""
+        self.unjudged: Counter[str] = Counter()
+        """Entries that could not be judged, by the reason."""
 
-    async def judge_all(
-        self,
-        entries: Iterator[FeedEntry],
-        keep: EntryWriter,
-        verdicts: IO[bytes] | None,
-        share: Callable[[int], float] | None,
-    ) -> None:
-        """Judge the entries, give those that are kept to ``keep``, and write the verdicts to a file, if it is given."""
-        show_only = self._context.settings.mode == "observe"
-        async with open_detector(self._context) as detector:
-            with self._context.console.progress("items judged", share=share) as show:
-                for entry in entries:
-                    if entry.unjudged and not UNJUDGED[entry.unjudged].counted:
-                        keep(entry)
-                        continue
-                    verdict = await self._judge(detector, entry)
-                    self.read += 1
-                    self.kinds[verdict.kind] += 1
-                    if verdict.is_duplicate and not show_only:
-                        self.dropped += 1
-                    else:
-                        keep(entry)
-                    if verdicts is not None:
-                        verdicts.write(json.dumps(_verdict_dict(entry, verdict)).encode() + b"\n")
-                    show(self.read)
-
-    async def _judge(self, detector: NearDuplicateDetector, entry: FeedEntry) -> Verdict:
-        if entry.unjudged:
-            return Verdict("unjudged", reason=entry.unjudged)
-        # An entry without a URL of its own is no later version of another, so its key is a new one.
-        is_page = entry.html is not None and entry.url
-        key, site = (_request_key(entry.url), None) if is_page else (secrets.token_bytes(16), self._site)
-        if entry.html is None:
-            page = detector.page_of(detector.fingerprint_texts(entry.texts), url=entry.url, key=key, site=site)
-        else:
-            canonical = declared_canonical_url(entry.html, entry.url)
-            page = await detector.fetched(entry.html, url=entry.url, key=key, site=site, canonical=canonical)
-        verdict = await detector.judge_page(page, keep_pending=True)
-        await detector.confirm(verdict.page)
-        # A crawl requests a URL once; a second entry with the same URL and the same content is a repeat.
-        again = verdict.kind == "unchanged" and verdict.original_run == detector.run
-        return replace(verdict, is_duplicate=True) if again else verdict
+    def add(self, verdict: Verdict) -> None:
+        """Count an entry that was read."""
+        self.read += 1
+        self.kinds[verdict.kind] += 1
+        if verdict.kind == "unjudged":
+            self.unjudged[str(verdict.reason)] += 1
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as JSON has them."""
-        return {"read": self.read, "kept": self.read - self.dropped, "dropped": self.dropped, "kinds": self.kinds}
+        kept = self.read - self.dropped
+        counts = {"read": self.read, "kept": kept, "dropped": self.dropped, "kinds": self.kinds}
+        return {**counts, "unjudged": self.unjudged}
 
     def text(self) -> str:
         """The counts as a line for people."""
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common()) or "there were none"
-        return f"{plural(self.read, 'item')}: {self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds})"
-
-
-def _request_key(url: str) -> bytes:
-    """The key that a crawl gives the page at a URL: Scrapy's fingerprint of the request for it."""
-    try:
-        return request_fingerprint(Request(url))
-    except ValueError:  # no URL that could be fetched
-        return url_key(url)
+        kept = f"{self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds})"
+        why = ", ".join(f"{count:,} {reason}" for reason, count in self.unjudged.most_common())
+        return f"{plural(self.read, 'item')}: {kept}" + (f"; unjudged: {why}" if why else "")
 
 
 def _verdict_dict(entry: FeedEntry, verdict: Verdict) -> dict[str, Any]:

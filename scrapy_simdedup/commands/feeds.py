@@ -1,77 +1,60 @@
-"""The formats of feeds that ``dedupe`` reads and writes: JSON lines, CSV, and web archives (WARC)."""
+"""The formats of feeds that ``dedupe`` reads and writes: JSON lines, JSON arrays, CSV and Parquet."""
 
 from __future__ import annotations
 
 import codecs
-import copy
 import csv
-import io
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+import re
+import shutil
+import tempfile
+from contextlib import ExitStack, suppress
 from importlib import import_module
-from itertools import count
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any
 
-from scrapy.http import Headers, HtmlResponse
-from scrapy.responsetypes import responsetypes
-
-from scrapy_simdedup.crawl.items import item_texts, item_url
+from scrapy_simdedup.batch import FeedEntry
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from scrapy_simdedup.unjudged import UnjudgedReason
+    from scrapy_simdedup.batch import ItemFields
+    from scrapy_simdedup.detect.verdict import Verdict
 
-HTML_FIELDS = ("html", "body")
-"""The fields in which an item is likely to hold a whole page."""
-
-
-@dataclass(frozen=True, slots=True)
-class FeedEntry:
-    """An item of a feed, or a record of an archive."""
-
-    raw: Any
-    """The entry as it was read, to be written again."""
-    url: str = ""
-    """The URL of the entry's page; empty if it names none."""
-    html: str | None = None
-    """The page, if the entry holds one."""
-    texts: tuple[str, ...] = ()
-    """The texts of an item that holds no page."""
-    unjudged: UnjudgedReason | None = None
-    """Why the entry is not judged; None if it is."""
+ROWS_PER_BATCH = 256
+"""Rows of a table that are read at a time."""
+BYTES_PER_ROW_GROUP = 32 * 1024 * 1024
+"""Bytes of rows that are written at a time."""
+FIRST_CHUNK = 1 << 20
+"""Bytes of an array that are read at a time; twice as many where a value does not end within them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemFields:
-    """The fields of an item that are compared."""
+class FeedFormat:
+    """A format of feeds; an object of its class writes to a file what is kept of a feed. This one writes nothing."""
 
-    html: str | None
-    """The field that holds a page; None tries :data:`HTML_FIELDS`."""
-    texts: Sequence[str]
-    """The fields whose texts make an item that holds no page; none: all text fields that hold no URL."""
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
 
-    def entry(self, item: Any, raw: Any) -> FeedEntry:
-        """The entry of an item; anything but a dictionary is no item."""
-        if not isinstance(item, dict):
-            return FeedEntry(raw, unjudged="no_item")
-        url = item_url(item)
-        names = [self.html] if self.html else [] if self.texts else HTML_FIELDS
-        page = next((item[name] for name in names if isinstance(item.get(name), str)), None)
-        if page is not None:
-            return FeedEntry(raw, url, html=page)
-        texts = tuple(item_texts(item, self.texts))
-        return FeedEntry(raw, url, texts=texts, unjudged=None if texts else "empty")
+    @staticmethod
+    def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
+        """The entries of a feed, one at a time.
+
+        Raises:
+            SimdedupError: the feed is damaged, or a package is missing.
+        """
+        raise NotImplementedError
+
+    def keep(self, entry: FeedEntry) -> None:
+        """Write an entry."""
+
+    def drop(self, entry: FeedEntry, verdict: Verdict) -> None:
+        """Write what stands in place of an entry that is dropped, if anything does."""
+
+    def close(self) -> None:
+        """Write what comes after the last entry."""
 
 
-EntryWriter: TypeAlias = Callable[[FeedEntry], object]
-"""Writes an entry to a file."""
-
-
-class JsonLines:
+class JsonLines(FeedFormat):
     """One JSON object per line."""
 
     @staticmethod
@@ -79,17 +62,44 @@ class JsonLines:
         """The entries of a feed; a line that holds no item gives an unjudged one."""
         for line in file:
             item = None
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 item = json.loads(line)
             yield fields.entry(item, line)
 
+    def keep(self, entry: FeedEntry) -> None:
+        """Write a line."""
+        self._file.write(entry.raw if isinstance(entry.raw, bytes) else _json(entry).encode() + b"\n")
+
+
+class JsonArray(FeedFormat):
+    """One JSON array of objects, as ``scrapy crawl -O items.json`` writes it."""
+
     @staticmethod
-    def writer(file: IO[bytes]) -> EntryWriter:
-        """A function that writes entries to a file."""
-        return lambda entry: file.write(entry.raw)
+    def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
+        """The entries of a feed; a value that is no object gives an unjudged one.
+
+        Raises:
+            SimdedupError: the feed is no array, or is cut.
+        """
+        for item, raw in _array_values(file):
+            yield fields.entry(item, raw)
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        self._before = b"[\n"
+
+    def keep(self, entry: FeedEntry) -> None:
+        """Write a value as it came."""
+        raw = entry.raw if isinstance(entry.raw, str) else _json(entry)
+        self._file.write(self._before + raw.encode())
+        self._before = b",\n"
+
+    def close(self) -> None:
+        """End the array."""
+        self._file.write(b"\n]" if self._before == b",\n" else b"[]")
 
 
-class Csv:
+class Csv(FeedFormat):
     """Comma-separated values under a row of names."""
 
     @staticmethod
@@ -104,84 +114,129 @@ class Csv:
         for row in rows:
             yield fields.entry(dict(zip(names, row, strict=False)), row)
 
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        self._rows = csv.writer(codecs.getwriter("utf-8")(file))
+
+    def keep(self, entry: FeedEntry) -> None:
+        """Write a row."""
+        self._rows.writerow(entry.raw)
+
+
+class Parquet(FeedFormat):
+    """A table of Apache Parquet, read by pyarrow."""
+
     @staticmethod
-    def writer(file: IO[bytes]) -> EntryWriter:
-        """A function that writes entries to a file."""
-        rows = csv.writer(codecs.getwriter("utf-8")(file))
-        return lambda entry: rows.writerow(entry.raw)
-
-
-class Warc:
-    """A web archive (ISO 28500), compressed or not; its pages are judged, everything else is passed on."""
-
-    @staticmethod
-    def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:  # noqa: ARG004 - an archive has none
-        """The entries of an archive.
+    def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
+        """The entries of a table; ``raw`` is a batch of rows and the number of a row in it.
 
         Raises:
-            SimdedupError: warcio is not installed, or the archive is damaged.
+            SimdedupError: pyarrow is not installed, or the table is damaged.
         """
-        for record, body in _warc_records(file):
-            record.raw_stream = io.BytesIO(body)
-            if record.rec_type == "response" and record.http_headers is not None:
-                yield _warc_entry(record, body)
+        pyarrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+        with ExitStack() as files:
+            if not file.seekable() or hasattr(file, "fileobj"):  # the end of a table is read first
+                unpacked = files.enter_context(tempfile.TemporaryFile())
+                shutil.copyfileobj(file, unpacked)
+                file = unpacked
+            try:
+                for batch in parquet.ParquetFile(file).iter_batches(batch_size=ROWS_PER_BATCH):
+                    for row, item in enumerate(batch.to_pylist()):
+                        yield fields.entry(item, (batch, row))
+            except pyarrow.ArrowException as exc:
+                raise SimdedupError(f"the table cannot be read: {exc}") from exc
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        self._pyarrow, self._parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+        self._writer: Any = None
+        self._batch: Any = None
+        self._rows: list[int] = []
+        self._full: list[Any] = []
+
+    def keep(self, entry: FeedEntry) -> None:
+        """Write a row."""
+        batch, row = entry.raw
+        if batch is not self._batch:
+            self._end_batch()
+            self._batch = batch
+        self._rows.append(row)
+
+    def close(self) -> None:
+        """Write the rows that are left, and the end of the table."""
+        self._end_batch()
+        self._write()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _end_batch(self) -> None:
+        if self._batch is not None:
+            self._full.append(self._batch.take(self._pyarrow.array(self._rows)))
+            self._rows = []
+            if sum(batch.nbytes for batch in self._full) >= BYTES_PER_ROW_GROUP:
+                self._write()
+
+    def _write(self) -> None:
+        if self._full:
+            if self._writer is None:
+                self._writer = self._parquet.ParquetWriter(self._file, self._full[0].schema)
+            self._writer.write_table(self._pyarrow.Table.from_batches(self._full))
+            self._full = []
+
+
+def _json(entry: FeedEntry) -> str:
+    """The item of a feed of another format as JSON."""
+    if entry.unjudged == "no_item":
+        raise SimdedupError("the feed holds what is no item, which only a file of the feed's own format can keep")
+    return json.dumps(entry.item, default=str)
+
+
+def _array_values(file: IO[bytes]) -> Iterator[tuple[Any, str]]:
+    """The values of a JSON array, each with its text; only one chunk is held, or one value where that is longer."""
+    scan, decode = json.JSONDecoder().raw_decode, codecs.getincrementaldecoder("utf-8-sig")().decode
+    text, place, count, at_end = "", 0, 0, False
+    expected = re.compile(r"\s*\[\s*")  # then the end, or a value; after a value the end, or a comma and a value
+    while True:
+        begin = expected.match(text, place)
+        error: Exception | None = None
+        if begin is not None and text[begin.end() : begin.end() + 1] not in {"", "]"}:
+            try:
+                item, end = scan(text, begin.end())
+            except (ValueError, RecursionError) as exc:
+                error = exc
             else:
-                yield FeedEntry(record, unjudged="no_page")
-
-    @staticmethod
-    def writer(file: IO[bytes]) -> EntryWriter:
-        """A function that writes entries to a file, each record compressed by itself, as archives are."""
-        archive = _warcio("warcwriter").WARCWriter(file, gzip=True)
-        return lambda entry: archive.write_record(entry.raw)
-
-
-FORMATS: dict[str, type[JsonLines | Csv | Warc]] = {
-    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
-    "csv": Csv,
-    "warc": Warc,
-}
-"""The formats, by the ending of a file's name without .gz."""
-
-
-def _warc_records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
-    archive = _warcio("archiveiterator").ArchiveIterator(file)
-    for number in count(1):
-        try:
-            record = next(archive, None)
-            body = b"" if record is None else record.raw_stream.read()
-        except Exception as exc:  # warcio has errors of all kinds for what is no archive
-            raise SimdedupError(f"record {number} of the archive cannot be read: {exc}") from exc
-        if record is None:
+                if end < len(text):  # else a number may go on
+                    count += 1
+                    yield item, text[begin.end() : end]
+                    place, expected = end, re.compile(r"\s*,\s*|\s*(?=\])")
+                    continue
+        elif begin is not None and text[begin.end() : begin.end() + 1] == "]":
+            if text[begin.end() + 1 :].strip() or file.read(1 << 16).strip():
+                raise SimdedupError(f"something comes after the end of the array of {count:,} items")
             return
-        yield record, body
+        is_wrong = begin is None and text[place:].strip()
+        if at_end or is_wrong or (error is not None and not _may_be_cut(error, text)):
+            why = f": {error}" if error else ""
+            raise SimdedupError(f"item {count + 1:,} of the array cannot be read, or the array is cut there{why}")
+        text = text[place:]
+        place = 0
+        chunk = file.read(max(FIRST_CHUNK, len(text)))
+        at_end = not chunk
+        try:
+            text += decode(chunk, at_end)
+        except UnicodeDecodeError as exc:
+            raise SimdedupError(f"item {count + 1:,} of the array or a later one is not in UTF-8: {exc}") from exc
 
 
-def _warc_entry(record: Any, raw: bytes) -> FeedEntry:
-    url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    status = record.http_headers.get_statuscode()
-    if not status.startswith("2"):
-        return FeedEntry(record, url, unjudged="status")
+def _may_be_cut(error: Exception, text: str) -> bool:
+    """Whether a value cannot be read only because the text ends within it."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or error.pos >= len(text) - len("-Infinity")
+
+
+def _pyarrow(name: str) -> Any:
     try:
-        html = _html(record, url, raw)
-    except Exception:  # noqa: BLE001 - warcio and the codecs of Python have errors of all kinds for what is broken
-        return FeedEntry(record, url, unjudged="undecodable")
-    return FeedEntry(record, url, unjudged="not_html") if html is None else FeedEntry(record, url, html=html)
-
-
-def _html(record: Any, url: str, raw: bytes) -> str | None:
-    """The page, unpacked and decoded; None if it is not HTML."""
-    packed = copy.copy(record)
-    packed.raw_stream = io.BytesIO(raw)
-    body = packed.content_stream().read()
-    headers = Headers()
-    for name, value in record.http_headers.headers:
-        headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
-    kind = responsetypes.from_args(headers=headers, url=url, body=body)
-    return kind(url, headers=headers, body=body).text if issubclass(kind, HtmlResponse) else None
-
-
-def _warcio(name: str) -> Any:
-    try:
-        return import_module(f"warcio.{name}")
+        return import_module(name)
     except ImportError as exc:
-        raise SimdedupError("to read archives, pip install scrapy-simdedup[warc]") from exc
+        raise SimdedupError("to read and write Parquet, pip install scrapy-simdedup[parquet]") from exc

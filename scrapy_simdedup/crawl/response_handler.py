@@ -14,6 +14,7 @@ from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.handlers import handler_name
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
 from scrapy_simdedup.page.parse import parse
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
+META_IDENTITY = "simdedup_identity"
+NOT_MODIFIED = 304
 GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
 PERMANENT_REDIRECTS = frozenset({301, 308})
@@ -165,19 +168,30 @@ class ResponseHandler:
         is_inspected, reason = is_inspection(request), unjudged_reason(request, response)
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
-        if response.status == 304:
+        if response.status == NOT_MODIFIED:
             await self._detector.refresh(url=request.url, key=key)
         elif may_be_gone and reason != "opted_out" and not is_inspected:
             await self._record_gone_pages(request, response, key)
         if reason is not None:
             if UNJUDGED[reason].counted:
-                self._stats.not_judged(reason)
+                is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
+                self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
         canonical = declared_canonical_url(page.text, page.url) if self._needs_canonical else None
-        verdict = await self._judge.judge_page(page, key, site=site, canonical=canonical, known_since=known_since)
+        given = request.meta.get(META_IDENTITY)
+        verdict = await self._judge.judge_page(
+            page,
+            key,
+            site=site,
+            canonical=canonical,
+            known_since=known_since,
+            identity=None if given is None else str(given),
+            handler=handler_name(request, self._crawler.spider),
+            request=request,
+        )
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
             response.flags.append(f"simdedup-{verdict.kind}")
@@ -236,8 +250,9 @@ class ResponseHandler:
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
     def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
-        is_observed = self._settings.mode == "observe"
-        self._stats.page_dropped(len(response.body), observed=is_observed)
+        site, is_observed = site_of(response.url, self._settings.scope), self._settings.mode == "observe"
+        other_headline = verdict.other_headline
+        self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
         if self._dropped_feed is not None:
             self._dropped_feed.write(response.url, verdict)
         if is_observed:

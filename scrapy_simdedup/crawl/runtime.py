@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import weakref
@@ -17,11 +18,12 @@ from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, s
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
 from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
 from scrapy_simdedup.crawl.eligibility import is_inspection_crawl
-from scrapy_simdedup.crawl.items import MarkdownField
+from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.output_paths import Placeholders
+from scrapy_simdedup.crawl.parking import Parking
 from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
@@ -123,11 +125,12 @@ class Runtime:
             self.stats,
             self.page_settled,
             self.settings,
-            max_waiting=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
+            parking=Parking(crawler),
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()
         self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
         self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
         self.handler: ResponseHandler = ResponseHandler(
@@ -246,6 +249,8 @@ class Runtime:
             missing=missing,
         )
         logger.info(summary, extra={"spider": self.crawler.spider})
+        if sites := self.stats.sites_closed():
+            logger.info("Near-duplicates by site: %s", json.dumps(sites), extra={"spider": self.crawler.spider})
 
     def _missing_parts(self) -> list[str]:
         if "downloader" not in self.enabled_parts:

@@ -6,12 +6,14 @@ to the callback and sees whether it is called and whether it raises, before anot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.handlers import handler_name, passes_item_on
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 
 if TYPE_CHECKING:
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.delivery import Delivery
+
+logger = logging.getLogger(__name__)
 
 
 class DeliveryOuterMiddleware:
@@ -52,6 +58,8 @@ class DeliveryOuterMiddleware:
         try:
             async for output in result:
                 if isinstance(output, Request):
+                    if delivery is not None and not delivery.passes_item_on:
+                        self._note_passed_item(delivery, output, response)
                     # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
                     if (
                         delivery is not None
@@ -65,6 +73,8 @@ class DeliveryOuterMiddleware:
                         runtime.stats.item_dropped()
                         continue
                     runtime.markdown.add(output, response)
+                    if "pipeline" in runtime.enabled_parts:
+                        runtime.item_pages.add(output, response.url)
                     if delivery is not None:
                         delivery.pending_items += 1
                 yield output
@@ -77,6 +87,16 @@ class DeliveryOuterMiddleware:
             if response.meta.get(META_DELIVER) is False:
                 delivery.fail("not_delivered")
             runtime.delivery_tracker.output_ended(delivery)
+
+    def _note_passed_item(self, delivery: Delivery, request: Request, response: Response) -> None:
+        """Tell the detector if a callback passes an item on to another callback."""
+        try:
+            if passes_item_on(request, response):
+                delivery.passes_item_on = True
+                handler = handler_name(cast("Request", response.request), self.runtime.crawler.spider)
+                self.runtime.detector.passes_items_on(handler, url=response.url)
+        except Exception:  # whatever goes wrong in us must not cost the callback's output
+            logger.exception("Could not look at a request that the callback of %s made", response.url)
 
 
 class DeliveryInnerMiddleware:

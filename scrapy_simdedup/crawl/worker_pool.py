@@ -59,17 +59,19 @@ class WorkerPool:
         self._settings, self._secret = settings, secret
         self._local.open(settings, secret)
 
-    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
         """The page's fingerprint, unjudged as ``worker_died`` or ``worker_timeout`` where there is none."""
         settings, secret = self._settings.of(url), self._secret
         body = body or body_digest(html, secret)
         self._start_missing()
         if not self._workers or len(html) > settings.max_page_bytes:
-            return await self._local.fingerprint(html, url, body=body)
+            return await self._local.fingerprint(html, url, body=body, identity=identity)
         try:
-            answer = await self._ask(pickle.dumps((html, body, settings, secret), pickle.HIGHEST_PROTOCOL))
+            answer = await self._ask(pickle.dumps((html, body, identity, settings, secret), pickle.HIGHEST_PROTOCOL))
         except NoWorker:
-            return await self._local.fingerprint(html, url, body=body)
+            return await self._local.fingerprint(html, url, body=body, identity=identity)
         except NoAnswer as exc:
             logger.warning(
                 "%s is kept unjudged (%s): a new worker process takes over from the next page on", url, exc.reason

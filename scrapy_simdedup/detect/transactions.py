@@ -138,7 +138,7 @@ class Transactions:
         content, detector = _content_of(page, original), self._stub_detector(page.site)
         is_stub = detector.observe(page.url, content)
         wall = detector.wall()
-        if original is not None and (is_stub or wall) and original.state == "confirmed":
+        if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")
         if wall and self._on_wall is not None:
             self._on_wall(wall)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from scrapy_simdedup.display import bar_html, table_html
+from scrapy_simdedup.display import bar_html, plural, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.unjudged import UnjudgedReason
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
 
 Relation = Literal["identical", "near", "different"]
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PageFingerprint:
-    """A page in few bytes, by default at most 512; the same for the same HTML in every process, platform and Python."""
+    """A page in few bytes, by default at most 528; the same for the same HTML in every process, platform and Python."""
 
     simhash: int
     """The simhash; 0 if unjudged."""
@@ -64,7 +64,7 @@ class PageFingerprint:
     title: int
     """16 bits of the words of the title; 0 for none."""
     h1: int
-    """16 bits of the words of the first h1 of the content; 0 for none."""
+    """32 bits of the words of the first h1 of the content; 0 for none."""
     signatures: int
     """Hashes of the block signatures of the content (:mod:`scrapy_simdedup.fingerprint.features`), at most 65,535."""
     headings: int
@@ -93,6 +93,14 @@ class PageFingerprint:
     """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is unknown."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
+    numbers: int = 0
+    """16 bits of the set of numbers in the content; 0 for none."""
+    identity: int = 0
+    """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
+
+    def __repr__(self) -> str:
+        found = self.unjudged or f"simhash {self.simhash:0{self.bits // 4}x}"
+        return f"<PageFingerprint {found}, {plural(self.content, 'shingle')} of content>"
 
     def compare(self, other: PageFingerprint, *, identical: float = 0.95, near: float = 0.85) -> Comparison:
         """Compare two pages; symmetric. A page without enough text is no copy of anything, not even of itself.
@@ -104,15 +112,23 @@ class PageFingerprint:
 
         Raises:
             FingerprintMismatch: the fingerprints were not made the same way.
+            TypeError: ``other`` is no fingerprint.
         """
+        if not isinstance(other, PageFingerprint):
+            raise TypeError(f"compare with a PageFingerprint, not {type(other).__name__}; fingerprint_page makes one")
         self.check_comparable(other)
         distance = (self.simhash ^ other.simhash).bit_count()
         if self.unjudged or other.unjudged:
             copies = {self.unjudged, other.unjudged} <= COMPARED_BY_BODY and self.body == other.body
+            copies = copies and not self.identity_differs(other)
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
-        alike = float(self.score(other.comparison_row).similarity[0])
+        alike = float(self.score(other.comparison_row).similarity_under(identical)[0])
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
         return Comparison(kind, alike, distance)
+
+    def identity_differs(self, other: PageFingerprint) -> bool:
+        """Whether the identities of two pages are known and differ: then they are no copies, whatever they share."""
+        return 0 != self.identity != other.identity != 0
 
     def check_comparable(self, other: PageFingerprint) -> None:
         """Raise :class:`FingerprintMismatch` unless the two fingerprints were made the same way."""
@@ -134,7 +150,9 @@ class PageFingerprint:
         return METHODS[self.method].score(self.comparison_row[0], many)
 
     def _comparison_bytes(self) -> bytes:
-        counts = _COUNTS.pack(self.content, self.title, self.h1, self.signatures, self.headings)
+        counts = _COUNTS.pack(
+            self.content, self.title, self.signatures, self.headings, self.numbers, self.h1, self.identity
+        )
         return b"".join((counts, self.exact, self.odd_signatures, self.odd_headings, self.sketch))
 
     def __bytes__(self) -> bytes:
@@ -155,7 +173,10 @@ class PageFingerprint:
 
         Raises:
             FingerprintMismatch: the bytes are no fingerprint, or one of another version.
+            TypeError: these are no bytes.
         """
+        if not isinstance(raw, bytes):
+            raise TypeError(f"raw must be bytes, not {type(raw).__name__}; give what bytes(fingerprint) gave")
         if len(raw) < _HEAD.size:
             raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
         algorithm, bits, made_by, judged, secret_id, words_id, body, total = _HEAD.unpack_from(raw)
@@ -175,7 +196,7 @@ class PageFingerprint:
         fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
         if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
-        content, title, h1, signatures, headings = _COUNTS.unpack_from(tail)
+        content, title, signatures, headings, numbers, h1, identity = _COUNTS.unpack_from(tail)
         digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
         return cls(
             simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
@@ -199,11 +220,13 @@ class PageFingerprint:
             method=name,
             variant=variant,
             structure=raw[end:start],
+            numbers=numbers,
+            identity=identity,
         )
 
 
 _HEAD = struct.Struct("<BBBBHH8sH")
-_COUNTS = struct.Struct("<5H")
+_COUNTS = struct.Struct("<5H2I")
 _READABILITY_FLAG = 0x80
 _METHOD_NAMES = list(METHODS)
 _METHOD_SHIFT = 4

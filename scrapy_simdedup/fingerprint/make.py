@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.word_hashes import WordHasher
 
 _UINT16 = 0xFFFF
+_DIGITS = bytes(code if code in b"0123456789" else ord(" ") for code in range(256))
+"""The byte that each byte of UTF-8 becomes, so that ASCII's digits are left."""
+_HAS_OTHER_DIGITS = re.compile("[\u0600-\u1fff\uff10-\uff19]").search
+"""Whether a text may have digits of another script, such as Arabic or Thai."""
+_FIND_NUMBERS = re.compile(r"\d+").findall
 
 
 def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFingerprint:  # noqa: ARG001
@@ -33,26 +40,29 @@ def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFinger
     Args:
         html: The decoded page.
         url: The page's URL, which does not change the fingerprint.
-        settings: Settings as keywords, in lower case and without their prefix: ``bits=128``.
+        settings: Settings as keywords, in lower case and without their prefix: ``bits=128``, ``identity="sku"``.
 
     Raises:
         SettingError: a setting cannot be used.
+        TypeError: the page is no text.
     """
+    require_text(html, "html")
     checked = DedupSettings.from_keywords(**settings)
     return fingerprint(html, checked, (checked.secret or "").encode())
 
 
 def fingerprint(
-    html: str, settings: DedupSettings, secret: bytes = b"", *, body: bytes | None = None
+    html: str, settings: DedupSettings, secret: bytes = b"", *, body: bytes | None = None, identity: str | None = None
 ) -> PageFingerprint:
     """Fingerprint a page under settings that are already checked; never raises.
 
     Args:
         html: The decoded page.
         settings: ``method`` and its options, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
-            ``role_words``, ``max_page_bytes``, ``track_layout`` matter.
+            ``role_words``, ``max_page_bytes``, ``track_layout``, ``identity`` matter.
         secret: The key of the hashes; without one anyone can build a page that resembles another.
         body: The page's :func:`body_digest`, where it is known already.
+        identity: The page's identity, where it is given; None looks for it as ``settings.identity`` says.
     """
     body = body or body_digest(html, secret)  # first: then the page is read in the cache
     page = read_page(
@@ -61,7 +71,10 @@ def fingerprint(
         words=role_words(settings.role_words),
         extractor=settings.extractor,
         layout=settings.track_layout,
+        identity=settings.identity if identity is None else (),
     )
+    if identity is not None:
+        page = replace(page, identity=identity)
     return fingerprint_parsed(page, body, settings, secret)
 
 
@@ -82,8 +95,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         body=body,
         content=min(_UINT16, int(np.count_nonzero(features.block_classes > BOILERPLATE))),
         total=min(_UINT16, len(features.hashes)),
-        title=_headline_digest(page.title, words),
-        h1=_headline_digest(page.h1, words),
+        title=_headline_digest(page.title, words, 2),
+        h1=_headline_digest(page.h1, words, 4),
         signatures=min(_UINT16, len(signatures.blocks)),
         headings=min(_UINT16, len(signatures.headings)),
         odd_signatures=digests.odd_signatures,
@@ -97,12 +110,17 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         method=settings.method,
         variant=method.variant(settings),
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
+        numbers=_numbers_digest(page.blocks, words),
+        identity=identity_digest(page.identity, secret),
     )
 
 
-def fingerprint_texts(texts: Sequence[str], settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
+def fingerprint_texts(
+    texts: Sequence[str], settings: DedupSettings, secret: bytes = b"", *, identity: str = ""
+) -> PageFingerprint:
     """Fingerprint texts that are all content, however short, such as the fields of an item; see :func:`fingerprint`."""
-    page = Page(tuple(Block(text, BlockClass.CONTENT, 0) for text in texts if text.strip()), "", "", None)
+    blocks = tuple(Block(text, BlockClass.CONTENT, 0) for text in texts if text.strip())
+    page = Page(blocks, "", "", None, identity=identity)
     return fingerprint_parsed(page, body_digest("\0".join(texts), secret), replace(settings, min_words=1), secret)
 
 
@@ -111,7 +129,25 @@ def body_digest(html: str, secret: bytes = b"") -> bytes:
     return word_hasher(secret).blake2b_digest(html.encode("utf-8", "surrogatepass"))
 
 
-def _headline_digest(headline: str, words: WordHasher) -> int:
-    """16 bits of the words of a headline; 0 for one without words."""
-    joined = b" ".join(split_words(headline))
-    return int.from_bytes(words.digest(joined)[:2], "little") or 1 if joined else 0
+def identity_digest(identity: str, secret: bytes = b"") -> int:
+    """32 bits of an identity, under one secret; 0 for a blank one."""
+    return _digest(" ".join(identity.split()).encode("utf-8", "surrogatepass"), word_hasher(secret), 4)
+
+
+def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
+    """``size`` bytes of the words of a headline; 0 for one without words."""
+    return _digest(b" ".join(split_words(headline)), words, size)
+
+
+def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
+    """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
+    text = "\n".join([block.text for block in blocks if block.block_class > BlockClass.BOILERPLATE])
+    if not text.isascii() and _HAS_OTHER_DIGITS(text):
+        found = {number.encode() for number in _FIND_NUMBERS(text)}
+    else:
+        found = set(text.encode("utf-8", "surrogatepass").translate(_DIGITS).split())
+    return _digest(b" ".join(sorted(found)), words, 2)
+
+
+def _digest(text: bytes, words: WordHasher, size: int) -> int:
+    return int.from_bytes(words.digest(text)[:size], "little") or 1 if text else 0

@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_simdedup.display import Markup, highlighted, table_html
+from scrapy_simdedup.display import Markup, highlighted, shorten, table_html
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import page_markdown
@@ -134,7 +135,7 @@ class PageComparison:
     def __repr__(self) -> str:
         return (
             f"<PageComparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits, "
-            f"{len(self.differences)} differing lines: {self.one.name!r}, {self.other.name!r}>"
+            f"{len(self.differences)} differing lines: {shorten(self.one.name)!r}, {shorten(self.other.name)!r}>"
         )
 
     def _repr_html_(self) -> str:
@@ -165,7 +166,10 @@ def compare_pages(
 
     Raises:
         SettingError: a setting cannot be used.
+        TypeError: a page is no text.
     """
+    require_text(one, "one")
+    require_text(other, "other")
     return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
 
 
@@ -176,7 +180,13 @@ def compare_with_settings(
     fingerprints, pages = [], []
     words = role_words(settings.role_words)
     for html, name, url in zip((one, other), names, urls, strict=True):
-        page = read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor)
+        page = read_page(
+            html,
+            max_bytes=settings.max_page_bytes,
+            words=words,
+            extractor=settings.extractor,
+            identity=settings.identity,
+        )
         fp = fingerprint_parsed(page, body_digest(html), settings)
         fingerprints.append(fp)
         lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)

@@ -29,6 +29,7 @@ from scrapy_simdedup.crawl import worker_process
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
 from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.parking import Parking
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -184,7 +185,13 @@ class Bench:
         self.detector = NearDuplicateDetector(settings=settings, run="run", fingerprinter=self.workers)
         tracker = DeliveryTracker(lambda *_: None)
         self.judge = Judge(
-            self.detector, tracker, self.stats, KeyedCondition(), settings, max_waiting=8, is_closing=lambda: False
+            self.detector,
+            tracker,
+            self.stats,
+            KeyedCondition(),
+            settings,
+            parking=Parking(get_crawler()),
+            is_closing=lambda: False,
         )
         self.order: list[str] = []
 

@@ -1,0 +1,287 @@
+"""Taking the repeats out of things that are there already: texts, pages, items, or the rows of a table."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from itemadapter import ItemAdapter
+from scrapy import Request
+from scrapy.http import HtmlResponse
+from scrapy.utils.request import fingerprint as request_fingerprint
+
+from scrapy_simdedup.crawl.items import comparable_item, item_url
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.names import url_key
+from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.errors import SettingError, SimdedupError
+from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.setting_checks import did_you_mean, nearest
+from scrapy_simdedup.settings import DedupSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Sequence
+
+    from scrapy_simdedup.detect.verdict import FetchedPage
+    from scrapy_simdedup.unjudged import UnjudgedReason
+
+Thing = TypeVar("Thing")
+
+HTML_FIELDS = ("html", "body")
+"""The fields in which an item is likely to hold a whole page."""
+MAX_KNOWN_NAMES = 1_000
+"""Names of fields that are remembered, to suggest one of them for a field that no item has."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """An item of a feed, a record of an archive, or anything else that is compared."""
+
+    raw: Any
+    """The entry as it was read, to be written again."""
+    url: str = ""
+    """The URL of the entry's page; empty if it names none."""
+    html: str | None = None
+    """The page, if the entry holds one."""
+    texts: tuple[str, ...] = ()
+    """The texts of an item that holds no page."""
+    identity: str = ""
+    """What copies of such an item have in common to the letter: its numbers."""
+    unjudged: UnjudgedReason | None = None
+    """Why the entry is not judged; None if it is."""
+    item: Any = None
+    """The fields of an item by their names; None for a record of an archive, and for what is no item."""
+
+
+class ItemFields:
+    """The fields of items that are compared.
+
+    Args:
+        html: the field that holds a page; None tries :data:`HTML_FIELDS`.
+        texts: the fields that make an item that holds no page; none: all fields that hold no URL. Fields by the class
+            of items are taken together, as the items of a feed have no class.
+        all_exist: whether each of these fields is in some item; else it is enough that some item has one of them.
+    """
+
+    def __init__(
+        self,
+        html: str | None = None,
+        texts: Sequence[str] | Mapping[str, Sequence[str]] = (),
+        *,
+        all_exist: bool = True,
+    ) -> None:
+        if isinstance(texts, Mapping):
+            texts = list(dict.fromkeys(chain(*texts.values())))
+        self._html, self._texts, self._all_exist = html, tuple(texts), all_exist
+        self._missing = {*texts, *([html] if html else ())}
+        self._asked_for = len(self._missing)
+        self._known: dict[str, None] = {}
+
+    def entry(self, item: Any, raw: Any) -> FeedEntry:
+        """The entry of an item; anything but a mapping is no item."""
+        if not isinstance(item, dict):
+            return FeedEntry(raw, unjudged="no_item")
+        if self._missing:
+            self._missing.difference_update(item)
+            if len(self._known) < MAX_KNOWN_NAMES:
+                self._known.update(dict.fromkeys(map(str, item)))
+        url = item_url(item)
+        names = [self._html] if self._html else [] if self._texts else HTML_FIELDS
+        page = next((item[name] for name in names if isinstance(item.get(name), (str, bytes))), None)
+        if page is None:
+            texts, identity = comparable_item(item, self._texts)
+            return FeedEntry(raw, url, texts=texts, identity=identity, unjudged=None if texts else "empty", item=item)
+        if isinstance(page, str):
+            return FeedEntry(raw, url, html=page, item=item)
+        html = decoded(page, url)
+        return FeedEntry(raw, url, html=html, unjudged="undecodable" if html is None else None, item=item)
+
+    def check(self) -> None:
+        """Check that the items that were read have the fields, where there were any items.
+
+        Raises:
+            SimdedupError: no item has one of the fields.
+        """
+        if self._known and self._missing and (self._all_exist or len(self._missing) == self._asked_for):
+            name = min(self._missing)
+            raise SimdedupError(f"no item has a field {name!r}{did_you_mean(nearest(name, self._known))}")
+
+
+def decoded(body: bytes, url: str = "") -> str | None:
+    """Bytes as text, decoded as Scrapy decodes a page; None if that fails."""
+    try:
+        return HtmlResponse(url or "about:blank", body=body).text
+    except Exception:  # noqa: BLE001 - the codecs of Python have errors of all kinds for a wrong encoding
+        return None
+
+
+class Deduper:
+    """Judges entries one after the other; those without the URL of a page are compared as the pages of one site.
+
+    Args:
+        detector: an open detector.
+        site: the name of the site of entries without the URL of a page.
+    """
+
+    def __init__(self, detector: NearDuplicateDetector, site: str) -> None:
+        self._detector, self._site, self._number = detector, site, 0
+
+    async def judge(self, entry: FeedEntry) -> Verdict:
+        """The verdict on an entry."""
+        page = await self.fetched(entry)
+        return Verdict("unjudged", reason=entry.unjudged) if page is None else await self.judge_page(page)
+
+    async def fetched(self, entry: FeedEntry) -> FetchedPage | None:
+        """The page that an entry stands for, with its fingerprint; None if the entry cannot be judged."""
+        if entry.unjudged:
+            return None
+        detector = self._detector
+        if entry.html is not None and entry.url:
+            key, site = request_key(entry.url), None
+        else:  # no later version of another entry, so its key is a new one
+            self._number += 1
+            name = f"{detector.run} {self._number}"
+            key, site = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest(), self._site
+        if entry.html is None:
+            fp = detector.fingerprint_texts(entry.texts, identity=entry.identity)
+            return detector.page_of(fp, url=entry.url, key=key, site=site)
+        canonical = declared_canonical_url(entry.html, entry.url)
+        return await detector.fetched(entry.html, url=entry.url, key=key, site=site, canonical=canonical)
+
+    async def judge_page(self, page: FetchedPage) -> Verdict:
+        """The verdict on the page that an entry stands for."""
+        verdict = await self._detector.judge_page(page, keep_pending=True)
+        await self._detector.confirm(verdict.page)
+        # A crawl requests a URL once; a second entry with the same URL and the same content is a repeat.
+        again = verdict.kind == "unchanged" and verdict.original_run == self._detector.run
+        return replace(verdict, is_duplicate=True) if again else verdict
+
+
+def request_key(url: str) -> bytes:
+    """The key that a crawl gives the page at a URL: Scrapy's fingerprint of the request for it."""
+    try:
+        return request_fingerprint(Request(url))
+    except ValueError:  # no URL that could be fetched
+        return url_key(url)
+
+
+def forgetful_settings(settings: DedupSettings, first: FeedEntry | None) -> DedupSettings:
+    """Settings under which the same entries always get the same verdicts, in a store that starts empty.
+
+    The key of the hashes is made of the first entry. So it is the same each time, and nobody knows it who could build a
+    page that resembles another.
+    """
+    content = repr(first and (first.url, first.html, first.texts))
+    secret = hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return replace(settings, store="memory:", secret=settings.secret or secret, run=settings.run or "dedupe")
+
+
+def dedupe(things: Iterable[Thing], fields: str | Sequence[str] | None = None, **settings: Any) -> Iterator[Thing]:
+    """Take the repeats out of things, as ``list(dedupe(texts))``: of near-duplicates the first one is given.
+
+    One thing is read at a time, and given before the next is read, in their order. Only fingerprints are remembered,
+    as long as the iterator is used. The same things always give the same result.
+
+    >>> list(dedupe(["a rose is a rose", "a daisy is none", "a rose is a rose"]))
+    ['a rose is a rose', 'a daisy is none']
+
+    Args:
+        things: what is compared. A text that begins with ``<`` is a page; any other text is compared word by word. A
+            tuple is ``(url, html)``. Items are dictionaries, dataclasses and what else Scrapy takes for items: one with
+            a field ``html`` or ``body`` is a page, any other is compared by its texts. A data frame of pandas or polars
+            gives its rows as dictionaries. Bytes are decoded as Scrapy decodes pages. None and empty texts are kept.
+        fields: the fields of items whose texts are compared; None takes all that hold no URL.
+        settings: any setting that fits as a keyword, in lower case without its prefix: ``drop="near"``.
+
+    Raises:
+        SettingError: a setting cannot be used.
+        SimdedupError: no item has one of the fields; raised after the last thing.
+        TypeError: a thing is nothing that can be compared.
+    """
+    checked = DedupSettings.from_keywords(**settings)
+    if checked.store not in {None, "memory:"}:
+        remedy = "leave it out: what was seen is remembered only meanwhile; a NearDuplicateDetector has a store"
+        raise SettingError("SIMDEDUP_STORE", type(checked.store).__name__, remedy)
+    named = [fields] if isinstance(fields, str) else fields or ()
+    return _kept(_rows(things), ItemFields(None, named), checked)
+
+
+def _kept(things: Iterator[Any], fields: ItemFields, settings: DedupSettings) -> Iterator[Any]:
+    deduper: Deduper | None = None
+    for thing in things:
+        entry = _entry(thing, fields)
+        if deduper is None:
+            detector = NearDuplicateDetector(settings=forgetful_settings(settings, entry))
+            _result(detector.open())
+            deduper = Deduper(detector, "things")
+        if not _result(deduper.judge(entry)).is_duplicate or settings.mode == "observe":
+            yield thing
+    fields.check()
+
+
+def _result(work: Coroutine[Any, Any, Thing]) -> Thing:
+    """What a coroutine gives that never waits, as with a store in memory; it needs no loop, and runs inside of one."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: Thing = done.value
+        return result
+    raise RuntimeError("the store in memory waits for nothing")
+
+
+def _rows(things: Iterable[Any]) -> Iterator[Any]:
+    """The things; of a data frame of polars or pandas its rows, as dictionaries."""
+    if hasattr(things, "iter_rows") and hasattr(things, "columns"):
+        return iter(things.iter_rows(named=True))
+    if hasattr(things, "itertuples") and hasattr(things, "columns"):
+        names = list(things.columns)
+        return (dict(zip(names, row, strict=True)) for row in things.itertuples(index=False, name=None))
+    return iter(things)
+
+
+def _entry(thing: Any, fields: ItemFields) -> FeedEntry:
+    if thing is None:
+        return FeedEntry(thing, unjudged="empty")
+    if isinstance(thing, (str, bytes)):
+        return _text_entry(thing)
+    if isinstance(thing, tuple) and not hasattr(thing, "_asdict"):
+        match thing:
+            case (str(url), (str() | bytes()) as page):
+                html = page if isinstance(page, str) else decoded(page, url)
+                return FeedEntry(thing, url, html=html, unjudged="undecodable" if html is None else None)
+            case (_, row) if hasattr(row, "to_dict"):  # as DataFrame.iterrows gives it
+                return replace(_entry(row, fields), raw=thing)
+    item = _item(thing)
+    if item is None:
+        remedy = "give texts, bytes, (url, html), items, or a data frame"
+        raise TypeError(f"a {type(thing).__name__} cannot be compared: {remedy}")
+    return fields.entry({name: None if _is_nan(value) else value for name, value in item.items()}, thing)
+
+
+def _text_entry(thing: str | bytes) -> FeedEntry:
+    text = decoded(thing) if isinstance(thing, bytes) else thing
+    if text is None:
+        return FeedEntry(thing, unjudged="undecodable")
+    if text.lstrip("\ufeff \t\r\n").startswith("<"):
+        return FeedEntry(thing, html=text)
+    return FeedEntry(thing, texts=(text,), unjudged=None if text.strip() else "empty")
+
+
+def _is_nan(value: object) -> bool:
+    """Whether a table lacks the value; it is no text then."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _item(thing: Any) -> Mapping[Any, Any] | None:
+    """The fields of a thing by their names; None if it has none."""
+    if isinstance(thing, Mapping):
+        return thing
+    for method in ("_asdict", "to_dict"):  # of a named tuple, and of a row of pandas
+        if callable(getattr(thing, method, None)):
+            found = getattr(thing, method)()
+            return found if isinstance(found, dict) else None
+    return ItemAdapter(thing) if ItemAdapter.is_item(thing) else None
