@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from scrapy_simdedup.detect.events import pack_value
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_simdedup.unjudged import UnjudgedReason
@@ -116,6 +118,17 @@ def is_inspection(request: Request) -> bool:
         or home.startswith(("scrapy.commands.", "scrapy.shell", "scrapy.contracts"))
         or "SCRAPY_CHECK" in os.environ
     )
+
+
+def is_inspection_crawl(crawler: Crawler) -> bool:
+    """Whether Scrapy crawls for ``scrapy shell``, ``fetch``, ``view``, ``parse`` or ``check``.
+
+    All but the shell put a function of their own modules in the place of the spider's ``start``. The shell brings a
+    dupefilter of its own.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    priority = crawler.settings.getpriority("DUPEFILTER_CLASS")
+    return getattr(start, "__module__", "").startswith("scrapy.commands.") or priority == SETTINGS_PRIORITIES["command"]
 
 
 def is_skippable(request: Request) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
 
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
+    from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
@@ -50,6 +51,7 @@ class ResponseHandler:
         settler: confirms kept pages at once where nothing watches their delivery.
         links: says which repeats bring new links.
         reporter: samples pages for the report; None where no report is written.
+        dropped_feed: gets a line for each page that is dropped, or would be in observe mode.
         observations: learns from verdicts about URLs; None where URLs are not learned.
         redesigns: looks for new templates; None where layouts are not tracked.
     """
@@ -67,12 +69,13 @@ class ResponseHandler:
         imported: ImportedPages,
         links: DeferredLinks,
         reporter: Reporter | None = None,
+        dropped_feed: DroppedFeed | None = None,
         observations: UrlObservations | None = None,
         redesigns: RedesignAlerts | None = None,
     ) -> None:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
-        self._links = links
+        self._links, self._dropped_feed = links, dropped_feed
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -196,9 +199,12 @@ class ResponseHandler:
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
     def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
-        site = site_of(response.url, self._settings.scope)
-        self._stats.page_dropped(len(response.body), site, other_headline=verdict.other_headline)
-        if self._settings.mode == "observe":
+        site, is_observed = site_of(response.url, self._settings.scope), self._settings.mode == "observe"
+        other_headline = verdict.other_headline
+        self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
+        if self._dropped_feed is not None:
+            self._dropped_feed.write(response.url, verdict)
+        if is_observed:
             return
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict

@@ -6,6 +6,7 @@ import json
 import logging
 import time
 import weakref
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,14 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
+from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
+from scrapy_simdedup.crawl.eligibility import is_inspection_crawl
 from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.output_paths import Placeholders
 from scrapy_simdedup.crawl.parking import Parking
 from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.reporter import Reporter
@@ -35,7 +39,8 @@ from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.url import job_store
+from scrapy_simdedup.store.snapshot import SnapshotStore
+from scrapy_simdedup.store.url import job_store, store_by_url
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -63,6 +68,15 @@ class Runtime:
         self.settings: DedupSettings = DedupSettings.from_settings(crawler.settings)
         if not self.settings.enabled:
             raise NotConfigured
+        self._is_inspection = is_inspection_crawl(crawler)
+        if self._is_inspection:
+            self.settings = replace(self.settings, report=(), dropped_feed=(), url_learning="off")
+        paths = Placeholders(crawler.spider)
+        self.settings = replace(
+            self.settings,
+            report=paths.fill("SIMDEDUP_REPORT", self.settings.report),
+            dropped_feed=paths.fill("SIMDEDUP_DROPPED_FEED", self.settings.dropped_feed),
+        )
         self.enabled_parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
@@ -73,7 +87,7 @@ class Runtime:
         fingerprinter = self.worker_pool if self.settings.workers else LocalFingerprinter(self.stats.extracted)
         store = self.settings.store or (job_store(jobdir) if jobdir else "memory:")
         self.detector: NearDuplicateDetector = NearDuplicateDetector(
-            store,
+            SnapshotStore(store_by_url(store, sleep)) if self._is_inspection else store,
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
@@ -120,6 +134,7 @@ class Runtime:
         self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
         self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)
+        self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
         self.handler: ResponseHandler = ResponseHandler(
             crawler,
             self.settings,
@@ -131,6 +146,7 @@ class Runtime:
             imported=self.imported_pages,
             links=self.links,
             reporter=self.reporter if self.settings.report else None,
+            dropped_feed=self.dropped_feed,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
             redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
         )
@@ -138,7 +154,8 @@ class Runtime:
             crawler, self.settings, self.detector, self.stats, self.delivery_tracker, page_settled=self.page_settled
         )
         self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
-        probe_store(store, self.settings)
+        if not self._is_inspection:  # then nothing is written that an unusable store could spoil
+            probe_store(store, self.settings)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
@@ -172,13 +189,17 @@ class Runtime:
                 alone=not (self.settings.run or self.crawler.settings.get("JOBDIR"))
             )
         except SimdedupError as error:
-            logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
+            consequence = "Pages get no verdict" if self._is_inspection else "The crawl is stopped"
+            logger.error("%s: %s", consequence, error)  # noqa: TRY400 - the sentence says it all
             await self.detector.close()
+            if self._is_inspection:  # the page can be looked at without a verdict
+                return
             if scrapy.version_info < (2, 18):  # there the exception would only be logged
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
             raise CloseSpider("simdedup_store_error") from error
         self.links.open(tracks_delivery=self.tracks_delivery)
+        self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)
         self._heartbeat_tasks.start(self._send_heartbeats())
         await self.url_skipper.open()
@@ -210,6 +231,7 @@ class Runtime:
         if not self.handler.is_open:
             return
         self.handler.close()
+        self.dropped_feed.close()
         self.delivery_tracker.close()
         self.page_settled.notify_all()
         self._closing.notify_all()

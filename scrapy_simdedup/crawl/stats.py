@@ -100,13 +100,20 @@ class CrawlStats:
         """A repeat is kept because its original is still in work, and ``reason`` says why it does not wait for it."""
         self._add("pages/in_work_reason_count/<reason>", reason)
 
-    def page_dropped(self, size: int, site: str = "", *, other_headline: bool = False) -> None:
-        """A page of ``size`` bytes was dropped, or its items will be, maybe for one with another headline."""
+    def page_dropped(self, size: int, site: str = "", *, other_headline: bool = False, observed: bool = False) -> None:
+        """A page of ``size`` bytes was dropped, or its items will be, maybe for one with another headline.
+
+        Where pages are only ``observed``, it would have been.
+        """
         self.sites.page_dropped(site, size)
-        self._add("pages/dropped")
+        if observed:
+            self._add("pages/would_drop")
+            self._add("bytes_would_drop", amount=size)
+        else:
+            self._add("pages/dropped")
+            self._add("bytes_dropped", amount=size)
         if other_headline:
             self._add("pages/dropped_other_headline")
-        self._add("bytes_dropped", amount=size)
 
     def item_dropped(self) -> None:
         """An item was dropped because its page, or it itself, is a repeat."""
@@ -225,6 +232,16 @@ class CrawlStats:
         return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
 
     @property
+    def dropped(self) -> int:
+        """Pages that were dropped, or would have been in observe mode."""
+        return self["pages/dropped"] + self["pages/would_drop"]
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes of the pages that were dropped, or would have been in observe mode."""
+        return self["bytes_dropped"] + self["bytes_would_drop"]
+
+    @property
     def fetches_saved(self) -> int:
         """Requests that were skipped, without those that were made after all."""
         return max(0, self["urls/skipped"] - self["urls/readmitted"])
@@ -232,8 +249,7 @@ class CrawlStats:
     @property
     def fetched_bytes_saved(self) -> int:
         """An estimate of the bytes of the fetches that were saved: each as many as the average dropped page."""
-        dropped = self["pages/dropped"]
-        return round(self.fetches_saved * self["bytes_dropped"] / dropped) if dropped else 0
+        return round(self.fetches_saved * self.dropped_bytes / self.dropped) if self.dropped else 0
 
     def summary(
         self, *, mode: str, seconds_per_page: float, url_mode: str, rules: Sequence[Rule], missing: Sequence[str]
@@ -262,17 +278,17 @@ class CrawlStats:
         )
 
     def _page_lines(self, mode: str, seconds_per_page: float) -> list[str]:
-        judged, dropped, items = self["pages/judged"], self["pages/dropped"], self["items/dropped"]
+        judged, dropped, items = self["pages/judged"], self.dropped, self["items/dropped"]
         kinds = ", ".join(f"{self[f'pages/{kind}']} {kind}" for kind in JUDGED_KINDS if self[f"pages/{kind}"])
-        share = 100 * (self["pages/identical"] + self["pages/near"]) / judged if judged else 0.0
+        share = f" ({100 * dropped / judged:.0f} % of the judged)" if judged else ""
         would = "would have been " if mode == "observe" else ""
         lines = [
-            f"  {plural(judged, 'page')} judged: {kinds}",
-            f"  {plural(dropped, 'page')} {would}dropped ({share:.0f} % of the judged repeat another page)",
+            f"  {plural(judged, 'page')} judged" + (f": {kinds}" if kinds else ""),
+            f"  {plural(dropped, 'page')} {would}dropped{share}",
         ]
         if dropped or items:
             verb = "would have saved" if mode == "observe" else "saved"
-            saved = f"  {verb}: {format_bytes(self['bytes_dropped'])} of pages"
+            saved = f"  {verb}: {format_bytes(self.dropped_bytes)} of pages"
             if seconds_per_page > 0:
                 saved += f", about {dropped * seconds_per_page:.1f} s of callbacks and pipelines"
             if items:
@@ -299,11 +315,12 @@ class CrawlStats:
         if mode == "skip":
             about = f" (about {format_bytes(self.fetched_bytes_saved)})" if self.fetched_bytes_saved else ""
             skipped, readmitted = self["urls/skipped"], self["urls/readmitted"]
-            fetches = f"{self.fetches_saved} fetches saved{about}: {skipped} skipped, {readmitted} readmitted"
+            saved = plural(self.fetches_saved, "fetch", "fetches")
+            fetches = f"{saved} saved{about}: {skipped} skipped, {readmitted} readmitted"
         elif mode == "deprioritize":
-            fetches = f"{self['urls/deprioritized']} fetches deprioritized"
+            fetches = f"{plural(self['urls/deprioritized'], 'fetch', 'fetches')} deprioritized"
         else:
-            fetches = f"{self['urls/would_skip']} fetches would have been saved"
+            fetches = f"{plural(self['urls/would_skip'], 'fetch', 'fetches')} would have been saved"
         if self["urls/verified"]:
             fetches += f"; {self['urls/verified']} verified, {self['urls/verified_wrong']} of them wrong"
         kept = self._reasons("urls/kept_reason_count/")
@@ -313,7 +330,7 @@ class CrawlStats:
         )
         could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
         best = ", ".join(dict.fromkeys(str(rule) for rule in rules if rule.skipped))
-        about_rules = f"  {len(rules)} rules about URLs" + (f", such as {best[:200]}" if best else "")
+        about_rules = f"  {plural(len(rules), 'rule')} about URLs" + (f", such as {best[:200]}" if best else "")
         return [f"  URLs: {fetches}", *could_not, about_rules]
 
     def _delivery_lines(self) -> list[str]:

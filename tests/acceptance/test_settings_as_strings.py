@@ -14,8 +14,16 @@ from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings, SettingError
 
 MEANT: list[tuple[str, str, Any]] = [
-    ("site_settings", '{"news.example": {"drop": "near", "near": 0.8}}', {"news.example": {"drop": "near", "near": 0.8}}),
-    ("site_settings", '{"news.example": {"prefer": null, "identical": "0.9"}}', {"news.example": {"prefer": None, "identical": 0.9}}),
+    (
+        "site_settings",
+        '{"news.example": {"drop": "near", "near": 0.8}}',
+        {"news.example": {"drop": "near", "near": 0.8}},
+    ),
+    (
+        "site_settings",
+        '{"news.example": {"prefer": null, "identical": "0.9"}}',
+        {"news.example": {"prefer": None, "identical": 0.9}},
+    ),
     ("site_settings", "{}", {}),
     ("role_words", '{"footer": ["imprint"]}', (("footer", ("imprint",)),)),
     ("item_fields", "title, text", ("title", "text")),
@@ -30,7 +38,7 @@ MEANT: list[tuple[str, str, Any]] = [
     ("enabled", "False", False),
     ("bits", "128", 128),
     ("workers", "2", 2),
-]  # fmt: skip
+]
 UNSET = ("", " ", "None", "null")
 
 
