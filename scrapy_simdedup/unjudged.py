@@ -57,7 +57,10 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     ),
     "cut": Unjudged("came in part, or the parser had to cut it", compared_by_body=True, counted=True),
     "empty": Unjudged(
-        "has no text", compared_by_body=False, counted=True, remedy="where scripts make the text, render the page"
+        "has no text of its own",
+        compared_by_body=False,
+        counted=True,
+        remedy="where scripts make the text, render the page",
     ),
     "error": Unjudged(
         "met a failure of this package", compared_by_body=False, counted=True, remedy="see the log, and report it"

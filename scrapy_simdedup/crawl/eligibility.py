@@ -56,13 +56,17 @@ def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | No
         return "not_html"
     if _INCOMPLETE.intersection(response.flags):
         return "cut"
+    return None if _is_decodable(response) else "undecodable"
+
+
+def _is_decodable(response: HtmlResponse) -> bool:
     try:
         if codecs.lookup(response.encoding).name.replace("_", "-") not in _WEB_CODECS:
-            return "undecodable"  # first: some of these codecs take quadratic time
+            return False  # first: some of these codecs take quadratic time
         response.text  # noqa: B018 - decodes it, once
     except (LookupError, ValueError):
-        return "undecodable"
-    return None
+        return False
+    return True
 
 
 def is_inspection(request: Request) -> bool:

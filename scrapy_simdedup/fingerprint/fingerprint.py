@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.unjudged import UnjudgedReason
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
 
 Relation = Literal["identical", "near", "different"]
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PageFingerprint:
-    """A page in few bytes, by default at most 512; the same for the same HTML in every process, platform and Python."""
+    """A page in few bytes, by the default method at most 528; the same in every process, platform and Python."""
 
     simhash: int
     """The simhash; 0 if unjudged."""
@@ -69,6 +69,8 @@ class PageFingerprint:
     """Hashes of the block signatures of the content (:mod:`scrapy_simdedup.fingerprint.features`), at most 65,535."""
     headings: int
     """Hashes of the block signatures of the content's headings, at most 65,535."""
+    data: int
+    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.script_data`); 0 for none."""
     odd_signatures: bytes
     """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes
@@ -134,7 +136,7 @@ class PageFingerprint:
         return METHODS[self.method].score(self.comparison_row[0], many)
 
     def _comparison_bytes(self) -> bytes:
-        counts = _COUNTS.pack(self.content, self.title, self.h1, self.signatures, self.headings)
+        counts = _COUNTS.pack(self.content, self.title, self.h1, self.signatures, self.headings, self.data)
         return b"".join((counts, self.exact, self.odd_signatures, self.odd_headings, self.sketch))
 
     def __bytes__(self) -> bytes:
@@ -175,7 +177,7 @@ class PageFingerprint:
         fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
         if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
-        content, title, h1, signatures, headings = _COUNTS.unpack_from(tail)
+        content, title, h1, signatures, headings, data = _COUNTS.unpack_from(tail)
         digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
         return cls(
             simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
@@ -188,6 +190,7 @@ class PageFingerprint:
             h1=h1,
             signatures=signatures,
             headings=headings,
+            data=data,
             odd_signatures=digests.odd_signatures,
             odd_headings=digests.odd_headings,
             sketch=digests.sketch,
@@ -203,7 +206,7 @@ class PageFingerprint:
 
 
 _HEAD = struct.Struct("<BBBBHH8sH")
-_COUNTS = struct.Struct("<5H")
+_COUNTS = struct.Struct("<5HI")
 _READABILITY_FLAG = 0x80
 _METHOD_NAMES = list(METHODS)
 _METHOD_SHIFT = 4

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""
 
-COMMON_FIELDS = (*((name, "<u2") for name in ("content", "title", "h1", "signatures", "headings")), ("exact", "<u8"))
+COMMON_FIELDS = (
+    *((name, "<u2") for name in ("content", "title", "h1", "signatures", "headings")),
+    *(("data", "<u4"), ("exact", "<u8")),
+)
 """The first fields of the rows that any method compares."""
 
 COMPARISON_DTYPE = np.dtype(
@@ -92,7 +95,8 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     1. The sketches give the resemblance.
     2. Unshared blocks beyond the first three take a penalty off it, which is limited between long pages and between
        pages with the same headline. No penalty makes near pages different.
-    3. Pages with another headline and enough unshared blocks, and short ones with another title and h1, are no copies.
+    3. Pages with another headline and enough unshared blocks, short ones with another title and h1, and shells around
+       other data are no copies.
     4. Equal sets of shingles are copies in any case.
 
     Args:
@@ -112,6 +116,7 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     adjusted = np.maximum(resemblance - penalty, np.minimum(resemblance, NEAR_RESEMBLANCE))
     is_other_text = unshared + HEADING_WEIGHT * headings >= OTHER_HEADLINE_UNSHARED
     no_copy = (surely_differs & ~long & is_other_text) | (title & h1 & short)
+    no_copy |= differ(one["data"], many["data"])
     adjusted = np.where(no_copy, np.minimum(adjusted, BELOW_IDENTICAL), adjusted)
     equal = many["exact"] == one["exact"]
     headline_differs = surely_differs | (headings >= MAYBE_OTHER_HEADLINE)

@@ -10,6 +10,7 @@ from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING
+from scrapy_simdedup.page.script_data import shell_texts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -22,6 +23,8 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
+
+_BOILERPLATE = BlockClass.BOILERPLATE
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +55,8 @@ class Page:
     """Why the page must not be compared by its text; see :func:`scrapy_simdedup.page.parse.parse`."""
     layout_paths: frozenset[str] = frozenset()
     """What :func:`layout_paths` returns, if it was asked for."""
+    shell_texts: frozenset[str] = frozenset()
+    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.script_data`."""
 
 
 def read_page(
@@ -76,8 +81,10 @@ def read_page(
         return Page((), "", "", document.unjudged)
     tree = build_block_tree(document.root, words)
     classes, roles = classify_blocks(tree)
+    content = sum(len(text) for text, found in zip(tree.texts, classes, strict=True) if found is not _BOILERPLATE)
+    data = shell_texts(document.root, content)
     if not tree.texts:
-        return Page((), "", "", "empty")
+        return Page((), "", "", "empty", shell_texts=data)
     blocks = zip(tree.texts, tree.text_roles, classes, strict=True)
     h1 = next((text for text, of_text, found in blocks if of_text & H1 and found is BlockClass.CONTENT), "")
     paths = layout_paths(document.root) if layout else frozenset()
@@ -85,7 +92,7 @@ def read_page(
         classes = _classify_by_readability(document.root, tree, classes, roles)
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
     made = map(Block._make, zip(tree.texts, classes, roles, headings, strict=True))
-    return Page(tuple(made), tree.title, h1, None, paths)
+    return Page(tuple(made), tree.title, h1, None, paths, data)
 
 
 def _classify_by_readability(

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.simhash import simhash
-from scrapy_simdedup.fingerprint.similarity import Scores, differ
+from scrapy_simdedup.fingerprint.similarity import BELOW_IDENTICAL, Scores, differ
 from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
@@ -111,5 +111,6 @@ def unadjusted_scores(resemblance: NDArray[np.float64], one: np.void, many: NDAr
     """The scores of a method whose resemblance is final."""
     equal = many["exact"] == one["exact"]
     headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
-    adjusted = np.where(equal, 1.0, resemblance)
+    other_data = differ(one["data"], many["data"])
+    adjusted = np.where(equal, 1.0, np.where(other_data, np.minimum(resemblance, BELOW_IDENTICAL), resemblance))
     return Scores(adjusted, adjusted, equal, headline_differs, np.zeros(len(many), np.bool_), np.zeros(len(many)))
