@@ -28,7 +28,6 @@ from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDet
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import job_store
 
@@ -107,7 +106,9 @@ class Runtime:
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()
-        self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.markdown: MarkdownField = MarkdownField(
+            self.settings.markdown_field, partial(self.worker_pool.markdown, settings=self.settings)
+        )
         self.reporter: Reporter = Reporter(self.settings)
         self.handler: ResponseHandler = ResponseHandler(
             crawler,

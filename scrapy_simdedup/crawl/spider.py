@@ -64,7 +64,7 @@ class DeliveryOuterMiddleware:
                     if drop_items:
                         runtime.stats.item_dropped()
                         continue
-                    runtime.markdown.add(output, response)
+                    await runtime.markdown.add(output, response)
                     if delivery is not None:
                         delivery.pending_items += 1
                 yield output
