@@ -37,7 +37,6 @@ from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDet
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
-from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.snapshot import SnapshotStore
 from scrapy_simdedup.store.url import job_store, store_by_url
@@ -130,7 +129,9 @@ class Runtime:
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()
-        self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.markdown: MarkdownField = MarkdownField(
+            self.settings.markdown_field, partial(self.worker_pool.markdown, settings=self.settings)
+        )
         self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
         self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)

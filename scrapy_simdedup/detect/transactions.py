@@ -148,5 +148,5 @@ def _content_of(page: FetchedPage, original: Record | None) -> Hashable:
     """What tells a page's content from the other contents of its site, whose URLs are counted."""
     fp = page.fingerprint
     if fp.unjudged:  # too short to be compared, but a captcha may well be
-        return fp.unjudged, fp.title, fp.h1, fp.total
+        return fp.unjudged, fp.title, fp.h1, fp.total, fp.data
     return page.key if original is None else original.original or original.key
