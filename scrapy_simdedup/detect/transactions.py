@@ -127,6 +127,8 @@ class Transactions:
             id_ = await self._logs.append(page.site, decision.record, index, expected)
             if id_ is None:
                 continue
+            if settings.prefer is not None:
+                index.canonical_claims.remember(page.key, page.canonical)
             if decision.record.state != "reserved":
                 return decision, decision.verdict
             return decision, replace(decision.verdict, page=PageRef(page.site, id_, page.key, page.url))
