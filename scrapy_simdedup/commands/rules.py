@@ -6,17 +6,19 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.commands.stores import existing_store_url, open_output, open_store, records_with_progress
 from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
-from scrapy_simdedup.urls import export_rules
+from scrapy_simdedup.urls import export_obstacle, export_own_rules, export_rules
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
     from scrapy_simdedup.report.data import UrlSavings
+    from scrapy_simdedup.urls import Rule
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -26,7 +28,14 @@ def add_options(parser: ArgumentParser) -> None:
         "--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"
     )
     parser.add_argument("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where they go in the JSON of duplicate-url-discarder")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON")
+    parser.add_argument(
+        "--form",
+        choices=("discarder", "simdedup"),
+        default="discarder",
+        help="of the file: as duplicate-url-discarder reads it, or with all that SIMDEDUP_URL_RULES reads; "
+        "default: discarder",
+    )
 
 
 async def run(context: Context) -> int:
@@ -43,11 +52,33 @@ async def run(context: Context) -> int:
             async for site, record in records_with_progress(context, store, options.site, "pages met once more"):
                 replay.add(site, record)
             savings = replay.url_savings
+    data, lines = asdict(savings), list(_text(savings, options.limit, context.console.width))
     if options.output:
+        own = options.form == "simdedup"
+        made = export_own_rules(savings.rules) if own else export_rules(savings.rules)
         with open_output(options.output) as file:
-            file.write(json.dumps([rule.to_dict() for rule in export_rules(savings.rules)], indent=1).encode())
-    context.console.print_answer(asdict(savings), _text(savings, options.limit, context.console.width))
+            file.write(json.dumps([rule.to_dict() for rule in made], indent=1).encode() + b"\n")
+        unwritten = [
+            (rule, obstacle)
+            for rule in savings.rules
+            if rule.in_force and (obstacle := export_obstacle(rule, own=own)) is not None
+        ]
+        data["unwritten"] = [{**asdict(rule), "obstacle": obstacle} for rule, obstacle in unwritten]
+        lines += _unwritten(options.output, savings, unwritten, own=own)
+    context.console.print_answer(data, lines)
     return YES if any(rule.in_force for rule in savings.rules) else NO
+
+
+def _unwritten(name: str, savings: UrlSavings, unwritten: list[tuple[Rule, str]], *, own: bool) -> Iterator[str]:
+    """What the file has, and why it lacks the other rules."""
+    number = sum(rule.in_force for rule in savings.rules)
+    form = "our own form" if own else "the form of duplicate-url-discarder"
+    yield ""
+    yield StyledLine(f"{name} has {number - len(unwritten):,} of {plural(number, 'rule')} in force, in {form}.")
+    for rule, obstacle in unwritten:
+        yield f"  not {rule} in {rule.pattern} on {rule.site}: {obstacle}"
+    if not own and any(export_obstacle(rule, own=True) is None for rule, _ in unwritten):
+        yield Soft("--form simdedup writes more of them, for SIMDEDUP_URL_RULES")
 
 
 RULES = Action(

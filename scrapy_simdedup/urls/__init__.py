@@ -5,7 +5,7 @@ from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, load_rules
 from scrapy_simdedup.urls.learner import UrlLearner
 from scrapy_simdedup.urls.parts import canonical_url
-from scrapy_simdedup.urls.rules import Rule, export_rules
+from scrapy_simdedup.urls.rules import Rule, export_obstacle, export_own_rules, export_rules
 
 __all__ = [
     "GivenRule",
@@ -14,6 +14,8 @@ __all__ = [
     "UrlDecision",
     "UrlLearner",
     "canonical_url",
+    "export_obstacle",
+    "export_own_rules",
     "export_rules",
     "load_rules",
 ]

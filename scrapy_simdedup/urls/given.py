@@ -1,4 +1,4 @@
-"""The rules that a user gives, in the JSON of duplicate-url-discarder, and the URL patterns that they are about."""
+"""The rules that a user gives, in JSON that is a superset of duplicate-url-discarder's, and what they are about."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 GIVEN_PREFIX = "given"
 """Beginning of the names of parts that given rules have removed from URLs."""
+
+MAX_DEPTH = 8
+"""Segments of a path that its pattern is made of."""
+
+PART_REMOVAL = "partRemoval"
+"""The processor that duplicate-url-discarder does not have: it leaves out parts, as the learner names them."""
+
+SESSION_PLACEHOLDER = "\1"
+"""Replaces a segment of a path that looks like a session id; the segment itself becomes a part."""
 
 _EXAMPLE = '{"order": 1, "urlPattern": {"include": ["example.com"]}, "processor": "queryRemoval", "args": ["ref"]}'
 
@@ -82,11 +91,14 @@ class GivenRule:
     """Patterns of the URLs (see ``UrlPattern``); none for all URLs that no other rule is about."""
     exclude: tuple[str, ...]
     processor: str
-    """``queryRemoval``, ``queryRemovalExcept``, ``subpathRemoval`` or ``normalizer``."""
+    """``queryRemoval``, ``queryRemovalExcept``, ``subpathRemoval``, ``normalizer``, or our own ``partRemoval``."""
     args: tuple[Any, ...]
-    """Names of parameters, or places in the path from 0 on."""
+    """Names of parameters, or places in the path from 0 on; of ``partRemoval`` parts, such as ``query:sid``, or parts
+    with the value that does not matter, such as ``query:print=1``."""
     order: int
     """Rules of a lower order are applied first."""
+    path: str | None = None
+    """Of ``partRemoval``: the kind of path, such as ``article/<number>``; None for any."""
 
     @classmethod
     def from_dict(cls, rule: Mapping[str, Any]) -> GivenRule:
@@ -98,9 +110,10 @@ class GivenRule:
         with suppress(KeyError, TypeError, ValueError, AttributeError):
             pattern = rule["urlPattern"] if "urlPattern" in rule else rule["url pattern"]
             include, exclude = tuple(pattern.get("include") or ()), tuple(pattern.get("exclude") or ())
-            made = cls(include, exclude, rule["processor"], tuple(rule.get("args") or ()), int(rule["order"]))
-            argument_type, _ = _PROCESSORS[made.processor]
-            patterns_are_texts = all(isinstance(text, str) for text in (*include, *exclude))
+            path = rule.get("pathPattern") if rule["processor"] == PART_REMOVAL else None
+            made = cls(include, exclude, rule["processor"], tuple(rule.get("args") or ()), int(rule["order"]), path)
+            argument_type = str if made.processor == PART_REMOVAL else _PROCESSORS[made.processor][0]
+            patterns_are_texts = all(isinstance(text, str) for text in (*include, *exclude, path or ""))
             if patterns_are_texts and all(type(arg) is argument_type for arg in made.args):
                 return made
         raise SettingError("SIMDEDUP_URL_RULES", rule, f"write a rule such as {_EXAMPLE}")
@@ -111,10 +124,13 @@ class GivenRule:
         if self.exclude:
             pattern["exclude"] = list(self.exclude)
         rule: dict[str, Any] = {"order": self.order, "urlPattern": pattern, "processor": self.processor}
+        if self.path is not None:
+            rule["pathPattern"] = self.path
         return {**rule, "args": list(self.args)} if self.args else rule
 
     def __str__(self) -> str:
-        return f"{self.processor}({','.join(map(str, self.args))})@{','.join(self.include) or '*'}"
+        path = "" if self.path is None else f" {self.path}"
+        return f"{self.processor}({','.join(map(str, self.args))})@{','.join(self.include) or '*'}{path}"
 
 
 def load_rules(text: str) -> list[GivenRule]:
@@ -138,8 +154,12 @@ class GivenRules:
     def __init__(self, rules: Iterable[GivenRule]) -> None:
         self._specific: dict[str, list[_CompiledRule]] = {}
         self._universal: list[_CompiledRule] = []
+        self._of_parts: list[tuple[_CompiledRule, str | None]] = []
         for rule in sorted(rules, key=lambda rule: rule.order):
             compiled = _CompiledRule(rule)
+            if rule.processor == PART_REMOVAL:
+                self._of_parts.append((compiled, rule.path))
+                continue
             hosts = {pattern.host for pattern in compiled.include}
             for host in hosts:
                 self._specific.setdefault(host, []).append(compiled)
@@ -147,7 +167,7 @@ class GivenRules:
                 self._universal.append(compiled)
 
     def __bool__(self) -> bool:
-        return bool(self._specific or self._universal)
+        return bool(self._specific or self._universal or self._of_parts)
 
     def apply(self, url: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Apply the rules to a canonical URL; returns what is left of it, and what each rule has removed as a part."""
@@ -161,6 +181,53 @@ class GivenRules:
                 removed.append((rule.name, what))
         return url, tuple(removed)
 
+    def rename_parts(self, url: str, segments: Sequence[str], parts: dict[str, str]) -> dict[str, str]:
+        """The parts of a URL; those that rules leave out are named after their rule.
+
+        Args:
+            url: what :meth:`apply` left of the URL.
+            segments: its path in lower case, without its parts.
+            parts: its parts with their values.
+        """
+        for rule, path in self._of_parts:
+            wanted = [arg for arg in rule.args if arg.partition("=")[0] in parts] if parts else []
+            if not wanted or (path is not None and not path_matches(path, segments)):
+                continue
+            if rule.include and not rule.matches(url):
+                continue
+            for arg in wanted:
+                name, has_value, value = arg.partition("=")
+                if name in parts and (not has_value or parts[name] == value):
+                    parts = {f"{rule.name} {key}" if key == name else key: held for key, held in parts.items()}
+        return parts
+
+
+def path_matches(pattern: str, segments: Sequence[str]) -> bool:
+    """Whether a path is of a kind, as the learner names it.
+
+    >>> path_matches("article/<number>", ("article", "7")), path_matches("article/*", ("article", "7"))
+    (True, False)
+    >>> path_matches("shop/**", ("shop", "pans", "iron")), path_matches("**", ())
+    (True, True)
+    """
+    tokens = pattern.split("/") if pattern else []
+    if tokens[-1:] == ["**"]:
+        tokens = tokens[:-1]
+        if tokens and len(segments) <= len(tokens):
+            return False
+    elif len(tokens) != min(len(segments), MAX_DEPTH):
+        return False
+    return all(map(_segment_matches, tokens, segments))
+
+
+def _segment_matches(token: str, segment: str) -> bool:
+    if token not in {"<number>", "<token>", "<slug>", "*"}:
+        return token == segment
+    if segment.isdecimal() or segment == SESSION_PLACEHOLDER:
+        return token == ("<number>" if segment.isdecimal() else "<token>")
+    is_slug = len(segment) > 24 or segment.count("-") > 2 or any(map(str.isdigit, segment))
+    return token == ("<slug>" if is_slug else "*")
+
 
 class _CompiledRule:
     __slots__ = ("args", "exclude", "include", "name", "order", "process")
@@ -171,7 +238,8 @@ class _CompiledRule:
         self.args = rule.args
         self.include = [UrlPattern(text) for text in rule.include if text]
         self.exclude = [UrlPattern(text) for text in rule.exclude]
-        _, self.process = _PROCESSORS[rule.processor]
+        if rule.processor != PART_REMOVAL:
+            _, self.process = _PROCESSORS[rule.processor]
 
     def matches(self, url: str) -> bool:
         return any(p.matches(url) for p in self.include) and not any(p.matches(url) for p in self.exclude)

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
+from scrapy_simdedup.urls.given import SESSION_PLACEHOLDER
+
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.given import GivenRules
 
@@ -33,9 +35,6 @@ _TRACKING_SOURCES = {
 }
 TRACKING_PARAMETERS = {name: source for source, names in _TRACKING_SOURCES.items() for name in names.split()}
 """Parameter → its documentation. Rules about them are in force from the start, verified and revocable like others."""
-
-SESSION_PLACEHOLDER = "\1"
-"""Replaces a segment of a path that looks like a session id; the segment itself becomes a part."""
 
 MAX_PARTS = 40
 """Parts of one URL that can be learned about; further parts always matter."""
@@ -121,7 +120,7 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
             values.setdefault("query:" + name, []).append(value)
     for name, found in values.items():
         parts[name] = "&".join(sorted(found))
-    pairs = tuple(parts.items())
+    pairs = tuple((given.rename_parts(clean, segments, parts) if given else parts).items())
     rest = str(pairs[MAX_PARTS:]) if len(pairs) > MAX_PARTS else ""
     return UrlParts(scheme, host, tuple(segments), pairs[:MAX_PARTS], rest)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.evidence import Evidence
-from scrapy_simdedup.urls.parts import SESSION_PLACEHOLDER
+from scrapy_simdedup.urls.given import MAX_DEPTH, SESSION_PLACEHOLDER
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
@@ -21,9 +21,6 @@ MAX_LEAVES = 1000
 
 MAX_WORDS, MAX_FIRST_WORDS = 32, 256
 """Words that are told apart at one place of a path, and at the beginning of a path."""
-
-MAX_DEPTH = 8
-"""Segments of a path that its pattern is made of."""
 
 DroppedParts = list[tuple["Hypothesis", int]]
 """The hypotheses by which parts of a URL were dropped, each with the hash of what it dropped."""

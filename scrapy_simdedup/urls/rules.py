@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.given import GivenRule
+from scrapy_simdedup.urls.given import PART_REMOVAL, GivenRule
 from scrapy_simdedup.urls.patterns import WHOLE_SITE
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def export_rules(rules: Iterable[Rule]) -> list[GivenRule]:
     """The learned rules that duplicate-url-discarder can express, about no more URLs than they were learned from.
 
     These are irrelevant parameters of a whole site, of paths that begin with a word, or of a literal path.
+    :func:`export_obstacle` says what is wrong with the others.
     """
     names: dict[str, list[str]] = {}
     for rule in rules:
-        kind, _, name = rule.parts[0].partition(":")
         where = _url_pattern(rule)
-        learned = rule.in_force and not rule.given
-        if learned and kind == "query" and len(rule.parts) == 1 and rule.value is None and where is not None:
+        if rule.in_force and where is not None and export_obstacle(rule) is None:
+            name = rule.parts[0].partition(":")[2]
             names.setdefault(where, []).extend(_UTM if name == "utm_*" else (name,))
     return [
         GivenRule((where,), (), "queryRemoval", tuple(sorted(set(found))), order)
@@ -87,9 +87,49 @@ def export_rules(rules: Iterable[Rule]) -> list[GivenRule]:
     ]
 
 
+def export_own_rules(rules: Iterable[Rule]) -> list[GivenRule]:
+    """The learned rules in our own form, which ``SIMDEDUP_URL_RULES`` reads, with values and kinds of paths."""
+    learned = [rule for rule in rules if rule.in_force and export_obstacle(rule, own=True) is None]
+    return [
+        GivenRule(
+            *((_whole_site(rule),), (), PART_REMOVAL),
+            tuple(part if rule.value is None else f"{part}={rule.value}" for part in rule.parts),
+            order,
+            None if rule.pattern == WHOLE_SITE else rule.pattern,
+        )
+        for order, rule in enumerate(learned, 1)
+    ]
+
+
+def export_obstacle(rule: Rule, *, own: bool = False) -> str | None:
+    """Why a rule in force cannot be written as a rule of duplicate-url-discarder; None if it can.
+
+    Args:
+        rule: a rule that holds.
+        own: ask about our own form instead.
+    """
+    if rule.given:
+        return "nobody needs to learn it: it holds from the start"
+    if own:
+        is_vague = rule.pattern == "..." or {"host", "scheme"} & set(rule.parts)
+        return "it is about whole sites, or about all paths beyond the first thousand kinds" if is_vague else None
+    obstacles = {
+        "it is about parts that only change together": len(rule.parts) > 1,
+        "it is about no parameter": not rule.parts[0].startswith("query:"),
+        f"it is about one value, {rule.value!r}, not about the parameter": rule.value is not None,
+        f"it is about a kind of path, {rule.pattern}": _url_pattern(rule) is None,
+    }
+    return next((obstacle for obstacle, is_there in obstacles.items() if is_there), None)
+
+
+def _whole_site(rule: Rule) -> str:
+    """The URL pattern of a site; a pattern names a port if the URLs do, the name of a site never does."""
+    return rule.host if ":" in rule.host else rule.site
+
+
 def _url_pattern(rule: Rule) -> str | None:
     if rule.pattern == WHOLE_SITE:
-        return rule.site
+        return _whole_site(rule)
     host = rule.host.removeprefix("www.")
     first, _, rest = rule.pattern.partition("/")
     if rest == WHOLE_SITE and "<" not in first and first != "*":

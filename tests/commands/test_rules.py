@@ -18,7 +18,7 @@ from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader
 from scrapy_simdedup.detect.events import EVENTS, split_journal_name
 from scrapy_simdedup.store.url import store_by_url
-from scrapy_simdedup.urls import load_rules
+from scrapy_simdedup.urls import UrlLearner, load_rules
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,54 @@ def test_what_it_says_can_be_read_by_those_who_remove_parameters(shop: Crawled, 
     assert "query:session" in answer.out
     (rule,) = {(rule.processor, rule.args) for rule in load_rules(file.read_text())}
     assert rule == ("queryRemoval", ("session",))
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """Forty products of three URLs each, and a short form that is another page: only one value does not matter."""
+    with Site() as site:
+        for number in range(40):
+            for query in ("", "?view=full", "?from=list"):
+                site[f"/shop/product/{number}{query}"] = page(number, query)
+            site[f"/shop/product/{number}?view=short"] = page(f"short {number}")
+            site[f"/shop/list/{number}?from=list"], site[f"/shop/list/{number}"] = page(-number - 1), page(f"l{number}")
+        made = Crawled(tmp_path_factory.mktemp("catalogue"), site)
+        wait_for(made.crawl())
+        yield made
+
+
+class TestWrittenRules:
+    def test_what_cannot_be_written_is_said_with_its_reason(self, catalogue: Crawled, tmp_path: Path) -> None:
+        answer = catalogue.call("rules", "-o", tmp_path / "rules.json")
+        assert json.loads((tmp_path / "rules.json").read_bytes()) == []
+        assert "rules.json has 0 of 3 rules in force, in the form of duplicate-url-discarder." in answer.out
+        assert "not query:view=full in shop/product/<number> on 127.0.0.1" in answer.out
+        assert ": it is about one value, 'full', not about the parameter\n" in answer.out
+        assert ": it is about a kind of path, shop/product/<number>\n" in answer.out
+        assert "--form simdedup writes more of them" in answer.out
+
+    def test_programs_are_told_as_well(self, catalogue: Crawled, tmp_path: Path) -> None:
+        unwritten = catalogue.call("rules", "-o", tmp_path / "rules.json", "--json").json["unwritten"]
+        assert {(*rule["parts"], rule["value"]) for rule in unwritten} >= {("query:view", "full"), ("query:from", None)}
+        assert all(rule["obstacle"].startswith("it is about ") for rule in unwritten)
+
+    def test_our_own_form_has_values_and_kinds_of_paths(self, catalogue: Crawled, tmp_path: Path) -> None:
+        """The next crawl reads them, and skips from the first page on."""
+        answer = catalogue.call("rules", "-o", tmp_path / "rules.json", "--form", "simdedup")
+        assert "rules.json has 3 of 3 rules in force, in our own form." in answer.out
+        learner = UrlLearner(rules=load_rules((tmp_path / "rules.json").read_text()))
+        for path in ("shop/product/7", "shop/list/7"):
+            learner.observe(catalogue.site.url(f"/{path}"), path)
+        assert learner.decide(catalogue.site.url("/shop/product/7?view=full")).skip
+        assert learner.decide(catalogue.site.url("/shop/product/7?from=list")).skip
+        assert not learner.decide(catalogue.site.url("/shop/product/7?view=short")).skip
+        assert not learner.decide(catalogue.site.url("/shop/list/7?from=list")).skip
+        assert not learner.decide("http://other.example/shop/product/7?from=list").skip
+
+    def test_rules_that_hold_from_the_start_are_known_as_such(self, skipped: Crawled, tmp_path: Path) -> None:
+        answer = skipped.call("rules", "-o", tmp_path / "rules.json")
+        assert "not query:utm_* in ** on" in answer.out
+        assert "nobody needs to learn it: it holds from the start" in answer.out
 
 
 def test_the_report_has_them(shop: Crawled, tmp_path: Path) -> None:

@@ -44,6 +44,39 @@ def test_patterns_say_what_they_say_in_url_matcher(pattern: str, url: str, match
 
 
 @pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("", "", True),
+        ("", "a", False),
+        ("a/<number>", "a/7", True),
+        ("a/<number>", "a/b", False),
+        ("a/<slug>", "a/how-to-boil-an-egg", True),
+        ("a/<slug>", "a/7", False),
+        ("a/*", "a/b", True),
+        ("a/*", "a/7", False),
+        ("a/**", "a/b/c", True),
+        ("a/**", "a", False),
+        ("**", "", True),
+        ("a/b/c/d/e/f/g/h", "a/b/c/d/e/f/g/h/i", True),
+        ("/".join(["<number>"] * 8), "1/2/3/4/5/6/7/8/9", True),
+    ],
+)
+def test_a_rule_holds_for_its_kind_of_path(pattern: str, path: str, matches: bool) -> None:
+    given = GivenRules([GivenRule(("example.com",), (), "partRemoval", ("query:a=1",), 1, pattern)])
+    segments = tuple(path.split("/")) if path else ()
+    parts = {"query:a": "1", "query:b": "1"}
+    renamed = given.rename_parts(f"http://example.com/{path}", segments, parts)
+    assert ("query:a" not in renamed) == matches
+    assert "query:b" in renamed
+    assert given.rename_parts(f"http://example.com/{path}", segments, {"query:a": "2"}) == {"query:a": "2"}
+
+
+def test_our_own_rules_come_out_as_they_went_in() -> None:
+    own = GivenRule(("example.com",), (), "partRemoval", ("query:a=1", "slash"), 3, "a/<number>")
+    assert load_rules(json.dumps([own.to_dict()])) == [own]
+
+
+@pytest.mark.parametrize(
     ("given", "url", "left"),
     [
         (rule("queryRemoval", "ref", "b c"), "http://example.com/?a=1&b+c=2&ref=3", "http://example.com/?a=1"),
