@@ -118,6 +118,14 @@ class TestExplain:
         assert "kept: it is merely similar to another page" in answer.out
         assert f"most like: {crawled.url('a')}" in answer.out
 
+    def test_names_stored_pages_that_begin_alike(self, crawled: Crawled) -> None:
+        """As where the URL is written without its session id."""
+        answer = crawled.call("explain", crawled.site.url("/b"))
+        assert answer.code == 1
+        likely = " or ".join(crawled.url("b", number) for number in (2, 1, 0))
+        assert answer.err.endswith(f"went to another store; did you mean {likely}?\n")
+        assert "did you mean" not in crawled.call("explain", crawled.site.url("/nowhere")).err
+
     def test_says_no_about_a_page_that_never_came_by(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.site.url("/never"))
         assert (answer.code, answer.out) == (1, "")
