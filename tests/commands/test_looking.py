@@ -11,6 +11,7 @@ import pytest
 
 from helpers.command_line import REPEATS, Crawled, perform_here, simdedup, stored
 from helpers.pages import page
+from scrapy_simdedup import compare_pages
 
 
 @pytest.mark.slow
@@ -34,6 +35,34 @@ class TestCompare:
         assert answer.json["kind"] == "different"
         assert answer.json["one"]["markdown"].startswith("# ")
         assert answer.json["one"]["words_by_role"]["content"] > 200
+
+    def test_says_that_short_pages_cannot_be_judged(self, tmp_path: Path) -> None:
+        """Also where they are the same: a crawl keeps them, and nobody can say that they differ."""
+        for name in ("a.html", "b.html"):
+            (tmp_path / name).write_text("<p>One two three four five")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        assert answer.code == 1
+        why = "has 3 distinct shingles, too few to judge: 20 are needed"
+        assert (
+            answer.out.splitlines()[0]
+            == f"unjudged: {tmp_path}/a.html {why}; {tmp_path}/b.html {why}; a crawl would keep both"
+        )
+        found = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json").json
+        assert (found["kind"], found["similarity"], found["distance"]) == ("unjudged", None, None)
+        assert repr(compare_pages("<p>Hello", "<p>Hello")).startswith(
+            "<PageComparison unjudged, A has 1 distinct shingle,"
+        )
+        assert "too few to judge" in compare_pages("<p>Hello", "<p>Hello")._repr_html_()
+
+    def test_takes_what_is_too_big_by_its_bytes(self, tmp_path: Path) -> None:
+        for name in ("a.html", "b.html"):
+            (tmp_path / name).write_text(page("a") + "x" * 2_000)
+        (tmp_path / "c.html").write_text(page("c") + "x" * 2_000)
+        small = ("-s", "SIMDEDUP_MAX_PAGE_BYTES=1000")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", *small)
+        assert answer.out.startswith("identical: similarity 1.000")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "c.html", *small)
+        assert answer.out.startswith(f"unjudged: {tmp_path}/a.html has more characters than are read; ")
 
     def test_reads_what_is_piped_in_and_fetches_urls(self, crawled: Crawled) -> None:
         answer = simdedup(
@@ -88,6 +117,14 @@ class TestExplain:
         answer = crawled.call("explain", crawled.url("like-a"))
         assert "kept: it is merely similar to another page" in answer.out
         assert f"most like: {crawled.url('a')}" in answer.out
+
+    def test_names_stored_pages_that_begin_alike(self, crawled: Crawled) -> None:
+        """As where the URL is written without its session id."""
+        answer = crawled.call("explain", crawled.site.url("/b"))
+        assert answer.code == 1
+        likely = " or ".join(crawled.url("b", number) for number in (2, 1, 0))
+        assert answer.err.endswith(f"went to another store; did you mean {likely}?\n")
+        assert "did you mean" not in crawled.call("explain", crawled.site.url("/nowhere")).err
 
     def test_says_no_about_a_page_that_never_came_by(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.site.url("/never"))
