@@ -49,9 +49,9 @@ class Job:
         feed = server.directory / "items/pages_project/pages" / f"{name}.jl"
         lines = feed.read_text(encoding="utf-8").splitlines() if feed.exists() else []
         self.urls: list[str] = [json.loads(line)["url"] for line in lines]
-        (said,) = [line for line in server.log.splitlines() if f"job={name!r}" in line and "Process started" not in line]
-        died = re.search(r"Process died: exitstatus=(\d+)", said)
-        self.exit_code = int(died[1]) if died else 0
+        ended = re.search(rf"Process (?:finished:|died: exitstatus=(\d+)) .*job='{name}'", server.log)
+        assert ended, server.log
+        self.exit_code = int(ended[1] or 0)
 
 
 class ScrapydServer(Server):
