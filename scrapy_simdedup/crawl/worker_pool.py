@@ -69,7 +69,7 @@ class WorkerPool:
         if not self._workers or len(html) > settings.max_page_bytes:
             return await self._local.fingerprint(html, url, body=body, identity=identity)
         try:
-            answer = await self._ask(pickle.dumps((html, body, identity, settings, secret), pickle.HIGHEST_PROTOCOL))
+            answer = await self._ask(pickle.dumps((html, body, settings, secret, identity), pickle.HIGHEST_PROTOCOL))
         except NoWorker:
             return await self._local.fingerprint(html, url, body=body, identity=identity)
         except NoAnswer as exc:

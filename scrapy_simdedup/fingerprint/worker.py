@@ -1,8 +1,8 @@
 """The program of a worker process: it reads pages and writes fingerprints until its input ends.
 
-Requests and answers are frames: a length and as many bytes. A request is a pickle of HTML, body, identity, settings
-and secret. An answer is the seconds it took and the fingerprint's bytes: a crawl unpickles nothing from a process that
-reads the pages of strangers.
+Requests and answers are frames: a length and as many bytes. A request is a pickle of HTML, body, settings, secret
+and identity. An answer is the seconds it took and the fingerprint's bytes: a crawl unpickles nothing from a process
+that reads the pages of strangers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(max_seconds: float) -> None:
     write_frame(answers, READY)
     while (request := read_frame(requests)) is not None:
         _set_alarm(max_seconds)
-        html, body, identity, settings, secret = pickle.loads(request)  # noqa: S301 - from the process that started this one
+        html, body, settings, secret, identity = pickle.loads(request)  # noqa: S301 - from the process that started this one
         start = time.perf_counter()
         made = bytes(fingerprint(html, settings, secret, body=body, identity=identity))
         seconds = time.perf_counter() - start

@@ -167,7 +167,7 @@ def test_a_worker_whose_crawl_was_killed_does_not_hang_for_ever() -> None:
         assert process.stdin
         assert process.stdout
         assert read_frame(process.stdout) == READY
-        write_frame(process.stdin, pickle.dumps((hanging(1), b"", SETTINGS, b"")))
+        write_frame(process.stdin, pickle.dumps((hanging(1), b"", SETTINGS, b"", None)))
         assert process.wait(30) == -signal.SIGALRM
 
 
