@@ -96,7 +96,7 @@ class PageFingerprint:
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
     numbers: int = 0
-    """16 bits of the set of numbers in the content; 0 for none."""
+    """16 bits of the set of numbers in the content of a page without an h1; 0 for none."""
     identity: int = 0
     """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
 

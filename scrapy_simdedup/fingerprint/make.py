@@ -33,8 +33,8 @@ pages of the site whose content did not come have it."""
 _UINT16 = 0xFFFF
 _DIGITS = bytes(code if code in b"0123456789" else ord(" ") for code in range(256))
 """The byte that each byte of UTF-8 becomes, so that ASCII's digits are left."""
-_HAS_OTHER_DIGITS = re.compile("[\u0600-\u1fff\uff10-\uff19]").search
-"""Whether a text may have digits of another script, such as Arabic or Thai."""
+_LEADS_OF_OTHER_DIGITS = b"\xd9", b"\xdb", b"\xe0", b"\xe1", b"\xef"
+"""First bytes of the digits of Arabic, Persian, Indian and other scripts in UTF-8, and of letters beside them."""
 _FIND_NUMBERS = re.compile(r"\d+").findall
 
 
@@ -119,7 +119,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         method=settings.method,
         variant=method.variant(settings),
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
-        numbers=_numbers_digest(page.blocks, words),
+        numbers=0 if page.h1 else _numbers_digest(page.blocks, words),  # else nobody asks for it
         identity=identity_digest(page.identity, secret),
     )
 
@@ -166,11 +166,12 @@ def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
 
 def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
     """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
-    text = "\n".join([block.text for block in blocks if block.block_class > BlockClass.BOILERPLATE])
-    if not text.isascii() and _HAS_OTHER_DIGITS(text):
+    boilerplate = BlockClass.BOILERPLATE
+    text = "\n".join([text for text, of, _, _ in blocks if of is not boilerplate])
+    raw = text.encode("utf-8", "surrogatepass")
+    found = set(raw.translate(_DIGITS).split())
+    if any(lead in raw for lead in _LEADS_OF_OTHER_DIGITS):
         found = {number.encode() for number in _FIND_NUMBERS(text)}
-    else:
-        found = set(text.encode("utf-8", "surrogatepass").translate(_DIGITS).split())
     return _digest(b" ".join(sorted(found)), words, 2)
 
 
