@@ -28,10 +28,22 @@ WALL_SHARE = 0.5
 """The share of the recent pages that one content must have to be a wall."""
 MAX_CONTENTS = 1000
 """Contents of a site that are counted at a time; beyond, those with the fewest URLs are forgotten."""
-MAX_TOKENS = 200
-"""Different tokens that are counted per content."""
+MAX_TOKENS = 100
+"""Different tokens that are counted per content, and about as many again before the rarer half is forgotten."""
+MAX_URL_TOKENS = 20
+"""Segments of a URL's path, and parameters, that are looked at."""
+MAX_TOKEN_LENGTH = 40
+"""Characters of a token; a longer one is its beginning and a hash."""
 MAX_SAMPLES = 5
 """URLs that the signal of a wall names."""
+MAX_SAMPLE_LENGTH = 500
+"""Characters of these URLs."""
+MAX_BYTES = 64_000_000
+"""Bytes of the watch on all sites, about; the site whose page came longest ago is forgotten first."""
+BYTES_PER_SITE, BYTES_PER_CONTENT, BYTES_PER_TOKEN, BYTES_PER_PAGE = 2_000, 600, 150, 300
+"""Bytes that a site, a content, each of its tokens, and a recent page take, about."""
+COUNT_EVERY = 64
+"""Pages of a site between two counts of its bytes, once it has that many."""
 
 
 @dataclass(slots=True)
@@ -47,7 +59,7 @@ class _ContentUrls:
             self.tokens = Counter(dict(self.tokens.most_common(MAX_TOKENS // 2)))
         self.tokens.update(tokens)
         if len(self.samples) < MAX_SAMPLES:
-            self.samples.append(url)
+            self.samples.append(url[:MAX_SAMPLE_LENGTH])
 
 
 class StubDetector:
@@ -62,6 +74,16 @@ class StubDetector:
         self._contents: dict[Hashable, _ContentUrls] = {}
         self._recent: deque[tuple[Hashable, frozenset[str]]] = deque(maxlen=RECENT_PAGES)
         self._walls: set[Hashable] = set()
+
+    @property
+    def size(self) -> int:
+        """Bytes that the detector takes, about."""
+        tokens = sum(len(urls.tokens) for urls in self._contents.values()) + sum(
+            len(found) for _, found in self._recent
+        )
+        samples = sum(len(url) for urls in self._contents.values() for url in urls.samples)
+        counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
+        return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + samples
 
     def observe(self, url: str, content: Hashable) -> bool:
         """Count a page under its content; whether that content is a stub."""
@@ -107,6 +129,30 @@ class StubDetector:
         return True
 
 
+class StubWatch:
+    """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`."""
+
+    def __init__(self) -> None:
+        self._detectors: dict[str, tuple[StubDetector, int, int]] = {}
+        """By site, the one asked for last at the end: the detector, how often that was, and its counted bytes."""
+        self._bytes = 0
+
+    def detector(self, site: str) -> StubDetector:
+        """The detector of a site, for its next page; a new one if there was none, or it was forgotten."""
+        known = self._detectors.pop(site, None)
+        detector, pages, counted = (StubDetector(site), 0, 0) if known is None else known
+        # Young sites are counted whenever they have twice as many pages, so that many of them are no surprise.
+        if pages % COUNT_EVERY == 0 or pages & (pages - 1) == 0:
+            self._bytes -= counted
+            counted = detector.size
+            self._bytes += counted
+        self._detectors[site] = detector, pages + 1, counted
+        while self._bytes > MAX_BYTES and len(self._detectors) > 1:
+            *_, forgotten = self._detectors.pop(next(iter(self._detectors)))
+            self._bytes -= forgotten
+        return detector
+
+
 def url_tokens(url: str) -> frozenset[str]:
     """The tokens of a URL: the segments of its path, the last segment as the end, and its parameters.
 
@@ -116,10 +162,19 @@ def url_tokens(url: str) -> frozenset[str]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return frozenset({f"path {url}"})
+        return frozenset({_shortened(f"path {url}")})
     words = [word.lower() for word in parts.path.split("/") if word]
-    tokens = {f"path {word}" for word in words}
+    tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
     if words:
         tokens.add(f"end {words[-1]}")
-    tokens.update(f"query {name}={value}" for name, value in parse_qsl(parts.query, keep_blank_values=True)[:40])
-    return frozenset(tokens)
+    parameters = parse_qsl(parts.query, keep_blank_values=True)[:MAX_URL_TOKENS]
+    tokens.update(f"query {name}={value}" for name, value in parameters)
+    return frozenset(map(_shortened, tokens))
+
+
+def _shortened(token: str) -> str:
+    half = MAX_TOKEN_LENGTH // 2
+    return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{hash(token) & _MASK:0{half}x}"
+
+
+_MASK = (1 << 64) - 1
