@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from website.addresses import all_addresses
-from website.pages import all_pages, documents, must_not_drop
+from website.pages import all_pages, must_not_drop, of_kind
 from website.trouble import GUESTBOOK
 
 if TYPE_CHECKING:
@@ -64,11 +64,15 @@ def promises_of_items(*files: Path) -> list[Promise]:
     def delivered(ids: Iterable[str]) -> int:
         return sum(whole[name] > 0 for name in ids)
 
-    wanted = [page.id for page in documents().values() if page.kind != "notice"]
+    def exactly_once(*kinds: str) -> tuple[int, int]:
+        ids = of_kind(*kinds)
+        return sum(once(items[i], whole[i]) for i in ids), len(ids)
+
+    recipes = of_kind("recipe")
     return [
-        Promise(
-            "articles and products delivered exactly once", sum(once(items[i], whole[i]) for i in wanted), len(wanted)
-        ),
+        Promise("articles and products delivered exactly once", *exactly_once("article", "product")),
+        Promise("posts of no declared length delivered once", *exactly_once("post")),
+        Promise("recipes whose small view gives no item", delivered(recipes), len(recipes)),
         *(Promise(f"not dropped: {reason}", delivered(ids), len(ids)) for reason, ids in must_not_drop().items()),
         Promise("not dropped: the page in a broken encoding", min(1, len(items[GUESTBOOK.id])), 1),
     ]

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 
 from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 DOWNLOADER_PRIORITY = 540
@@ -24,6 +26,14 @@ PIPELINE_PRIORITY = 900
 class Addon:
     """Enables all parts of the plugin, each at its priority; a part that the project enabled itself stays as it is."""
 
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Addon:
+        """The add-on of a crawler."""
+        return cls(crawler)
+
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl.
 
@@ -31,7 +41,8 @@ class Addon:
             SettingError: a ``SIMDEDUP_`` setting cannot be used.
             NotConfigured: ``SIMDEDUP_ENABLED`` is off.
         """
-        ours = DedupSettings.from_settings(settings)
+        with refusing(self._crawler):
+            ours = DedupSettings.from_settings(settings)
         if not ours.enabled:
             raise NotConfigured
         enable = settings.setdefault_in_component_priority_dict

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from itemadapter import ItemAdapter
@@ -13,7 +14,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.request import fingerprint as request_fingerprint
 
-from scrapy_simdedup.crawl.items import item_texts, item_url
+from scrapy_simdedup.crawl.items import comparable_item, item_url
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import url_key
 from scrapy_simdedup.detect.verdict import Verdict
@@ -49,6 +50,8 @@ class FeedEntry:
     """The page, if the entry holds one."""
     texts: tuple[str, ...] = ()
     """The texts of an item that holds no page."""
+    identity: str = ""
+    """What copies of such an item have in common to the letter: its numbers."""
     unjudged: UnjudgedReason | None = None
     """Why the entry is not judged; None if it is."""
     item: Any = None
@@ -60,11 +63,20 @@ class ItemFields:
 
     Args:
         html: the field that holds a page; None tries :data:`HTML_FIELDS`.
-        texts: the fields whose texts make an item that holds no page; none: all text fields that hold no URL.
+        texts: the fields that make an item that holds no page; none: all fields that hold no URL. Fields by the class
+            of items are taken together, as the items of a feed have no class.
         all_exist: whether each of these fields is in some item; else it is enough that some item has one of them.
     """
 
-    def __init__(self, html: str | None = None, texts: Sequence[str] = (), *, all_exist: bool = True) -> None:
+    def __init__(
+        self,
+        html: str | None = None,
+        texts: Sequence[str] | Mapping[str, Sequence[str]] = (),
+        *,
+        all_exist: bool = True,
+    ) -> None:
+        if isinstance(texts, Mapping):
+            texts = list(dict.fromkeys(chain(*texts.values())))
         self._html, self._texts, self._all_exist = html, tuple(texts), all_exist
         self._missing = {*texts, *([html] if html else ())}
         self._asked_for = len(self._missing)
@@ -82,8 +94,8 @@ class ItemFields:
         names = [self._html] if self._html else [] if self._texts else HTML_FIELDS
         page = next((item[name] for name in names if isinstance(item.get(name), (str, bytes))), None)
         if page is None:
-            texts = tuple(item_texts(item, self._texts))
-            return FeedEntry(raw, url, texts=texts, unjudged=None if texts else "empty", item=item)
+            texts, identity = comparable_item(item, self._texts)
+            return FeedEntry(raw, url, texts=texts, identity=identity, unjudged=None if texts else "empty", item=item)
         if isinstance(page, str):
             return FeedEntry(raw, url, html=page, item=item)
         html = decoded(page, url)
@@ -121,7 +133,7 @@ class Deduper:
         self,
         detector: NearDuplicateDetector,
         site: str,
-        fingerprint_texts: Callable[[Sequence[str]], Awaitable[PageFingerprint]] | None = None,
+        fingerprint_texts: Callable[[Sequence[str], str], Awaitable[PageFingerprint]] | None = None,
     ) -> None:
         self._detector, self._site, self._number = detector, site, 0
         self._fingerprint_texts = fingerprint_texts
@@ -149,7 +161,10 @@ class Deduper:
             key, site = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest(), self._site
         if entry.html is None:
             make = self._fingerprint_texts
-            fp = await make(entry.texts) if make else detector.fingerprint_texts(entry.texts)
+            if make is None:
+                fp = detector.fingerprint_texts(entry.texts, identity=entry.identity)
+            else:
+                fp = await make(entry.texts, entry.identity)
             return detector.page_of(fp, url=entry.url, key=key, site=site)
         canonical = declared_canonical_url(entry.html, entry.url)
         return await detector.fetched(entry.html, url=entry.url, key=key, site=site, canonical=canonical)

@@ -34,13 +34,13 @@ def format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def plural(count: int, thing: str) -> str:
-    """A count with its noun, in the plural where there is not one.
+def plural(count: int, thing: str, things: str = "") -> str:
+    """A count with its noun, in the plural where there is not one; ``things`` is a plural that has no mere ``s``.
 
-    >>> plural(1, "page"), plural(1200, "page")
-    ('1 page', '1,200 pages')
+    >>> plural(1, "page"), plural(1200, "page"), plural(2, "fetch", "fetches")
+    ('1 page', '1,200 pages', '2 fetches')
     """
-    return f"{count:,} {thing}{'s' * (count != 1)}"
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
 
 
 def shorten(text: str, width: int = 80) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 class SimdedupError(Exception):
     """Anything that this package raises on purpose."""
 
+    is_logged: bool = False
+    """Whether the log has its sentence already, so that its traceback would only say it again."""
+
 
 class SettingError(SimdedupError, ValueError):
     """A setting cannot be used; the message names the setting, the value and the remedy."""
@@ -47,3 +50,19 @@ class StoreBusy(StoreError):
 
 class FingerprintMismatch(SimdedupError, ValueError):
     """Two fingerprints that were not made the same way were about to be compared, or bytes are no fingerprint."""
+
+
+def require_text(value: object, name: str) -> None:
+    """Check an argument that has to be a text.
+
+    Args:
+        value: the argument.
+        name: its name.
+
+    Raises:
+        TypeError: it is none; the message says what to pass instead.
+    """
+    if not isinstance(value, str):
+        found = "None" if value is None else type(value).__name__
+        remedy = "decode it first" if isinstance(value, bytes | bytearray | memoryview) else "pass a text"
+        raise TypeError(f"{name} must be str, not {found}; {remedy}")

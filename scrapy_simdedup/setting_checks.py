@@ -138,19 +138,29 @@ def text(example: str, *, secret: bool = False) -> Callable[[str, Any], str | No
     return check
 
 
-def names(name: str, value: Any) -> tuple[str, ...]:
-    """The check of a list of field names."""
+def item_fields(name: str, value: Any) -> tuple[str, ...] | Mapping[str, tuple[str, ...]]:
+    """The check of a list of field names, or of such lists by the name of an item's class."""
+    found = _mapped(value) if isinstance(value, str) and value.lstrip().startswith(("{", "[")) else value
+    if isinstance(found, Mapping):
+        lists = {of: _names(fields) for of, fields in found.items() if isinstance(of, str) and of}
+        if len(lists) == len(found) and all(lists.values()):
+            return {of: fields for of, fields in lists.items() if fields}
+    elif (fields := _names(found)) is not None:
+        return fields
+    remedy = "write a list of field names, such as ['title', 'text'], or such lists by class: {'Product': ['name']}"
+    raise SettingError(name, value, remedy)
+
+
+def _names(value: Any) -> tuple[str, ...] | None:
     fields = _listed(value)
-    if isinstance(fields, _LISTS) and all(isinstance(field, str) for field in fields):
-        return tuple(fields)
-    raise SettingError(name, value, "write a list of field names, such as ['title', 'text']")
+    return tuple(fields) if isinstance(fields, _LISTS) and all(isinstance(field, str) for field in fields) else None
 
 
 def paths(remedy: str, *suffixes: str) -> Callable[[str, Any], tuple[str, ...]]:
     """A check of the path of a file, or of several, or None; each ends with one of the suffixes, if there are any."""
 
     def check(name: str, value: Any) -> tuple[str, ...]:
-        given = [value] if isinstance(value, (str, Path)) else [] if value is None else value
+        given = [value] if isinstance(value, Path) else [] if value is None else _listed(value)
         if isinstance(given, (list, tuple)) and all(isinstance(path, (str, Path)) for path in given):
             found = tuple(map(str, given))
             if all(path.endswith(suffixes or ("",)) and path for path in found):
@@ -166,15 +176,27 @@ def optional(check: Check) -> Check:
 
 
 def _listed(value: Any) -> Any:
-    """The list that a text with commas stands for on the command line; any other value as it is."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    """The list that a text stands for, with commas or as JSON; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    found = _mapped(value)
+    return found if isinstance(found, list) else [part.strip() for part in value.split(",") if part.strip()]
 
 
 def _mapped(value: Any) -> Any:
-    """The value that a text of JSON stands for on the command line; any other value as it is."""
+    """The value that a text of JSON stands for; any other value as it is."""
     with suppress(ValueError, RecursionError):
         return json.loads(value) if isinstance(value, str) else value
     return value
+
+
+def _dictionary(value: Any, example: dict[str, Any]) -> str:
+    """The remedy for what is no dictionary; whoever wrote a text needs one in JSON."""
+    return (
+        f"write JSON such as {json.dumps(example)}"
+        if isinstance(value, str)
+        else f"write a dictionary such as {example}"
+    )
 
 
 def _shown(choices: Iterable[str]) -> str:
@@ -190,6 +212,34 @@ def store(name: str, value: Any) -> str | None:
         return value
     remedy = "write a store URL such as 'memory:' or 'sqlite:///path/to/pages.sqlite', or the import path of a class"
     raise SettingError(name, redact_password(str(value)), remedy)
+
+
+def identity(name: str, value: Any) -> tuple[str, ...]:
+    """The check of one or several names of properties of JSON-LD and CSS selectors, or of None.
+
+    A text is one of them, for a selector may have commas; on the command line a list is JSON.
+    """
+    remedy = "write a property of JSON-LD such as 'sku', a CSS selector such as '.date::text', or a list of these"
+    found = _mapped(value) if isinstance(value, str) and value.startswith("[") else value
+    places = () if found is None else (found,) if isinstance(found, str) else found
+    if not isinstance(places, (list, tuple)) or not all(isinstance(place, str) for place in places):
+        raise SettingError(name, value, remedy)
+    for place in places:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", place) and not _is_selector(place):
+            raise SettingError(name, place, remedy)
+    return tuple(places)
+
+
+def _is_selector(css: str) -> bool:
+    from cssselect import SelectorError  # noqa: PLC0415 - few need selectors
+    from lxml import etree  # noqa: PLC0415
+    from parsel.csstranslator import HTMLTranslator  # noqa: PLC0415
+
+    try:
+        etree.XPath(HTMLTranslator().css_to_xpath(css))
+    except (SelectorError, etree.XPathError, ValueError):
+        return False
+    return True
 
 
 def preference(*criteria: str) -> Check:
@@ -221,7 +271,7 @@ def role_words(*roles: str) -> Check:
             found = _mapped(value)
             given = dict(found if isinstance(found, (Mapping, tuple)) else None)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            raise SettingError(name, value, "write a dictionary such as {'footer': ['imprint']}") from None
+            raise SettingError(name, value, _dictionary(value, {"footer": ["imprint"]})) from None
         made = []
         for role, words in given.items():
             if role not in roles:
@@ -248,20 +298,20 @@ def site_settings(checks: Mapping[str, Check], whole_site: Collection[str]) -> C
         checks: the checks of the settings that can be overridden.
         whole_site: the settings among them that cannot differ between the pages of a site.
     """
-    example = "write a dictionary such as {'news.example': {'drop': 'near'}, 'shop.example/product/': {'near': 0.9}}"
+    example = {"news.example": {"drop": "near"}, "shop.example/product/": {"near": 0.9}}
 
     def check(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
         found = _mapped(value)
         if not isinstance(found, Mapping):
-            raise SettingError(name, value, example)
+            raise SettingError(name, value, _dictionary(value, example))
         checked: dict[str, dict[str, Any]] = {}
         for key, overrides in found.items():
             if not isinstance(key, str) or not isinstance(overrides, Mapping):
-                raise SettingError(name, value, example)
+                raise SettingError(name, value, _dictionary(value, example))
             usable = usable_key(key.lower())
             if not usable or usable != key.lower():
                 remedy = f"write {usable!r}: a site, or a URL pattern without scheme, port and fragment"
-                raise SettingError(name, redact_password(key), remedy if usable else example)
+                raise SettingError(name, redact_password(key), remedy if usable else _dictionary(None, example))
             place = f"{name}[{key!r}]"
             for setting in overrides:
                 if setting not in checks:

@@ -18,10 +18,11 @@ PREFIX = "SIMDEDUP_"
 
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
-Links = Literal["drop", "follow_new"]
+Links = Literal["defer", "drop", "follow_new"]
 Criterion = Literal["canonical", "https", "longer", "shorter_url"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
+Callbacks = Literal["same", "any"]
 Scope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
 RoleName = Literal[
@@ -55,8 +56,10 @@ SITE_CHECKS: dict[str, checks.Check] = {
     "max_copies": checks.whole(1, MOST_COPIES),
     "prefer": checks.preference(*get_args(Criterion)),
     "unchanged": checks.one_of(*get_args(Unchanged)),
+    "callbacks": checks.one_of(*get_args(Callbacks)),
     "extractor": checks.one_of(*get_args(Extractor)),
     "min_words": checks.whole(1, 10_000),
+    "identity": checks.identity,
     "stubs": checks.one_of(*get_args(Stubs)),
 }
 """The checks of the settings that a site can override, by the names of the fields."""
@@ -87,11 +90,14 @@ CHECKS: dict[str, checks.Check] = {
     "workers": checks.whole(0, 256),
     "worker_timeout": checks.number(0.1, 3_600, "write seconds from 0.1 to 3600"),
     "max_page_bytes": checks.whole(1_000, 1_000_000_000),
-    "item_fields": checks.names,
+    "item_fields": checks.item_fields,
     "url_learning": checks.one_of(*get_args(UrlLearning)),
     "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
     "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
     "report": checks.paths("write a path that ends with .html or .json, or a list of such paths", ".html", ".json"),
+    "dropped_feed": checks.paths(
+        "write a path that ends with .jsonl, .jl or .csv, or a list of such paths", ".jsonl", ".jl", ".csv"
+    ),
     "secret": checks.text("a text that is not empty", secret=True),
 }
 """The checks of all settings, by the names of the fields."""
@@ -106,9 +112,10 @@ class DedupSettings:
     """What happens to a repeat: its callback is not called, its items are dropped, or it is only counted."""
     drop: DropKind = "identical"
     """The weakest kind that is dropped."""
-    links: Links = "drop"
-    """Whether the links of a dropped page are followed: never; or, with ``follow_new``, where one of them leads to a
-    URL of the site that no page linked to before: then the callback is called, and only its items are dropped."""
+    links: Links = "defer"
+    """What becomes of the links that only dropped pages bring: they wait behind all other requests, and are tried while
+    links like them lead to new content; none is followed; or all are, at once. For the links of a dropped page, if any
+    of them is new, its callback is called, and its items are dropped."""
     identical: float = 0.95
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
@@ -128,6 +135,8 @@ class DedupSettings:
     """The run's name; None makes a new one for each crawl."""
     unchanged: Unchanged = "keep"
     """What happens to a page whose URL had the same content in an earlier run."""
+    callbacks: Callbacks = "same"
+    """Which pages can displace a page: those of the same spider and callback, or those of any."""
     scope: Scope = "domain"
     """Which pages are compared with each other: those of a registrable domain, those of a host, or all."""
     site_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -152,6 +161,9 @@ class DedupSettings:
     """Words per shingle."""
     min_words: int = 20
     """Distinct shingles below which a page is not judged by similarity."""
+    identity: tuple[str, ...] = ()
+    """Where a page says what tells it from others with the same text, such as an article number: properties of JSON-LD
+    and CSS selectors. Pages of which the values are known and differ are no copies."""
     pending_timeout: float = 30.0
     """Seconds that a repeat waits at most until its original is delivered; then it is kept. 0 keeps it at once."""
     confirm: Confirm = "items"
@@ -169,8 +181,9 @@ class DedupSettings:
     """Seconds that a worker process may take for a page; then the page is kept unjudged, and the worker replaced."""
     max_page_bytes: int = 5_000_000
     """Characters of HTML above which only exact repeats are recognised."""
-    item_fields: tuple[str, ...] = ()
-    """The fields whose text makes an item, for the pipeline that drops items that repeat items."""
+    item_fields: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """The fields that make an item, for the pipeline that drops items that repeat items; or these fields by the name or
+    the import path of an item's class, so that items of other classes are not compared."""
     url_learning: UrlLearning = "off"
     """What happens to requests whose URLs lead to known content by the learned rules: nothing, they are counted, put
     off, or not made."""
@@ -179,7 +192,10 @@ class DedupSettings:
     request_fingerprinter: str | None = None
     """The fingerprinter that :class:`~scrapy_simdedup.CanonicalRequestFingerprinter` calls; None takes Scrapy's own."""
     report: tuple[str, ...] = ()
-    """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both."""
+    """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both. As in ``FEEDS``,
+    ``%(name)s`` is the spider's name and ``%(time)s`` the time of the crawl's start."""
+    dropped_feed: tuple[str, ...] = ()
+    """Paths of the files with a line for each dropped page: ``.jsonl``, ``.jl`` or ``.csv``; placeholders as above."""
     secret: str | None = field(default=None, repr=False)
     """The key of the hashes; None takes the store's own."""
 
@@ -236,9 +252,17 @@ class DedupSettings:
         return made
 
 
+_DEFAULTS = DedupSettings()
+_UNSET = frozenset({"", "none", "null"})
+"""What forms and command lines say, which know texts alone, where nothing is to be set; in lower case."""
+
+
 def _checked(name: str, value: Any) -> Any:
     full = PREFIX + name.upper()
     if name in CHECKS:
+        default = getattr(_DEFAULTS, name)
+        if isinstance(value, str) and value.strip().lower() in _UNSET and default in (None, (), {}):
+            return default
         return CHECKS[name](full, value)
     if "secret" in name or checks.nearest(name, ["secret"]):
         value = checks.REDACTED

@@ -53,11 +53,22 @@ class Unjudged:
 
 UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     "binary": Unjudged(
-        "is labelled as HTML, and holds the bytes of something else", compared_by_body=False, counted=True
+        "is labelled as HTML, and holds the bytes of something else",
+        compared_by_body=False,
+        counted=True,
+        remedy="see what the server sends, and whether it is packed twice",
     ),
-    "cut": Unjudged("came in part, or the parser had to cut it", compared_by_body=True, counted=True),
+    "cut": Unjudged(
+        "came in part, or the parser had to cut it",
+        compared_by_body=True,
+        counted=True,
+        remedy="see how it ends: where no length is declared, only the end tag of body or html shows that all is there",
+    ),
     "empty": Unjudged(
-        "has no text", compared_by_body=False, counted=True, remedy="where scripts make the text, render the page"
+        "has no text of its own",
+        compared_by_body=False,
+        counted=True,
+        remedy="where scripts make the text, render the page",
     ),
     "error": Unjudged(
         "met a failure of this package", compared_by_body=False, counted=True, remedy="see the log, and report it"
@@ -68,9 +79,19 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     ),
     "no_item": Unjudged("is no item", compared_by_body=False, counted=True),
     "no_page": Unjudged("is a record of an archive that holds no page", compared_by_body=False, counted=False),
-    "not_html": Unjudged("is JSON, XML, text or a file", compared_by_body=False, counted=True),
+    "not_html": Unjudged(
+        "is JSON, XML, text or a file",
+        compared_by_body=False,
+        counted=True,
+        remedy="compare the items that are made of it, with NearDuplicatePipeline",
+    ),
     "opted_out": Unjudged("is of a request with simdedup=False", compared_by_body=False, counted=False),
-    "status": Unjudged("has no status of 2xx", compared_by_body=False, counted=True),
+    "status": Unjudged(
+        "has no status of 2xx",
+        compared_by_body=False,
+        counted=True,
+        remedy="see which statuses the stats count: a server that refuses a crawler may want it slower, or logged in",
+    ),
     "store_error": Unjudged(
         "met a failure of the store", compared_by_body=False, counted=True, remedy="see the log for what the store said"
     ),
@@ -87,9 +108,14 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
         "has fewer than SIMDEDUP_MIN_WORDS distinct shingles",
         compared_by_body=False,
         counted=True,
-        remedy="lower SIMDEDUP_MIN_WORDS",
+        remedy="where scripts make the text, render the page; else lower SIMDEDUP_MIN_WORDS",
     ),
-    "undecodable": Unjudged("names an encoding that is none, or not its own", compared_by_body=False, counted=True),
+    "undecodable": Unjudged(
+        "names an encoding that is none, or not its own",
+        compared_by_body=False,
+        counted=True,
+        remedy="set the right encoding in a downloader middleware, by response.replace(encoding=...)",
+    ),
     "unknown": Unjudged("is unjudged for a reason that was not told", compared_by_body=False, counted=True),
     "unparsable": Unjudged("made the parser fail", compared_by_body=False, counted=True),
     "unreadable": Unjudged("was fingerprinted in a way that is not known here", compared_by_body=False, counted=True),

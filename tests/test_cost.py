@@ -25,6 +25,7 @@ from scrapy_simdedup.fingerprint.word_hashes import WordHasher
 from scrapy_simdedup.page import block_tree
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page.canonical_link import MAX_HEAD, declared_canonical_url
+from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 from scrapy_simdedup.settings import DedupSettings
@@ -177,6 +178,27 @@ def test_the_search_costs_little_more_than_looking_at_every_number() -> None:
         lambda: hamming_search(numbers[None], int(asked), 18, 512), lambda: np.bitwise_count(numbers ^ asked).min()
     )
     assert search <= 5
+
+
+ARTICLE = "<article><h1>Tides</h1><p>" + "some words of an article, " * 40 + "</p></article>"
+GROWING: dict[str, tuple[int, Callable[[int], str]]] = {
+    "sources and images": (250, lambda n: f"{ARTICLE}<picture>{'<source>' * n}{'<img>' * n}</picture>"),
+    "navigation between texts": (8_000, lambda n: f"{ARTICLE}<div>{'<nav>x</nav>text ' * n}</div>"),
+    "hidden elements": (4_000, lambda n: f"{ARTICLE}<p>{'<i hidden>x</i>text and words ' * n}</p>"),
+    "empty emphasis": (5_000, lambda n: f"{ARTICLE}<p>{'<b></b>text ' * n}</p>"),
+    "names of boilerplate": (2_400, lambda n: f"{ARTICLE}<div>{'<span class=comment>x</span>words ' * n}</div>"),
+}
+"""A page that grows, and the number from which on four times as many took far longer than four times."""
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_four_times_the_page_takes_about_four_times_as_long(name: str) -> None:
+    """The Markdown of a page, which reads it in every way there is: texts that are joined, and what is around them."""
+    count, make_page = GROWING[name]
+    short, long = make_page(count), make_page(4 * count)
+    page_markdown(short)
+    rounds = (seconds(lambda: page_markdown(long)) / seconds(lambda: page_markdown(short)) for _ in "123")
+    assert any(share <= 9 for share in rounds), "also if something disturbs one of the rounds"
 
 
 def test_the_compiled_walk_costs_a_fraction_of_its_twin() -> None:

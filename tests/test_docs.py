@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings, default_settings
 
 import scrapy_simdedup
@@ -39,7 +41,7 @@ SHOWN = {"text", "sql", ""}
 """Languages of blocks that show what comes out, or what another program is told."""
 IN_MODULES = {"FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"}
 """Names that the reference has with the rest of their module."""
-OF_OTHERS = ("DUD_",)
+OF_OTHERS = ("DUD_", "SPIDERMON_")
 """Beginnings of settings of other plugins."""
 EVERY = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 
@@ -136,7 +138,7 @@ def _load(text: str) -> Settings:
     settings = Settings(values)
     DedupSettings.from_settings(settings)
     if any(str(path).startswith("scrapy_simdedup") for path in values.get("ADDONS", {})):
-        Addon().update_settings(settings)
+        Addon(Crawler(Spider)).update_settings(settings)
     return settings
 
 

@@ -89,7 +89,7 @@ class TestTheDemonstration:
         """The exit code is 0 and no line of the table says otherwise, the first time and the second."""
         run = runs[number]
         assert {name: row for name, row in run.table.items() if row[0] != "kept"} == {}, run.log
-        assert len(run.table) == 9
+        assert len(run.table) == 13
         assert run.exit_code == 0
 
     @pytest.mark.parametrize("number", [0, 1])

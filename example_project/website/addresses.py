@@ -27,6 +27,11 @@ ALIASES = {
     },
     "listing": {"share": "{path}?sid={token}", "by title": "{path}?sort=title"},
     "notice": {},
+    "variant": {"share": "{path}?sid={token}"},
+    "workshop": {"share": "{path}?sid={token}"},
+    "post": {"share": "{path}?sid={token}"},
+    # Nothing on the small view says what it is, so that the spider makes no item of it.
+    "recipe": {"small screen": "/amp{path}"},
     "guestbook": {"share": "{path}?sid={token}"},
 }
 """The other addresses of a page of each kind, with the label of the link."""
@@ -50,6 +55,8 @@ def addresses(page: Page) -> list[str]:
 def some_address(page: Page, linked_from: Page) -> str:
     """The address that one page uses for another: always the same one there, elsewhere perhaps another."""
     choices = addresses(page)
+    if page.kind == "recipe":
+        return choices[-1]  # the small view comes first, as on sites that are made for phones
     return choices[crc32(f"{linked_from.id} {page.id}".encode()) % len(choices)]
 
 

@@ -5,13 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CONTENT = Path(__file__).parent / "content"
 ENTRIES_PER_LISTING = 13
-KINDS = {"articles": "article", "products": "product", "notices": "notice"}
+KINDS = {
+    "articles": "article",
+    "products": "product",
+    "notices": "notice",
+    "workshops": "workshop",
+    "posts": "post",
+    "recipes": "recipe",
+    "kettles": "variant",
+}
+MODELS = {"Lane": (8, 12, 17), "Quay": (10, 15, 20), "Pier": (10, 15, 20), "Tide": (8, 10, 12)}
+"""The kettles to order: the sizes of each in tenths of a litre."""
 RELATIONS = ("twin of", "update of", "translation of")
 HEADINGS = {
-    "en": {"index": "Harbour Street Stores", "articles": "The magazine", "products": "The shelves"},
+    "en": {
+        "index": "Harbour Street Stores",
+        "articles": "The magazine",
+        "products": "The shelves",
+        "workshops": "Evenings in the workshop",
+        "posts": "The shop's diary",
+        "recipes": "From the stove behind the counter",
+        "kettles": "Kettles to order",
+    },
     "ru": {"index": "Лавка на Портовой улице", "articles": "Журнал", "products": "Полки"},
     "zh": {"index": "港口街小铺", "articles": "杂志", "products": "货架"},
 }
@@ -24,7 +46,7 @@ class Page:
     id: str
     """Where it lies in content/, such as "en/articles/map-and-compass"; empty for pages that are no content."""
     kind: str
-    """article, product, notice, listing, or one of the kinds in trouble.py."""
+    """One of KINDS, listing, or one of the kinds in trouble.py."""
     title: str
     paragraphs: tuple[str, ...]
     tags: tuple[str, ...] = ()
@@ -75,8 +97,23 @@ def read(path: Path) -> Page:
 
 @cache
 def documents() -> dict[str, Page]:
-    """Every article, product and notice by its id."""
-    return {page.id: page for page in map(read, sorted(CONTENT.rglob("*.txt")))}
+    """Everything in content/ by its id, and the kettles to order."""
+    return {page.id: page for page in (*map(read, sorted(CONTENT.glob("*/*/*.txt"))), *variants())}
+
+
+def variants() -> Iterator[Page]:
+    """Kettles that are made to order: each size has its own page, and all pages have one description."""
+    description = tuple((CONTENT / "kettles-to-order.txt").read_text(encoding="utf-8").strip().split("\n\n"))
+    for number, (model, sizes) in enumerate(MODELS.items(), start=1):
+        for size in sizes:
+            litres = f"{size / 10:.1f}"
+            yield Page(
+                id=f"en/kettles/{model.lower()}-{litres.replace('.', '-')}",
+                kind="variant",
+                title=f"{model} kettle to order, {litres} litres",
+                paragraphs=(*description, f"Article number {number}{size}."),
+                price=f"{40 + 9 * number + size}.00",
+            )
 
 
 @cache
@@ -87,7 +124,7 @@ def listings() -> dict[str, Page]:
         own = [page for page in documents().values() if page.language == language and page.kind != "notice"]
         newest = sorted((page for page in own if page.date), key=lambda page: page.date, reverse=True)
         made |= listing(f"{language}/index", headings["index"], newest[:6])
-        for section in ("articles", "products"):
+        for section in sorted(headings.keys() - {"index"}):
             made |= listing(f"{language}/{section}", headings[section], [p for p in own if p.kind == KINDS[section]])
     english = [page for page in documents().values() if page.language == "en"]
     for tag in sorted({tag for page in english for tag in page.tags}):
@@ -111,6 +148,11 @@ def listing(name: str, title: str, pages: list[Page]) -> dict[str, Page]:
     return made
 
 
+def of_kind(*kinds: str) -> list[str]:
+    """The ids of all documents of some kinds."""
+    return [page.id for page in documents().values() if page.kind in kinds]
+
+
 @cache
 def all_pages() -> dict[str, Page]:
     return documents() | listings()
@@ -124,8 +166,10 @@ def must_not_drop() -> dict[str, set[str]]:
 
     return {
         "product twins, one number apart": both_sides("twin of"),
+        "sizes of a kettle with one description": set(of_kind("variant")),
+        "pages that a script fills": set(of_kind("workshop")),
         "an article and its update": both_sides("update of"),
         "originals and translations": both_sides("translation of"),
-        "short pages": {page.id for page in documents().values() if page.kind == "notice"},
+        "short pages": set(of_kind("notice")),
         "listing pages": set(listings()),
     }

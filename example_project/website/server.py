@@ -17,7 +17,7 @@ from website.pages import Page, all_pages, listings
 from website.templates import render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 PORT = 8077
 
@@ -45,7 +45,7 @@ class Shop(BaseHTTPRequestHandler):
                 first = date.fromisoformat(f"{month}-01")
                 self.page(trouble.calendar(first), links=[("Next month", trouble.next_month(first))])
             case ["everything"]:
-                self.stream()
+                self.stream(trouble.endless_scroll())
             case ["en", "guestbook"]:
                 # The header promises UTF-8 and the bytes are something else.
                 self.page(trouble.GUESTBOOK, encoding="cp1252")
@@ -61,7 +61,11 @@ class Shop(BaseHTTPRequestHandler):
     def page(self, page: Page, view: str = "", links: Sequence[tuple[str, str]] = (), encoding: str = "utf-8") -> None:
         noise = noise_of_response(next(responses), page)
         all_links = [*links, *trouble.links_to_trouble(page), *pages_after(page)]
-        self.answer(render(page, view, noise, all_links).encode(encoding, "replace"), "text/html; charset=utf-8")
+        body = render(page, view, noise, all_links).encode(encoding, "replace")
+        if page.kind == "post":
+            self.stream([body])
+        else:
+            self.answer(body, "text/html; charset=utf-8")
 
     def answer(self, body: bytes, content_type: str, status: int = 200) -> None:
         self.send_response(status)
@@ -70,15 +74,15 @@ class Shop(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def stream(self) -> None:
-        """The endless page: no length is announced, and the end of the connection is the end of the page."""
+    def stream(self, parts: Iterable[bytes]) -> None:
+        """A page of no announced length: the end of the connection is the end of the page."""
         self.close_connection = True
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Connection", "close")
         self.end_headers()
         with suppress(ConnectionError):  # the reader may have had enough
-            for part in trouble.endless_scroll():
+            for part in parts:
                 self.wfile.write(part)
 
     def log_message(self, *_: object) -> None:

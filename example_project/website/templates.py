@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -10,10 +11,13 @@ from website.addresses import labelled_addresses, some_address
 from website.pages import all_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     from website.noise import Noise
     from website.pages import Page
+
+    Layout: TypeAlias = Callable[[Page, Noise, list[tuple[str, str]]], str]
 
 
 def render(page: Page, view: str, noise: Noise, links: Iterable[tuple[str, str]] = ()) -> str:
@@ -25,10 +29,11 @@ def render(page: Page, view: str, noise: Noise, links: Iterable[tuple[str, str]]
         noise: What surrounds it in this response.
         links: More links, as label and address.
     """
-    layout = {"print": printed, "amp": amp}.get(view) or LAYOUTS[crc32(page.id.encode()) % len(LAYOUTS)]
+    layout = layout_of(page, view)
+    title = "Harbour Street Stores" if layout is filled_by_script else page.title
     return (
         f'<!DOCTYPE html>\n<html lang="{page.language}">\n<head><meta charset="utf-8">'
-        f'<title>{escape(page.title)}</title><meta name="csrf-token" content="{noise.token}">'
+        f'<title>{escape(title)}</title><meta name="csrf-token" content="{noise.token}">'
         f"<script>var visit = {{made: '{noise.stamp}', token: '{noise.token}'}};</script></head>\n"
         + layout(page, noise, [*own_links(page), *links])
         + "\n</html>\n"
@@ -36,6 +41,14 @@ def render(page: Page, view: str, noise: Noise, links: Iterable[tuple[str, str]]
 
 
 # ------------------------------------------------------------------ the layouts
+
+
+def layout_of(page: Page, view: str) -> Layout:
+    if page.kind == "workshop":
+        return filled_by_script
+    if view == "amp" and page.kind == "recipe":
+        return unmarked
+    return {"print": printed, "amp": amp}.get(view) or LAYOUTS[crc32(page.id.encode()) % len(LAYOUTS)]
 
 
 def semantic(page: Page, noise: Noise, links: list[tuple[str, str]]) -> str:
@@ -96,6 +109,26 @@ def amp(page: Page, noise: Noise, links: list[tuple[str, str]]) -> str:
 <article {marks(page)}><h1>{escape(page.title)}</h1>{content(page, "p")}</article>
 <amp-ad type="box" class="ad">{ads(noise)[0]}</amp-ad>
 <footer>{anchors(links)}</footer></body>"""
+
+
+def unmarked(page: Page, noise: Noise, links: list[tuple[str, str]]) -> str:
+    """For small screens as well, by a template that forgot the marks."""
+    return amp(page, noise, links).replace(marks(page), "")
+
+
+def filled_by_script(page: Page, noise: Noise, links: list[tuple[str, str]]) -> str:
+    """All pages look the same until a script has run; what they say is in the script's data."""
+    data = {
+        "props": {"page": {"id": page.id, "kind": page.kind, "title": page.title, "text": page.texts}},
+        "buildId": noise.token,
+        "generated": noise.stamp,
+    }
+    return f"""<body><header><nav>{anchors(noise.menu)}</nav></header>
+<div id="root"><noscript>Please enable JavaScript to see our evenings.</noscript></div>
+<div class="box"><p>Evenings in the workshop begin at seven and end when the kettle is empty. Places are booked at the
+counter, by telephone, or by a card in the letter box. Whoever cannot come sends somebody else.</p></div>
+<footer>{anchors(links)}<p>Harbour Street Stores, on the corner, behind the third bollard.</p></footer>
+<script id="__NEXT_DATA__" type="application/json">{json.dumps(data)}</script></body>"""
 
 
 LAYOUTS = (semantic, named, soup)

@@ -87,12 +87,12 @@ async def _deciding_page(context: Context, store: FingerprintStore, site: str, p
     """The original of a repeat, or the page that a near-duplicate is most like."""
     if page.original is not None:
         found = [record async for _, record in live_records(store, site) if record.key == page.original]
-        return max(found, key=lambda record: (record.state == "confirmed", record.id), default=None)
+        return max(found, key=lambda record: (record.delivered, record.id), default=None)
     if page.kind != "near":
         return None
     nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
     async for records in record_batches(context, store, site):
-        nearest.add([record for record in records if record.state in {"reserved", "confirmed"}])
+        nearest.add([record for record in records if record.delivered or record.state == "reserved"])
     return nearest.found[0].record if nearest.found else None
 
 

@@ -45,9 +45,9 @@ class ProcessFingerprinter:
         """The fingerprint of a page."""
         return await self._make(_fingerprint_page, html, url, body)
 
-    async def fingerprint_texts(self, texts: Sequence[str]) -> PageFingerprint:
-        """The fingerprint of the texts of an item."""
-        return await self._make(_fingerprint_item, texts)
+    async def fingerprint_texts(self, texts: Sequence[str], identity: str) -> PageFingerprint:
+        """The fingerprint of the texts of an item, and of its numbers."""
+        return await self._make(_fingerprint_item, texts, identity)
 
     def close(self) -> None:
         """End the processes."""
@@ -74,5 +74,5 @@ def _fingerprint_page(html: str, url: str, body: bytes | None) -> bytes:
     return bytes(fingerprint(html, _made_by["pages"].of(url), _made_by["secret"], body=body))
 
 
-def _fingerprint_item(texts: Sequence[str]) -> bytes:
-    return bytes(fingerprint_texts(texts, _made_by["items"], _made_by["secret"]))
+def _fingerprint_item(texts: Sequence[str], identity: str) -> bytes:
+    return bytes(fingerprint_texts(texts, _made_by["items"], _made_by["secret"], identity=identity))

@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from scrapy_simdedup.commands.console import YES, Action, Context, read_share
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_share
 from scrapy_simdedup.commands.stores import (
     existing_store_url,
     open_input,
@@ -17,6 +17,7 @@ from scrapy_simdedup.commands.stores import (
     persistent_store_url,
     records_with_progress,
 )
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.setting_checks import redact_password
@@ -32,6 +33,8 @@ SHARED_METADATA = ("fingerprint", "secret")
 BASE64_FIELDS = ("key", "fingerprint", "original")
 LOG_FIELDS = ("id", "position")
 """Fields that a record gets from the log it is appended to; they are not exported."""
+MAX_SHOWN_ERRORS = 10
+"""Lines that cannot be read and are shown; all are counted."""
 MAX_INT = 2**31 - 1
 """The greatest number that every store can keep."""
 MAX_FIELD_BYTES = 2**16 - 1
@@ -92,13 +95,15 @@ def add_import_options(parser: ArgumentParser) -> None:
 
 
 async def run_import(context: Context) -> int:
-    """Import the file, and print how many of its pages are new."""
+    """Import the file, and print how many of its pages are new; NO if there are lines that are no records."""
     url = persistent_store_url(context)
     with open_input(context.options.file) as file:
-        added, known = await _import(context, file, url)
-    text = f"{added:,} pages were added; {known:,} were there already"
-    context.console.print_answer({"added": added, "known": known, "store": redact_password(url)}, [text])
-    return YES
+        counts = await _import(context, file, url)
+    text = f"{counts['added']:,} pages were added; {counts['known']:,} were there already"
+    if counts["refused"]:
+        text += f"; {plural(counts['refused'], 'line')} could not be read"
+    context.console.print_answer({**counts, "store": redact_password(url)}, [text])
+    return NO if counts["refused"] else YES
 
 
 IMPORT = Action(
@@ -108,11 +113,11 @@ IMPORT = Action(
 )
 
 
-async def _import(context: Context, file: IO[bytes], url: str) -> tuple[int, int]:
-    added = known = 0
+async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]:
+    counts = {"added": 0, "known": 0, "refused": 0}
     head = file.readline()
     if not head:
-        return 0, 0
+        return counts
     async with open_store(url) as store:
         for name, value in read_header(head).items():
             if await store.set_default(name, value) != value:
@@ -123,16 +128,16 @@ async def _import(context: Context, file: IO[bytes], url: str) -> tuple[int, int
             for number, line in enumerate(file, start=2):
                 try:
                     site, record = from_line(line)
-                except SimdedupError as exc:
-                    raise SimdedupError(f"line {number}: {exc}") from exc
+                except SimdedupError as exc:  # the others are worth no less for it
+                    counts["refused"] += 1
+                    if counts["refused"] <= MAX_SHOWN_ERRORS:
+                        context.console.print_error(f"line {number}: {exc}")
+                    continue
                 if log is None or log.site != site:
                     log = SiteLogWriter(store, site)
-                if await log.add(record):
-                    added += 1
-                else:
-                    known += 1
-                show(added + known)
-    return added, known
+                counts["added" if await log.add(record) else "known"] += 1
+                show(counts["added"] + counts["known"])
+    return counts
 
 
 class SiteLogWriter:
@@ -182,7 +187,7 @@ def read_header(line: bytes) -> dict[str, str]:
         head = json.loads(line)
         if head["simdedup"] == EXPORT_VERSION:
             return {name: str(head[name]) for name in SHARED_METADATA}
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         pass
     raise SimdedupError(f"the first line is not that of an export of version {EXPORT_VERSION}: {_start_of(line)}")
 
@@ -201,7 +206,7 @@ def from_line(line: bytes) -> tuple[str, Record]:
         if unfit:
             raise SimdedupError(f"{unfit} cannot be {values[unfit]!r:.60} in a record")
         site, record = values.pop("site"), Record(**values)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as exc:
         raise SimdedupError(f"this line is no record: {_start_of(line)}") from exc
     PageFingerprint.from_bytes(record.fingerprint)  # a site that had another in its log could not be judged
     return site, record

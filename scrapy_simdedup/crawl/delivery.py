@@ -45,6 +45,10 @@ class Delivery:
         """Whether all output of the callback was taken."""
         self.pending_items = 0
         """Items of the page that are still in the pipelines."""
+        self.gave_item = False
+        """Whether an item of the page came through the pipelines, or repeats one that did."""
+        self.passes_item_on = False
+        """Whether the callback made a request that brings an item along."""
         self.failure: str | None = None
         """The first thing that went wrong, as a label for the stats."""
         self.settled = False
@@ -61,11 +65,13 @@ class DeliveryTracker:
     awaited inside a callback) releases its page.
 
     Args:
-        on_ended: called once per page, with the reason why it is released, or None if it was delivered.
-        items_count: whether a page is delivered only when its items are through the pipelines.
+        on_ended: called once per page, with the reason why it is released, or None if it was delivered, and whether it
+            gave an item.
+        items_count: whether a page is delivered only when its items are through the pipelines; else all pages count as
+            if they gave items.
     """
 
-    def __init__(self, on_ended: Callable[[PageRef, str | None], None], *, items_count: bool = True) -> None:
+    def __init__(self, on_ended: Callable[[PageRef, str | None, bool], None], *, items_count: bool = True) -> None:
         self._on_ended = on_ended
         self._items_count = items_count
         self._deliveries: weakref.WeakKeyDictionary[Request, Delivery] = weakref.WeakKeyDictionary()
@@ -91,6 +97,10 @@ class DeliveryTracker:
         request = None if response is None else response.request
         return None if request is None else self._deliveries.get(request)
 
+    def is_in_work(self, page: PageRef) -> bool:
+        """Whether this process is delivering a page right now."""
+        return (page.site, page.id) in self._pages
+
     @property
     def in_work(self) -> int:
         """How many pages this process is delivering right now."""
@@ -107,7 +117,9 @@ class DeliveryTracker:
     def item_finished(self, delivery: Delivery, failure: str | None) -> None:
         """An item of the page left the pipelines, or failed there."""
         delivery.pending_items -= 1
-        if failure and self._items_count:
+        if failure is None:
+            delivery.gave_item = True
+        elif self._items_count:
             delivery.fail(failure)
         self._settle_if_done(delivery)
 
@@ -145,7 +157,7 @@ class DeliveryTracker:
                 if not self._busy:
                     self._busy_seconds += time.monotonic() - self._busy_since
             self._delivered += failure is None
-            self._on_ended(delivery.page, failure)
+            self._on_ended(delivery.page, failure, delivery.gave_item or not self._items_count)
 
 
 class DeliverySignals:
@@ -191,13 +203,14 @@ class FeedConfirmation:
         SettingError: ``SIMDEDUP_CONFIRM="feed"`` without ``FEEDS``, so that nothing would ever be confirmed.
     """
 
-    def __init__(self, crawler: Crawler, settle: Callable[[PageRef, str | None], None]) -> None:
+    def __init__(self, crawler: Crawler, settle: Callable[[PageRef, str | None, bool], None]) -> None:
         if not crawler.settings.getdict("FEEDS"):
             raise SettingError("SIMDEDUP_CONFIRM", "feed", "add a feed to FEEDS, or write 'items'")
         self._crawler = crawler
         self._settle = settle
-        self.unconfirmed: list[PageRef] = []
-        """Pages that are held back, as their items are through the pipelines and not yet stored."""
+        self.unconfirmed: list[tuple[PageRef, bool]] = []
+        """Pages that are held back, as their items are through the pipelines and not yet stored, and whether they gave
+        any."""
         self._is_stored = False
         self._stored = KeyedCondition()
         crawler.signals.connect(self._feeds_stored, signals.feed_exporter_closed)
@@ -207,8 +220,8 @@ class FeedConfirmation:
         if not self._is_stored:
             await self._stored.wait("feeds", FEED_SECONDS)
         failed = any(name.startswith("feedexport/failed_count/") for name in self._crawler.stats.get_stats())
-        for page in self.unconfirmed:
-            self._settle(page, None if self._is_stored and not failed else "feed_failed")
+        for page, gave_item in self.unconfirmed:
+            self._settle(page, None if self._is_stored and not failed else "feed_failed", gave_item)
         self.unconfirmed.clear()
 
     def _feeds_stored(self) -> None:
@@ -243,21 +256,21 @@ class DeliverySettler:
         self._tasks, self._on_settled = tasks, on_settled
         self._feeds = FeedConfirmation(crawler, self.settle) if confirm == "feed" else None
 
-    def delivery_ended(self, page: PageRef, failure: str | None) -> None:
+    def delivery_ended(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Settle a page that callback and pipelines are through with; ``failure`` is None if all went well."""
         if failure is None and self._feeds is not None:
-            self._feeds.unconfirmed.append(page)
+            self._feeds.unconfirmed.append((page, gave_item))
         else:
-            self.settle(page, failure)
+            self.settle(page, failure, gave_item)
 
-    def settle(self, page: PageRef, failure: str | None) -> None:
+    def settle(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Count and write the outcome of a delivery."""
-        self._stats.settled(failure)
-        self.write_outcome(page, failure)
+        self._stats.settled(failure, page.site, gave_item=gave_item)
+        self.write_outcome(page, failure, gave_item)
 
-    def write_outcome(self, page: PageRef, failure: str | None) -> None:
+    def write_outcome(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Confirm (None) or release a page in the store, in the background, and let its repeats go on."""
-        self._tasks.start(self._write_to_store(page, failure))
+        self._tasks.start(self._write_to_store(page, failure, gave_item))
 
     async def close(self) -> None:
         """Wait for the feeds, where they decide, and until all outcomes are written."""
@@ -265,11 +278,11 @@ class DeliverySettler:
             await self._feeds.finish()
         await self._tasks.drain()
 
-    async def _write_to_store(self, page: PageRef, failure: str | None) -> None:
+    async def _write_to_store(self, page: PageRef, failure: str | None, gave_item: bool) -> None:
         delivered = False
         try:
             if failure is None:
-                delivered = await self._detector.confirm(page)
+                delivered = await self._detector.confirm(page, items=gave_item)
             else:
                 await self._detector.release(page)
         finally:

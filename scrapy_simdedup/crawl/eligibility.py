@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import SETTINGS_PRIORITIES
 
-from scrapy_simdedup.detect.events import round_trips
+from scrapy_simdedup.detect.events import pack_value
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_simdedup.unjudged import UnjudgedReason
@@ -19,7 +23,26 @@ if TYPE_CHECKING:
 META_OPT_OUT = "simdedup"
 """``Request.meta["simdedup"] = False`` opts a request out."""
 
-_INCOMPLETE = frozenset({"partial", "dataloss", "download_stopped"})
+_INCOMPLETE = frozenset({"dataloss", "download_stopped"})
+"""Scrapy's flags of responses of which something is known to be missing."""
+_UNDECLARED_LENGTH = "partial"
+"""Scrapy's flag of a response that ended with its connection: whole or cut, the server did not say how long it is."""
+_END_TAG = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+_NO_CONTENT = re.compile(r"\s+|<!--.*?-->|<(script|style|noscript)\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+"""What may stand behind the end of a page: white space, comments with the time it took, scripts that count visitors."""
+MAX_BEHIND_END = 20_000
+"""Characters behind the end of a page that are looked at."""
+_WEB_CODECS = frozenset(
+    (
+        "utf-8 utf-8-sig utf-16 utf-16-be utf-16-le ascii cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 tis-620"
+        " gb2312 gbk gb18030 big5 big5hkscs euc-jp iso2022-jp shift-jis cp932 euc-kr cp949"
+    ).split()
+) | {
+    *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+    *(f"cp{page}" for page in range(1250, 1259)),
+}
+"""Python's names of the encodings of the web, which are those of WHATWG's Encoding Standard. The other codecs that a
+server may name, such as punycode, make of a page what no browser shows, or a part of it."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
 
@@ -44,11 +67,39 @@ def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | No
         return "not_html"
     if _INCOMPLETE.intersection(response.flags):
         return "cut"
-    try:
-        response.text  # noqa: B018 - decodes it, once
-    except (LookupError, ValueError):  # the server names one of Python's codecs that decodes no text, such as base64
+    text = _decoded(response)
+    if text is None:
         return "undecodable"
+    return "cut" if _UNDECLARED_LENGTH in response.flags and not ends_as_page(text) else None
+
+
+def _decoded(response: HtmlResponse) -> str | None:
+    """The text of a response, which remembers it; None where its encoding is none of the web, or does not fit."""
+    try:
+        # Asked first: some of the other codecs take quadratic time.
+        if codecs.lookup(response.encoding).name.replace("_", "-") in _WEB_CODECS:
+            return response.text
+    except (LookupError, ValueError):
+        pass
     return None
+
+
+def ends_as_page(html: str) -> bool:
+    """Whether the end of a page is there, so that its connection was not cut before.
+
+    HTML allows to leave out the last end tags. A page that does so cannot be told from half of one.
+
+    >>> ends_as_page("<p>All of it.</body></html><!-- 0.2 s -->"), ends_as_page("<p>Half of")
+    (True, False)
+    """
+    tail = html[-MAX_BEHIND_END:]
+    ends = [found.end() for found in _END_TAG.finditer(tail)]
+    if not ends:
+        return False
+    at = ends[-1]
+    while found := _NO_CONTENT.match(tail, at):
+        at = found.end()
+    return at == len(tail)
 
 
 def is_inspection(request: Request) -> bool:
@@ -69,6 +120,17 @@ def is_inspection(request: Request) -> bool:
     )
 
 
+def is_inspection_crawl(crawler: Crawler) -> bool:
+    """Whether Scrapy crawls for ``scrapy shell``, ``fetch``, ``view``, ``parse`` or ``check``.
+
+    All but the shell put a function of their own modules in the place of the spider's ``start``. The shell brings a
+    dupefilter of its own.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    priority = crawler.settings.getpriority("DUPEFILTER_CLASS")
+    return getattr(start, "__module__", "").startswith("scrapy.commands.") or priority == SETTINGS_PRIORITIES["command"]
+
+
 def is_skippable(request: Request) -> bool:
     """Whether a request is an ordinary one, which a callback yielded for a link."""
     return (
@@ -82,14 +144,34 @@ def is_skippable(request: Request) -> bool:
     )
 
 
-def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any] | None:
-    """The request as plain values from which it can be made later; None if it holds others."""
+def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]:
+    """The request as plain values from which it can be made later.
+
+    Raises:
+        ValueError: it holds others; the message names the first of them.
+    """
     try:
         values = {name: value for name, value in request.to_dict(spider=spider).items() if value}
+    except ValueError as exc:
+        raise ValueError("its callback or errback is no method of the spider") from exc
+    try:
         values["headers"] = {
             name.decode("ascii"): [value.decode("ascii") for value in found]
             for name, found in values.get("headers", {}).items()
         }
-    except ValueError:  # a callback that is no method of the spider; a header that is no ASCII
-        return None
-    return values if round_trips(values) else None
+    except UnicodeDecodeError as exc:
+        raise ValueError("a header is no ASCII") from exc
+    for name, value in values.items():
+        for part, held in value.items() if isinstance(value, dict) else [(None, value)]:
+            if not _is_packable({part: held}):
+                place = name if part is None else f"{name}[{part!r:.40}]"
+                raise ValueError(f"{place} holds what has no plain form ({type(held).__name__})")
+    return values
+
+
+def _is_packable(value: object) -> bool:
+    try:
+        pack_value(value)
+    except (TypeError, RecursionError):
+        return False
+    return True

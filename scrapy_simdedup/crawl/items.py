@@ -1,57 +1,134 @@
-"""Items: their texts, the URL of their page, and its cleaned Markdown as one of their fields."""
+"""Items: their texts and numbers, the URL of their page, and its cleaned Markdown as one of their fields."""
 
 from __future__ import annotations
 
 import logging
 import re
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.http import HtmlResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from scrapy.http import Response
-
-    from scrapy_simdedup.page.roles import RoleWords
 
 logger = logging.getLogger(__name__)
 
 IS_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//\S+\s*", re.IGNORECASE).fullmatch
 URL_FIELDS = ("url", "link", "href")
 """Fields in which an item is likely to name its page."""
+MAX_VALUES = 1_000_000
+"""Values of one field of an item, also those inside of others; an item may contain itself."""
+MAX_ITEMS_ON_THEIR_WAY = 1_000
+"""Items of which it is known which page they came from, until the pipeline asks; another may replace them."""
+
+_FIND_NUMBERS = re.compile(r"\d+").findall
 
 
-def item_url(item: MutableMapping[str, Any]) -> str:
+class ComparableItem(NamedTuple):
+    """What items are compared by."""
+
+    texts: tuple[str, ...]
+    """The texts of the fields."""
+    identity: str
+    """What copies have in common to the letter: the item's class, and in each field all numbers, truth values, dates
+    and other values that are no texts."""
+
+
+def item_url(item: Mapping[str, Any]) -> str:
     """The URL of the page that an item was scraped from; empty if the item does not name it."""
     return next((str(item[field]) for field in URL_FIELDS if item.get(field)), "")
 
 
-def item_texts(item: MutableMapping[str, Any], fields: Sequence[str]) -> Iterator[str]:
-    """The texts of the item's ``fields``; where none are named, of all text fields that hold no URL."""
-    for field in fields or item:
-        value = item.get(field)
-        if isinstance(value, str):
-            if fields or not IS_URL(value):
+def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = "") -> ComparableItem:
+    """What an item is compared by: some of its fields, or all but those that hold a URL.
+
+    Numbers are a small part of a text and a large part of an item: of two sizes of a shoe all else may be equal.
+
+    Args:
+        item: the item.
+        fields: the names of the fields; none takes all but :data:`URL_FIELDS` and values that are URLs.
+        kind: the item's class; items of different classes are no copies.
+
+    Raises:
+        ValueError: the item has more than :data:`MAX_VALUES`, or contains itself.
+    """
+    texts, exact = [], []
+    for field in fields or [field for field in item if field not in URL_FIELDS]:
+        for value in _values(item.get(field)):
+            if not isinstance(value, str):
+                texts.append(str(value))
+                exact.append(f"{field} {value}")
+            elif fields or not IS_URL(value):
+                texts.append(value)
+                exact += [f"{field} {number}" for number in _FIND_NUMBERS(value)]
+    return ComparableItem(tuple(texts), "\n".join([kind, *sorted(exact)]) or "no numbers")
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """The values in lists, dictionaries and items inside of a value, or the value itself; without None."""
+    stack = [value]
+    for _ in range(MAX_VALUES):
+        if not stack:
+            return
+        value = stack.pop()
+        if isinstance(value, (str, int, float)):
+            yield value
+        elif isinstance(value, bytes):
+            yield value.decode("utf-8", "replace")
+        elif isinstance(value, Mapping):
+            stack.extend(value.values())
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            stack.extend(value)
+        elif value is not None:
+            from itemadapter import ItemAdapter, is_item  # noqa: PLC0415 - see MarkdownField.add
+
+            if is_item(value):
+                stack.append(ItemAdapter(value))
+            else:
                 yield value
-        elif fields and value is not None:
-            yield str(value)
+    raise ValueError(f"an item has more than {MAX_VALUES} values in a field, or contains itself")
+
+
+class ItemPages:
+    """The URLs of the pages that items came from, from the callback until the pipeline asks."""
+
+    def __init__(self) -> None:
+        # Items are held, so that no other object can get the id of one that is still on its way.
+        self._pages: dict[int, tuple[Any, str]] = {}
+
+    def add(self, item: Any, url: str) -> None:
+        """Remember which page an item came from."""
+        self._pages[id(item)] = (item, url)
+        if len(self._pages) > MAX_ITEMS_ON_THEIR_WAY:
+            del self._pages[next(iter(self._pages))]
+
+    def pop(self, item: Any) -> str:
+        """The URL of an item's page; empty if that is not known, as where another pipeline made a new item of it."""
+        _, url = self._pages.pop(id(item), (None, ""))
+        return url
 
 
 class MarkdownField:
     """Adds the page's cleaned Markdown to its items in the field ``name``, unless that is None.
 
     The Markdown is made once per page, and only where an item needs it.
+
+    Args:
+        name: the field.
+        make: makes the Markdown of a page with some HTML and a URL; None where it took too long.
     """
 
-    def __init__(self, name: str | None, words: RoleWords) -> None:
+    def __init__(self, name: str | None, make: Callable[[str, str], Awaitable[str | None]]) -> None:
         self.name: str | None = name
-        self._words = words
-        self._made: weakref.WeakKeyDictionary[Response, str] = weakref.WeakKeyDictionary()
+        self._make = make
+        self._made: weakref.WeakKeyDictionary[Response, str | None] = weakref.WeakKeyDictionary()
         self._warned_types: set[type] = set()
 
-    def add(self, item: Any, response: Response) -> None:
+    async def add(self, item: Any, response: Response) -> None:
         """Fill the field of one item, unless its callback did."""
         if self.name is None or not isinstance(response, HtmlResponse):
             return
@@ -61,7 +138,9 @@ class MarkdownField:
         try:
             adapter = ItemAdapter(item)
             if adapter.get(self.name) is None:
-                adapter[self.name] = self._markdown_of(response)
+                text = await self._markdown_of(response)
+                if text is not None:
+                    adapter[self.name] = text
         except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
             if type(item) not in self._warned_types:
                 self._warned_types.add(type(item))
@@ -69,11 +148,7 @@ class MarkdownField:
                     "The Markdown of pages cannot be put into %s[%r]: %r", type(item).__name__, self.name, error
                 )
 
-    def _markdown_of(self, response: HtmlResponse) -> str:
-        text = self._made.get(response)
-        if text is None:
-            from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
-
-            text = page_markdown(response.text, url=response.url, words=self._words)
-            self._made[response] = text
-        return text
+    async def _markdown_of(self, response: HtmlResponse) -> str | None:
+        if response not in self._made:
+            self._made[response] = await self._make(response.text, response.url)
+        return self._made[response]

@@ -11,17 +11,20 @@ from scrapy_simdedup.crawl.concurrency import KeyedFifoLock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy import Request
     from scrapy.http import TextResponse
 
     from scrapy_simdedup.crawl.concurrency import KeyedCondition
     from scrapy_simdedup.crawl.delivery import DeliveryTracker
+    from scrapy_simdedup.crawl.parking import Parking
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
     from scrapy_simdedup.settings import DedupSettings
 
-POLL_SECONDS = 0.25
-"""How often a repeat checks whether its original was settled, or the crawl closed, without a notification."""
+POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0
+"""How often a repeat checks whether its original was settled, or the crawl closed, without a notification; the more
+repeats wait, the rarer."""
 
 
 class Judge:
@@ -29,8 +32,7 @@ class Judge:
 
     Args:
         page_settled: notified of each page once its outcome is written.
-        max_waiting: repeats that may wait at a time. Each holds one of the downloader's places, and some must stay
-            free for what the callbacks of their originals may need.
+        parking: where repeats wait.
         is_closing: whether the crawl is being shut down, so that nothing should wait any more.
     """
 
@@ -42,11 +44,11 @@ class Judge:
         page_settled: KeyedCondition,
         settings: DedupSettings,
         *,
-        max_waiting: int,
+        parking: Parking,
         is_closing: Callable[[], bool],
     ) -> None:
         self._detector, self._tracker, self._stats, self._page_settled = detector, tracker, stats, page_settled
-        self._settings, self._max_waiting, self._is_closing = settings, max_waiting, is_closing
+        self._settings, self._parking, self._is_closing = settings, parking, is_closing
         self._site_locks = KeyedFifoLock()
 
     async def judge_page(
@@ -57,17 +59,28 @@ class Judge:
         site: str,
         canonical: str | None = None,
         known_since: float | None = None,
+        identity: str | None = None,
+        handler: str = "",
+        request: Request | None = None,
     ) -> Verdict:
         """The page's verdict among the pages of ``site``, which is counted.
 
-        ``key`` is the request's fingerprint, ``canonical`` the canonical URL that the page declares, and
-        ``known_since`` the time at which another plugin delivered it.
+        ``key`` is the request's fingerprint, ``canonical`` the canonical URL that the page declares, ``known_since``
+        the time at which another plugin delivered it, and ``identity`` its identity, if the request gives one.
+        ``handler`` is what gets the page, and ``request`` gives up its place in the downloader while the page waits.
         """
         # Workers may be done with a later page sooner; verdicts are given in the order of the responses.
         ticket = self._site_locks.enqueue(site)
         try:
             page = await self._detector.fetched(
-                response.text, url=response.url, key=key, site=site, canonical=canonical, known_since=known_since
+                response.text,
+                url=response.url,
+                key=key,
+                site=site,
+                canonical=canonical,
+                known_since=known_since,
+                identity=identity,
+                handler=handler,
             )
             if ticket.must_wait:
                 await ticket.acquire()
@@ -75,24 +88,52 @@ class Judge:
         finally:
             ticket.release()
         if verdict.pending is not None:
-            verdict = await self._await_original(verdict, page)
-        self._stats.judged(verdict)
+            verdict = await self._await_original(verdict, page, len(response.body), request)
+        self._stats.judged(verdict, site)
         return verdict
 
-    async def judge_item(self, texts: tuple[str, ...], *, url: str, site: str) -> Verdict:
+    async def judge_item(self, texts: tuple[str, ...], *, url: str, site: str, identity: str) -> Verdict:
         """An item's verdict among the items of ``site``."""
         # An item has no address of its own, so it never counts as an earlier item that was scraped again.
         page = self._detector.page_of(
-            self._detector.fingerprint_texts(texts), url=url, key=secrets.token_bytes(16), site=site
+            self._detector.fingerprint_texts(texts, identity=identity), url=url, key=secrets.token_bytes(16), site=site
         )
-        return await self._await_original(await self._detector.judge_page(page), page)
+        return await self._await_original(await self._detector.judge_page(page), page, sum(map(len, texts)))
 
-    async def _await_original(self, verdict: Verdict, page: FetchedPage) -> Verdict:
+    async def _await_original(
+        self, verdict: Verdict, page: FetchedPage, size: int, request: Request | None = None
+    ) -> Verdict:
+        """The verdict once the original is settled; the page is kept where that takes too long.
+
+        Args:
+            verdict: the verdict so far.
+            page: the page.
+            size: bytes of the page or the item.
+            request: the request of a page; None for an item.
+        """
+        if verdict.pending is None:
+            return verdict
+        reason = "no_room"
+        if self._parking.has_room(size):
+            with self._parking.parked(request, size):
+                verdict, reason = await self._wait(verdict, page)
+        if verdict.pending is None:
+            return verdict
+        verdict = await self._detector.judge_page(page, keep_pending=True)
+        if verdict.reason == "in_work" and request is not None:
+            self._stats.kept_in_work(reason)
+        return verdict
+
+    async def _wait(self, verdict: Verdict, page: FetchedPage) -> tuple[Verdict, str]:
+        """The verdict once the original is settled, or else a pending one, and why nothing waits any longer."""
         deadline = time.monotonic() + self._settings.pending_timeout
         while (original := verdict.pending) is not None:
-            if len(self._page_settled) >= self._max_waiting or time.monotonic() >= deadline or self._is_closing():
-                return await self._detector.judge_page(page, keep_pending=True)
-            await self._page_settled.wait((original.site, original.id), POLL_SECONDS)
+            left = deadline - time.monotonic()
+            if left <= 0 or self._is_closing():
+                return verdict, "closing" if left > 0 else "timeout"
+            poll = min(MAX_POLL_SECONDS, max(POLL_SECONDS, POLL_SECONDS_PER_WAITING * len(self._page_settled)), left)
+            was_settled = await self._page_settled.wait((original.site, original.id), poll)
             self._tracker.release_dead()
-            verdict = await self._detector.judge_page(page)
-        return verdict
+            if was_settled or not self._tracker.is_in_work(original):
+                verdict = await self._detector.judge_page(page)
+        return verdict, ""

@@ -57,7 +57,7 @@ class LiveStats:
     @property
     def dropped(self) -> int:
         """Pages that were dropped, or would have been in observe mode."""
-        return self._stats["pages/dropped"]
+        return self._stats.dropped
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -94,7 +94,7 @@ class LiveStats:
             "dropped": self.dropped,
             "kinds": self.kinds,
             "unjudged": self.unjudged,
-            "bytes_dropped": stats["bytes_dropped"],
+            "bytes_dropped": stats.dropped_bytes,
             "items_dropped": stats["items/dropped"],
             "delivered": stats["confirmed"],
             "released": stats["released"],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
-from scrapy_simdedup.crawl.items import item_texts, item_url
+from scrapy_simdedup.crawl.items import comparable_item, item_url
 from scrapy_simdedup.crawl.runtime import Runtime
 from scrapy_simdedup.detect.names import site_of
 
@@ -24,25 +25,37 @@ MAX_PENDING_ITEMS = 10_000
 """Items whose end is awaited at a time; an item that a later pipeline replaced by another never ends."""
 
 
+ANY_CLASS = ""
+"""Stands for the name of an item's class where the fields are those of all classes."""
+
+
 class NearDuplicatePipeline:
     """Drops an item whose text repeats that of an item that was delivered.
 
-    The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all text fields that hold no URL. As with
-    pages, only items of one site are compared, in the sense of ``SIMDEDUP_SCOPE``: that of the item's field ``url``,
-    ``link`` or ``href``. Place the pipeline behind those that clean items: an item counts as delivered when Scrapy
-    reports it as scraped.
+    The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all fields that hold no URL. Items of another
+    class, or with another number, date or truth value in these fields, are no repeats. As with pages, only items of one
+    site are compared, in the sense of ``SIMDEDUP_SCOPE``: that of the item's field ``url``, ``link`` or ``href``, or
+    else of the page that the item came from. Place the pipeline behind those that clean items: an item counts as
+    delivered when Scrapy reports it as scraped.
     """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.fields: tuple[str, ...] = runtime.settings.item_fields
+        fields = runtime.settings.item_fields
+        self.fields: Mapping[str, tuple[str, ...]] = fields if isinstance(fields, Mapping) else {ANY_CLASS: fields}
+        """By the name of an item's class, the fields that are compared."""
         runtime.enabled_parts.add("pipeline")
+        self._unseen = {name: dict.fromkeys(fields) for name, fields in self.fields.items()}
+        """By the name of an item's class, the fields that no item had so far."""
+        self._unseen_classes = dict.fromkeys(self.fields)
+        self._has_items = False
         # Item objects are held, so that no other object can get the id of one that is still on its way.
         self._pending_items: dict[int, tuple[Any, PageRef]] = {}
         connect = runtime.crawler.signals.connect
         connect(self._scraped, signals.item_scraped)
         connect(self._failed, signals.item_dropped)
         connect(self._failed, signals.item_error)
+        connect(self._closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
@@ -64,13 +77,17 @@ class NearDuplicatePipeline:
             return item
 
     async def _process(self, item: Any) -> Any:
-        adapter = ItemAdapter(item)
-        texts = tuple(item_texts(adapter, self.fields))
+        adapter, page_url = ItemAdapter(item), self.runtime.item_pages.pop(item)
+        self._has_items, name = True, self._class_name(item)
+        if name is None:
+            return item
+        self._note_fields(name, adapter)
+        texts, identity = comparable_item(adapter, self.fields[name], type(item).__qualname__)
         if not texts or not self.runtime.handler.is_open:
             return item
-        url = item_url(adapter)
+        url = item_url(adapter) or page_url
         site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.scope)}"
-        verdict = await self.runtime.judge.judge_item(texts, url=url, site=site)
+        verdict = await self.runtime.judge.judge_item(texts, url=url, site=site, identity=identity)
         if verdict.is_duplicate and self.runtime.settings.mode != "observe":
             self.runtime.stats.item_dropped()
             raise NearDuplicateItem(
@@ -84,6 +101,39 @@ class NearDuplicatePipeline:
                 self._failed(lost)
         return item
 
+    def _class_name(self, item: Any) -> str | None:
+        """The name under which the fields of an item's class are set; None if they are not, so that it is kept."""
+        if ANY_CLASS in self.fields:
+            return ANY_CLASS
+        names = (name for of in type(item).__mro__ for name in (f"{of.__module__}.{of.__qualname__}", of.__name__))
+        return next((name for name in names if name in self.fields), None)
+
+    def _note_fields(self, name: str, item: ItemAdapter) -> None:
+        self._unseen_classes.pop(name, None)
+        unseen = self._unseen[name]
+        for field in [field for field in unseen if field in item]:
+            del unseen[field]
+
+    def _closed(self) -> None:
+        """Say which fields no item had: most likely they are misspelt."""
+        if not self._has_items:
+            return
+        for name in self._unseen_classes:
+            logger.warning(
+                "No item was of the class %r of SIMDEDUP_ITEM_FIELDS, so none was compared by its fields: write the "
+                "name of a class, or its import path",
+                name,
+            )
+        for name, unseen in self._unseen.items():
+            if unseen:
+                self.runtime.stats.item_fields_unseen(len(unseen))
+            if unseen and name not in self._unseen_classes:
+                logger.warning(
+                    "No item%s had the fields %s of SIMDEDUP_ITEM_FIELDS, so they were not compared",
+                    f" of the class {name!r}" if name != ANY_CLASS else "",
+                    ", ".join(map(repr, unseen)),
+                )
+
     def _scraped(self, item: Any) -> None:
         self._settle(item, None)
 
@@ -92,6 +142,7 @@ class NearDuplicatePipeline:
 
     def _settle(self, item: Any, failure: str | None) -> None:
         # A later pipeline that returns another object leaves the item reserved: its repeats are then kept.
+        self.runtime.item_pages.pop(item)
         _, page = self._pending_items.pop(id(item), (None, None))
         if page is not None:
             self.runtime.settler.write_outcome(page, failure)

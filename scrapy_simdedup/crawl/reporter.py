@@ -68,9 +68,9 @@ class Reporter:
         from scrapy_simdedup.report.gather import CrawlFacts, build_report  # noqa: PLC0415
 
         try:
-            dropped = stats["pages/dropped"]
+            dropped = stats.dropped
             savings = Savings(
-                bytes=stats["bytes_dropped"],
+                bytes=stats.dropped_bytes,
                 seconds=dropped * seconds_per_page,
                 items=stats["items/dropped"],
                 fetches=stats.fetches_saved,

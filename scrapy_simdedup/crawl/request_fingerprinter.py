@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter
 
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.settings import PREFIX, DedupSettings
 from scrapy_simdedup.urls import canonical_url
@@ -36,6 +37,11 @@ class CanonicalRequestFingerprinter:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> CanonicalRequestFingerprinter:
         """Called by Scrapy."""
+        with refusing(crawler):
+            return cls(build_from_crawler(cls._inner_class(crawler), crawler))
+
+    @classmethod
+    def _inner_class(cls, crawler: Crawler) -> type[RequestFingerprinterProtocol]:
         path = DedupSettings.from_settings(crawler.settings).request_fingerprinter
         try:
             inner = RequestFingerprinter if path is None else load_object(path)
@@ -43,7 +49,7 @@ class CanonicalRequestFingerprinter:
             raise SettingError(f"{PREFIX}REQUEST_FINGERPRINTER", path, f"name a class that exists ({exc})") from exc
         if inner is cls:
             raise SettingError(f"{PREFIX}REQUEST_FINGERPRINTER", path, "name the fingerprinter behind this one")
-        return cls(build_from_crawler(inner, crawler))
+        return cast("type[RequestFingerprinterProtocol]", inner)
 
     def fingerprint(self, request: Request) -> bytes:
         """The request's fingerprint, of its canonical URL unless its meta says ``verbatim_url``."""

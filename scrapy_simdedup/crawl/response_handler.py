@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import logging
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urljoin
-
-import mmh3
-from scrapy.utils.response import get_base_url
-from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.handlers import handler_name
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
-from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.unjudged import UNJUDGED
 
@@ -26,7 +20,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
 
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
+    from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
     from scrapy_simdedup.crawl.judge import Judge
+    from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
     from scrapy_simdedup.crawl.reporter import Reporter
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
@@ -34,62 +30,17 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.settings import DedupSettings, Scope
+    from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
 META_VERDICT = "simdedup_verdict"
+META_IDENTITY = "simdedup_identity"
+NOT_MODIFIED = 304
 GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
 PERMANENT_REDIRECTS = frozenset({301, 308})
 """Statuses of redirects that are meant to last."""
-MAX_LINKS = 500_000
-"""Links of a crawl that are remembered, some 70 bytes each; pages that bring others are followed from then on."""
-
-
-class SeenLinks:
-    """Remembers which links to their own sites the pages of a crawl have, so that repeats with new links are found."""
-
-    def __init__(self, scope: Scope, max_bytes: int) -> None:
-        self._scope, self._max_bytes = scope, max_bytes
-        self._seen: set[int] = set()
-
-    def add_links(self, response: Response) -> bool:
-        """Remember the links of a page of HTML; whether any of them is new, or could not be read."""
-        try:
-            links = self._link_hashes(cast("TextResponse", response))
-        except Exception:  # a page that cannot be read must not cost the links that a callback may find
-            logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
-            return True
-        if links is None:
-            return True
-        new = links - self._seen
-        if len(self._seen) < MAX_LINKS:
-            self._seen |= new
-        return bool(new)
-
-    def _link_hashes(self, response: TextResponse) -> set[int] | None:
-        """The hashed links of one page; None if the page cannot be parsed within its bounds.
-
-        A hostile page takes Scrapy's own link extractor seconds.
-        """
-        root = parse(response.text, max_bytes=self._max_bytes, with_html_methods=False).root
-        if root is None:
-            return None
-        base, itself = get_base_url(response), canonicalize_url(response.url)
-        site = site_of(response.url, self._scope)
-        urls = (_absolute(base, element.get("href", "")) for element in root.iter("a", "area"))
-        there = {canonicalize_url(url) for url in set(urls) if url and site_of(url, self._scope) == site}
-        return {mmh3.hash64(url, signed=False)[0] for url in there if url != itself}
-
-
-def _absolute(base: str, href: str) -> str:
-    """The URL of a link; empty for one that leads to no page."""
-    with suppress(ValueError):
-        url = urljoin(base, href.strip())
-        if url.startswith(("http://", "https://")):
-            return url
-    return ""
 
 
 class ResponseHandler:
@@ -98,7 +49,9 @@ class ResponseHandler:
     Args:
         tracker: watches the delivery of kept pages.
         settler: confirms kept pages at once where nothing watches their delivery.
+        links: says which repeats bring new links.
         reporter: samples pages for the report; None where no report is written.
+        dropped_feed: gets a line for each page that is dropped, or would be in observe mode.
         observations: learns from verdicts about URLs; None where URLs are not learned.
         redesigns: looks for new templates; None where layouts are not tracked.
     """
@@ -114,12 +67,15 @@ class ResponseHandler:
         tracker: DeliveryTracker,
         settler: DeliverySettler,
         imported: ImportedPages,
+        links: DeferredLinks,
         reporter: Reporter | None = None,
+        dropped_feed: DroppedFeed | None = None,
         observations: UrlObservations | None = None,
         redesigns: RedesignAlerts | None = None,
     ) -> None:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
+        self._links, self._dropped_feed = links, dropped_feed
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -129,7 +85,6 @@ class ResponseHandler:
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Requests of dropped pages whose callbacks are called, for their links."""
-        self._links = SeenLinks(settings.scope, settings.max_page_bytes) if settings.links == "follow_new" else None
 
     def open(self, *, tracks_delivery: bool) -> None:
         """Judge responses from now on; ``tracks_delivery``: both spider middlewares are there to see callbacks end."""
@@ -161,19 +116,30 @@ class ResponseHandler:
         is_inspected, reason = is_inspection(request), unjudged_reason(request, response)
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
-        if response.status == 304:
+        if response.status == NOT_MODIFIED:
             await self._detector.refresh(url=request.url, key=key)
         elif may_be_gone and reason != "opted_out" and not is_inspected:
             await self._record_gone_pages(request, response, key)
         if reason is not None:
             if UNJUDGED[reason].counted:
-                self._stats.not_judged(reason)
+                is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
+                self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
         canonical = declared_canonical_url(page.text, page.url) if self._needs_canonical else None
-        verdict = await self._judge.judge_page(page, key, site=site, canonical=canonical, known_since=known_since)
+        given = request.meta.get(META_IDENTITY)
+        verdict = await self._judge.judge_page(
+            page,
+            key,
+            site=site,
+            canonical=canonical,
+            known_since=known_since,
+            identity=None if given is None else str(given),
+            handler=handler_name(request, self._crawler.spider),
+            request=request,
+        )
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
             response.flags.append(f"simdedup-{verdict.kind}")
@@ -205,9 +171,10 @@ class ResponseHandler:
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
-        has_new_links = self._links is not None and self._links.add_links(response)
         if verdict.is_duplicate:
-            self._drop(request, response, verdict, has_new_links=has_new_links)
+            self._drop(request, response, verdict)
+        elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
+            self._links.follow(request)
 
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
@@ -231,16 +198,23 @@ class ResponseHandler:
                 old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
-    def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
-        self._stats.page_dropped(len(response.body))
-        if self._settings.mode == "observe":
+    def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
+        site, is_observed = site_of(response.url, self._settings.scope), self._settings.mode == "observe"
+        other_headline = verdict.other_headline
+        self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
+        if self._dropped_feed is not None:
+            self._dropped_feed.write(response.url, verdict)
+        if is_observed:
             return
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict
         # Without the links of a start page that did not change the crawl would end where it began.
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
-        if has_new_links or is_entrance or self._settings.mode == "items":
+        if is_entrance or self._settings.mode == "items":
             self._followed.add(request)
+        elif self._links.brings_new(response):
+            self._followed.add(request)
+            self._links.follow(request)
         logger.debug("Dropped: %s", dropped, extra={"spider": self._crawler.spider})
         self._send(near_duplicate_dropped, response, verdict)
         if not self._tracks_delivery and request not in self._followed:

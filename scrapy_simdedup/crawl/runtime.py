@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import weakref
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,23 +16,30 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
-from scrapy_simdedup.crawl.items import MarkdownField
+from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
+from scrapy_simdedup.crawl.eligibility import is_inspection_crawl
+from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.output_paths import Placeholders
+from scrapy_simdedup.crawl.parking import Parking
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.reporter import Reporter
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.store_probe import probe_store
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDetector
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
-from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.page.roles import role_words
+from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.url import job_store
+from scrapy_simdedup.store.snapshot import SnapshotStore
+from scrapy_simdedup.store.url import job_store, store_by_url
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -42,6 +51,9 @@ logger = logging.getLogger(__name__)
 META_DELIVER = "simdedup_deliver"
 ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
+
+BUSY_ATTEMPTS = 11
+"""How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
 
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
@@ -55,6 +67,15 @@ class Runtime:
         self.settings: DedupSettings = DedupSettings.from_settings(crawler.settings)
         if not self.settings.enabled:
             raise NotConfigured
+        self._is_inspection = is_inspection_crawl(crawler)
+        if self._is_inspection:
+            self.settings = replace(self.settings, report=(), dropped_feed=(), url_learning="off")
+        paths = Placeholders(crawler.spider)
+        self.settings = replace(
+            self.settings,
+            report=paths.fill("SIMDEDUP_REPORT", self.settings.report),
+            dropped_feed=paths.fill("SIMDEDUP_DROPPED_FEED", self.settings.dropped_feed),
+        )
         self.enabled_parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
@@ -63,8 +84,9 @@ class Runtime:
             self.settings.workers, self.settings.worker_timeout, self.stats.extracted
         )
         fingerprinter = self.worker_pool if self.settings.workers else LocalFingerprinter(self.stats.extracted)
+        store = self.settings.store or (job_store(jobdir) if jobdir else "memory:")
         self.detector: NearDuplicateDetector = NearDuplicateDetector(
-            self.settings.store or (job_store(jobdir) if jobdir else "memory:"),
+            SnapshotStore(store_by_url(store, sleep)) if self._is_inspection else store,
             settings=self.settings,
             run=self.settings.run or run_name(crawler.spidercls.name, jobdir),
             sleep=sleep,
@@ -103,12 +125,17 @@ class Runtime:
             self.stats,
             self.page_settled,
             self.settings,
-            max_waiting=max(1, crawler.settings.getint("CONCURRENT_REQUESTS") * 3 // 4),
+            parking=Parking(crawler),
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()
-        self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.markdown: MarkdownField = MarkdownField(
+            self.settings.markdown_field, partial(self.worker_pool.markdown, settings=self.settings)
+        )
+        self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
+        self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)
+        self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
         self.handler: ResponseHandler = ResponseHandler(
             crawler,
             self.settings,
@@ -118,7 +145,9 @@ class Runtime:
             tracker=self.delivery_tracker,
             settler=self.settler,
             imported=self.imported_pages,
+            links=self.links,
             reporter=self.reporter if self.settings.report else None,
+            dropped_feed=self.dropped_feed,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
             redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
         )
@@ -126,6 +155,8 @@ class Runtime:
             crawler, self.settings, self.detector, self.stats, self.delivery_tracker, page_settled=self.page_settled
         )
         self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
+        if not self._is_inspection:  # then nothing is written that an unusable store could spoil
+            probe_store(store, self.settings)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
@@ -136,11 +167,13 @@ class Runtime:
         Raises:
             NotConfigured: ``SIMDEDUP_ENABLED`` is off.
             SettingError: a setting cannot be used.
+            StoreError: the store cannot be used.
         """
         known = _runtimes.get(crawler)
         runtime = known() if known is not None else None
         if runtime is None:
-            runtime = cls(crawler)
+            with refusing(crawler):
+                runtime = cls(crawler)
             _runtimes[crawler] = weakref.ref(runtime)
         return runtime
 
@@ -151,21 +184,36 @@ class Runtime:
 
     async def _opened(self) -> None:
         try:
-            await self.detector.open()
+            await self._open_detector()
             await self.imported_pages.load(self.detector.store)
             await self.detector.history.run_started(
                 alone=not (self.settings.run or self.crawler.settings.get("JOBDIR"))
             )
         except SimdedupError as error:
-            logger.error("The crawl is stopped: %s", error)  # noqa: TRY400 - the sentence says it all
+            consequence = "Pages get no verdict" if self._is_inspection else "The crawl is stopped"
+            logger.error("%s: %s", consequence, error)  # noqa: TRY400 - the sentence says it all
             await self.detector.close()
+            if self._is_inspection:  # the page can be looked at without a verdict
+                return
             if scrapy.version_info < (2, 18):  # there the exception would only be logged
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
             raise CloseSpider("simdedup_store_error") from error
+        self.links.open(tracks_delivery=self.tracks_delivery)
+        self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)
         self._heartbeat_tasks.start(self._send_heartbeats())
         await self.url_skipper.open()
+
+    async def _open_detector(self) -> None:
+        for _ in range(BUSY_ATTEMPTS):
+            try:
+                await self.detector.open()
+            except StoreBusy as busy:  # noqa: PERF203 - a few times a minute
+                logger.warning("%s; the crawl waits for it", busy)
+            else:
+                return
+        await self.detector.open()
 
     async def _send_heartbeats(self) -> None:
         while self.handler.is_open:
@@ -184,6 +232,7 @@ class Runtime:
         if not self.handler.is_open:
             return
         self.handler.close()
+        self.dropped_feed.close()
         self.delivery_tracker.close()
         self.page_settled.notify_all()
         self._closing.notify_all()
@@ -205,6 +254,8 @@ class Runtime:
             missing=missing,
         )
         logger.info(summary, extra={"spider": self.crawler.spider})
+        if sites := self.stats.sites_closed():
+            logger.info("Near-duplicates by site: %s", json.dumps(sites), extra={"spider": self.crawler.spider})
 
     def _missing_parts(self) -> list[str]:
         if "downloader" not in self.enabled_parts:

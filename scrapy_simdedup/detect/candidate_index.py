@@ -1,19 +1,20 @@
-"""The candidate index: the originals of one site in numpy arrays, 30 bytes each, and those that may be like a page."""
+"""The candidate index: the originals of one site in numpy arrays, 34 bytes each, and those that may be like a page."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from scrapy_simdedup.detect.search import InvertedIndex, hamming_search, to_words
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.fingerprint.hashing import Rows
     from scrapy_simdedup.fingerprint.methods.base import Method
     from scrapy_simdedup.store.base import Record
@@ -30,6 +31,8 @@ MAX_COMPARED = 64
 """Pages that are compared in full, those with the nearest odd sketches: what bounds the time a page can take."""
 BODY_GROUP, TEXT_GROUPS = 1, {"roles": 2, "readability": 3}
 """Comparison groups: whole bodies, or texts that were found in the same way. Pages of group 0 are never compared."""
+ANY_HANDLER = 0
+"""The number of the handler that nobody knows, which counts as every handler."""
 _FIRST_ROWS = 4
 _STAMP = 0xFFFF_FFFF
 
@@ -45,7 +48,7 @@ class CandidateIndex:
     """
 
     def __init__(self, bits: int, records: PackedRecords, method: Method, resemblance: float) -> None:
-        self._records, self._row_dtype = records, method.row_dtype
+        self._records, self._method, self._row_dtype = records, method, method.row_dtype
         self._inverted: InvertedIndex | None = None
         if method.has_keys:
             self._inverted = InvertedIndex(method, resemblance, self._judged, self.comparison_rows)
@@ -59,7 +62,11 @@ class CandidateIndex:
         """The lower half of each digest: what it finds is looked at again."""
         self._body = np.zeros(_FIRST_ROWS, np.uint64)
         self._group = np.zeros(_FIRST_ROWS, np.uint8)
-        self._confirmed = np.zeros(_FIRST_ROWS, np.bool_)
+        self._delivered = np.zeros(_FIRST_ROWS, np.uint8)
+        """2 for a page that was delivered with items, 1 for one that was delivered without."""
+        self._handler = np.zeros(_FIRST_ROWS, np.uint32)
+        """The numbers of the handlers."""
+        self._handlers: dict[str, int] = {"": ANY_HANDLER}
 
     @property
     def size(self) -> int:
@@ -72,9 +79,18 @@ class CandidateIndex:
         found: NDArray[np.uint64] = np.frombuffer(self._records.ids, np.uint64)[rows]
         return found
 
-    def confirmed(self, rows: Rows) -> NDArray[np.bool_]:
-        """Whether records were delivered."""
-        return self._confirmed[rows]
+    def delivered(self, rows: Rows) -> NDArray[np.uint8]:
+        """2 for each record that was delivered with items, 1 for each that was delivered without, 0 for others."""
+        return self._delivered[rows]
+
+    def handled_alike(self, rows: Rows, handler: str) -> NDArray[np.bool_]:
+        """Whether records are of a handler, or of one that nobody knows."""
+        number = self._handlers.get(handler, -1)
+        if number == ANY_HANDLER:
+            return np.ones(len(rows), np.bool_)
+        handlers = self._handler[rows]
+        alike: NDArray[np.bool_] = (handlers == number) | (handlers == ANY_HANDLER)
+        return alike
 
     def has(self, slot: int, id_: int) -> bool:
         """Whether a record is an original that is searched."""
@@ -98,6 +114,7 @@ class CandidateIndex:
         self._simhash[slot] = to_words(fp.simhash, self._simhash.shape[1])
         self._exact[slot], self._body[slot] = _number(fp.exact[:4]), _number(fp.body)
         self._group[slot] = comparison_group(fp)
+        self._handler[slot] = self._handlers.setdefault(record.handler, len(self._handlers))
         self.update(slot, record)
         if self._inverted is not None and not fp.unjudged:
             self._inverted.add(slot, fp.comparison_row[0])
@@ -105,7 +122,9 @@ class CandidateIndex:
 
     def update(self, slot: int, record: Record) -> None:
         """Take in the new state of a record that is there; its fingerprint does not change."""
-        self._confirmed[slot] = record.state == "confirmed"
+        self._delivered[slot] = 2 if record.state == "confirmed" else record.state == "itemless"
+        if record.state == "stub":
+            self._handler[slot] = ANY_HANDLER
 
     def remove(self, slot: int) -> None:
         """Search a record no more, if it is there."""
@@ -116,12 +135,15 @@ class CandidateIndex:
         """The originals with these very bytes."""
         return self._live(np.flatnonzero(self._used(self._body) == _number(body)))
 
-    def candidates(self, fp: PageFingerprint, key: bytes, *, all_copies: bool = False) -> Rows:
-        """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all with an equal text.
+    def candidates(self, fp: PageFingerprint, key: bytes, handler: str = "", *, all_copies: bool = False) -> Rows:
+        """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all copies with an equal text.
+
+        Those of other handlers are among them, as many again, and take no place of the others.
 
         Args:
             fp: the page's fingerprint.
             key: the page's request fingerprint.
+            handler: the page's handler.
             all_copies: look for others also where the text of one is equal.
         """
         if not is_comparable(fp):
@@ -129,9 +151,11 @@ class CandidateIndex:
         if fp.unjudged:
             return self._comparable(fp, self.same_body(fp.body))
         equal = self._with_equal_text(fp)
-        if not all_copies and any(self._confirmed[row] and self._records.key(row) != key for row in equal):
+        alike = equal[self.handled_alike(equal, handler)]
+        others = (row for row in alike[self._delivered[alike] == 2] if self._records.key(row) != key)
+        if not all_copies and next(others, None) is not None:
             return equal  # nothing can be more similar, so nothing else need be looked at
-        near = self._by_simhash(fp) if self._inverted is None else self._by_keys(fp, self._inverted)
+        near = self._by_simhash(fp, handler) if self._inverted is None else self._by_keys(fp, handler, self._inverted)
         chosen: Rows = np.union1d(near, equal) if len(equal) else np.sort(near)
         return chosen
 
@@ -144,11 +168,31 @@ class CandidateIndex:
         """What the method compares of judged pages, in the order of ``rows``."""
         return np.frombuffer(self._records.tails(rows.tolist(), self._row_dtype.itemsize), self._row_dtype)
 
-    def _by_simhash(self, fp: PageFingerprint) -> Rows:
+    def identity_differs(self, rows: Rows, fp: PageFingerprint) -> NDArray[np.bool_]:
+        """Whether pages, judged or not, are known to have another identity than a page."""
+        if not fp.identity:
+            return np.zeros(len(rows), np.bool_)
+        others = (PageFingerprint.from_bytes(self._records[row].fingerprint) for row in rows.tolist())
+        return np.array([other.identity_differs(fp) for other in others], np.bool_)
+
+    def _by_simhash(self, fp: PageFingerprint, handler: str) -> Rows:
         """Originals within the radius; of many, those with the most common units and headings, or the nearest."""
         has_units = "odd_signatures" in (self._row_dtype.names or ())
         most = MAX_IN_RADIUS if has_units else MAX_COMPARED
-        near = self._comparable(fp, hamming_search(self._used(self._simhash).T, fp.simhash, self._radius, most))
+        columns = self._used(self._simhash).T
+        near = hamming_search(columns, fp.simhash, self._radius, most)
+        alike = self.handled_alike(near, handler)
+        if len(near) <= MAX_COMPARED and (len(near) < most or alike.all()):
+            return self._comparable(fp, near)
+        own, others = near[alike], near[~alike]
+        if len(near) == most and len(others):
+            accept = partial(self.handled_alike, handler=handler)
+            own = hamming_search(columns, fp.simhash, self._radius, most, accept)
+        parts = [self._nearest_units(fp, self._comparable(fp, rows)) for rows in (own, others)]
+        return np.concatenate(parts)
+
+    def _nearest_units(self, fp: PageFingerprint, near: Rows) -> Rows:
+        """Of many rows those with the most common units and headings."""
         if len(near) <= MAX_COMPARED:
             return near
         one, many = fp.comparison_row[0], self.comparison_rows(near)
@@ -156,23 +200,32 @@ class CandidateIndex:
         unlike += hamming_distances(one["odd_headings"], many["odd_headings"])
         return near[np.argpartition(unlike, MAX_COMPARED)[:MAX_COMPARED]]
 
-    def _by_keys(self, fp: PageFingerprint, inverted: InvertedIndex) -> Rows:
+    def _by_keys(self, fp: PageFingerprint, handler: str, inverted: InvertedIndex) -> Rows:
         """Originals that share keys with the page; of many, those that share most."""
         rows, counts = inverted.lookup(fp.comparison_row[0])
         near = self._comparable(fp, rows)
         if len(near) <= MAX_COMPARED:
             return near
-        shared = counts[np.searchsorted(rows, near)]
-        return near[np.argpartition(-shared, MAX_COMPARED)[:MAX_COMPARED]]
+        alike = self.handled_alike(near, handler)
+        chosen = []
+        for part in (near[alike], near[~alike]):
+            shared = counts[np.searchsorted(rows, part)]
+            most = np.argpartition(-shared, MAX_COMPARED)[:MAX_COMPARED] if len(part) > MAX_COMPARED else slice(None)
+            chosen.append(part[most])
+        return np.concatenate(chosen)
 
     def _judged(self) -> Rows:
         """All originals that are compared by their text."""
         return self._live(np.flatnonzero(self._group[: self._count] > BODY_GROUP))
 
     def _with_equal_text(self, fp: PageFingerprint) -> Rows:
-        """Originals with the same set of shingles."""
+        """Originals with the same set of shingles that are no twins of the page."""
         rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact[:4])))
-        return rows[self.comparison_rows(rows)["exact"] == _number(fp.exact)] if len(rows) else rows
+        if not len(rows):
+            return rows
+        many = self.comparison_rows(rows)
+        equal: Rows = rows[(many["exact"] == _number(fp.exact)) & ~self._method.are_twins(fp.comparison_row[0], many)]
+        return equal
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
         return self._live(rows[self._group[rows] == comparison_group(fp)])
@@ -184,7 +237,7 @@ class CandidateIndex:
         return rows
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        return self._stamps, self._simhash, self._exact, self._body, self._group, self._confirmed
+        return self._stamps, self._simhash, self._exact, self._body, self._group, self._delivered, self._handler
 
     def _grow(self, slot: int) -> None:
         rows = max(slot + 1, len(self._stamps) * 9 // 8)

@@ -1,7 +1,8 @@
 """The check whether a page that resembles originals of its site is a copy of them.
 
-1. The page is scored against each original; its similarity says how much of their content they have in common.
-2. Originals with an equal text are copied, whatever else is known.
+1. The page is scored against each original; its similarity says how much of their content they have in common. Twins
+   are near at most (:func:`~scrapy_simdedup.fingerprint.similarity.are_twins`), those with another identity are vetoed.
+2. Other originals with an equal text are copied, whatever else is known.
 3. Of the other originals from the drop threshold on, those that may share nothing but boilerplate with the page are
    vetoed (see :mod:`~scrapy_simdedup.detect.site_boilerplate`).
 4. The page is scored against the members of each cluster that is left: the pages that were dropped for that original,
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.detect.site_boilerplate import BELOW_DROP_FACTOR, NO_RECORD, BoilerplateSample
+from scrapy_simdedup.detect.site_boilerplate import NO_RECORD, BoilerplateSample
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, differ
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +66,9 @@ class CopyCheck:
             self._sample.add(record, slot, older if body == fp.body else None)
             self._last_query = b"", NO_RECORD
 
-    def similarity(self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float) -> NDArray[np.float64]:
+    def similarity(
+        self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float, identical: float
+    ) -> NDArray[np.float64]:
         """The similarities of a page to originals; below ``drop`` where the page is no copy.
 
         Args:
@@ -72,13 +76,19 @@ class CopyCheck:
             key: the page's request fingerprint.
             rows: the slots of the originals, which can be compared with the page.
             drop: similarity from which the page is dropped.
+            identical: similarity from which pages are identical.
         """
         self._last_query = fp.body, NO_RECORD
-        if fp.unjudged or not len(rows):
-            return np.ones(len(rows))
+        if not len(rows):
+            return np.ones(0)
+        if fp.unjudged:
+            return np.where(self._originals.identity_differs(rows, fp), BELOW_THRESHOLD_FACTOR * drop, 1.0)
         one, many = fp.comparison_row[0], self._originals.comparison_rows(rows)
         scores = self._method.score(one, many)
-        similarity = scores.similarity
+        similarity = scores.similarity_under(identical)
+        if fp.identity:
+            others = differ(one["identity"], many["identity"]) & (similarity >= drop)
+            similarity[others] = BELOW_THRESHOLD_FACTOR * drop
         asked = np.flatnonzero((similarity >= drop) & ~scores.equal)
         of_asked = scores.take(asked) if len(asked) else None
         if self._method.learns_boilerplate:
@@ -94,10 +104,10 @@ class CopyCheck:
             at, slots = np.array(members, np.intp).T
             many = self._originals.comparison_rows(slots)
             scores = self._method.score(one, many)
-            alike = scores.similarity
+            alike = scores.similarity_under(identical)
             if boilerplate is not None:
                 alike = boilerplate.lower(alike, one, many, scores, drop)
-            similarity[at[alike < drop]] = BELOW_DROP_FACTOR * drop
+            similarity[at[alike < drop]] = BELOW_THRESHOLD_FACTOR * drop
         return similarity
 
     def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:

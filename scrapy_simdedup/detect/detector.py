@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy_simdedup.detect.events import EventLog
-from scrapy_simdedup.detect.names import RunContext, site_of, url_key
+from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
-from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.errors import StoreError, require_text
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
-from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.signals import Wall
-    from scrapy_simdedup.store.base import FingerprintStore, Sleep
+    from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
 
 
 REMEDY = "set it back, or name another store"
@@ -122,16 +122,24 @@ class NearDuplicateDetector:
         await self._transactions.retry_settlements()
         await self.store.close()
 
-    async def judge(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
+    async def judge(self, html: str, *, url: str, key: bytes | None = None, identity: str | None = None) -> Verdict:
         """The verdict on a page; a page that is kept must be confirmed or released.
 
         Args:
             html: the page.
             url: the page's URL.
             key: the page's request fingerprint; None derives one from the URL.
+            identity: what the page is about, such as an article number: a page with another one is no copy of it. None
+                looks for it as ``SIMDEDUP_IDENTITY`` says.
+
+        Raises:
+            TypeError: the page or its URL is no text.
         """
+        require_text(html, "html")
+        require_text(url, "url")
         canonical = declared_canonical_url(html, url) if self.settings_for(url).prefer is not None else None
-        return await self.judge_page(await self.fetched(html, url=url, key=key, canonical=canonical))
+        page = await self.fetched(html, url=url, key=key, canonical=canonical, identity=identity)
+        return await self.judge_page(page)
 
     async def fetched(
         self,
@@ -142,6 +150,8 @@ class NearDuplicateDetector:
         site: str | None = None,
         canonical: str | None = None,
         known_since: float | None = None,
+        identity: str | None = None,
+        handler: str = "",
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
@@ -153,18 +163,30 @@ class NearDuplicateDetector:
             canonical: the canonical URL that the page declares, for ``SIMDEDUP_PREFER``.
             known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
                 which the store knows nothing else is then unchanged.
+            identity: see :meth:`judge`.
+            handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
         """
-        key, site = key or url_key(url), site or site_of(url, self.settings.scope)
-        fp, context = await self._fingerprint(html, url, key, site), self.context
-        return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since)
+        require_text(html, "html")
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
+        site = site or site_of(url, self.settings.scope)
+        fp, context = await self._fingerprint(html, url, key, site, identity), self.context
+        if self.settings_for(url).callbacks == "any":
+            handler = ""
+        return FetchedPage(
+            site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since, handler
+        )
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
-        return await self._fingerprint(html, url, key or url_key(url), site_of(url, self.settings.scope))
+        require_text(html, "html")
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
+        return await self._fingerprint(html, url, key, site_of(url, self.settings.scope))
 
-    def fingerprint_texts(self, texts: Sequence[str]) -> PageFingerprint:
+    def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
-        return fingerprint_texts(texts, self.settings, self.secret)
+        return fingerprint_texts(texts, self.settings, self.secret, identity=identity)
 
     def page_of(
         self, fp: PageFingerprint, *, url: str, key: bytes | None = None, site: str | None = None
@@ -180,9 +202,11 @@ class NearDuplicateDetector:
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
         """
+        require_text(url, "url")
+        key, url = key or url_key(url), without_surrogates(url)
         sample, extractor = self._opened(), self.settings_for(url).extractor
         fp.check_comparable(sample if extractor == sample.extractor else replace(sample, extractor=extractor))
-        key, site, context = key or url_key(url), site or site_of(url, self.settings.scope), self.context
+        site, context = site or site_of(url, self.settings.scope), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())
 
     async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
@@ -194,23 +218,34 @@ class NearDuplicateDetector:
         """
         return await self._transactions.judge(page, self.settings_for(page.url), keep_pending=keep_pending)
 
-    async def confirm(self, page: PageRef | None) -> bool:
-        """Tell that a page was delivered: from now on it can displace others. False if the store failed."""
-        return page is None or await self._transactions.settle(page.site, page.id, "confirmed")
+    async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
+        """Tell that a page was delivered: from now on it can displace others. False if the store failed.
+
+        Args:
+            page: the page's reference; None does nothing.
+            items: whether the page gave what is wanted of it. One that did not displaces others only once another page
+                with its content gave nothing either.
+        """
+        outcome: Outcome = "confirmed" if items else "itemless"
+        return page is None or await self._transactions.settle(page.site, page.id, outcome)
 
     async def release(self, page: PageRef | None) -> bool:
         """Tell that a page was not delivered: it displaces no other. False if the store failed."""
         return page is None or await self._transactions.settle(page.site, page.id, "released")
 
-    async def add(self, html: str, *, url: str, key: bytes | None = None) -> Verdict:
+    async def add(self, html: str, *, url: str, key: bytes | None = None, identity: str | None = None) -> Verdict:
         """Judge a page, and confirm it if it is kept."""
-        verdict = await self.judge(html, url=url, key=key)
+        verdict = await self.judge(html, url=url, key=key, identity=identity)
         await self.confirm(verdict.page)
         return verdict
 
     def settings_for(self, url: str) -> DedupSettings:
         """The settings of the page with this URL, with the overrides of its site and of its pattern."""
         return self._page_settings.of(url)
+
+    def passes_items_on(self, handler: str, *, url: str) -> None:
+        """Tell that pages of a handler, such as that with this URL, may give their items by way of other callbacks."""
+        self._logs.indexes.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)
 
     async def heartbeat(self) -> None:
         """Tell other workers that this one is alive; call it every ten seconds."""
@@ -221,17 +256,23 @@ class NearDuplicateDetector:
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""
-        site = site_of(url, self.settings.scope)
+        require_text(url, "url")
+        site = site_of(without_surrogates(url), self.settings.scope)
         await self._transactions.refresh(site, key or url_key(url), self.context)
 
-    async def _fingerprint(self, html: str, url: str, key: bytes, site: str) -> PageFingerprint:
+    async def _fingerprint(
+        self, html: str, url: str, key: bytes, site: str, identity: str | None = None
+    ) -> PageFingerprint:
         self._opened()
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
         found = known.same_body(body, key) if known is not None else None
-        if found is not None and found.unjudged is None and found.extractor == self.settings_for(url).extractor:
-            return found
-        return await self._fingerprinter.fingerprint(html, url, body=body)
+        own = self.settings_for(url)
+        # An identity that was given to that page, or was looked for elsewhere, is not this page's.
+        knows_identity = identity is not None or not own.identity
+        if found is not None and found.unjudged is None and found.extractor == own.extractor and knows_identity:
+            return replace(found, identity=identity_digest(identity or "", self.secret))
+        return await self._fingerprinter.fingerprint(html, url, body=body, identity=identity)
 
     def _opened(self) -> PageFingerprint:
         if self._sample is None:
@@ -255,13 +296,16 @@ class Fingerprinter(Protocol):
             secret: the key of the hashes.
         """
 
-    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
         """The fingerprint of a page; never raises for any HTML.
 
         Args:
             html: the decoded page.
             url: the page's URL, which its settings depend on.
             body: the page's :func:`~scrapy_simdedup.fingerprint.make.body_digest`, where that is known already.
+            identity: the page's identity, where it is given.
         """
 
 
@@ -280,11 +324,13 @@ class LocalFingerprinter:
         """Take over how fingerprints are made."""
         self._settings, self._secret = settings, secret
 
-    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
         """The fingerprint of a page, made while all other work of the process waits."""
         settings = self._settings.of(url)
         start = time.perf_counter()
-        made = fingerprint(html, settings, self._secret, body=body)
+        made = fingerprint(html, settings, self._secret, body=body, identity=identity)
         if self._on_extracted is not None:
             self._on_extracted(time.perf_counter() - start)
         return made

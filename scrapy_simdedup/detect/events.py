@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from dataclasses import astuple, dataclass
+from enum import Enum
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -119,10 +120,11 @@ class SkippedUrl:
     worker: str
     """The process that skipped it, and makes the request if the rule falls."""
     request: Mapping[str, Any]
-    """All that is needed to make the request: texts, numbers, bytes, lists and dictionaries."""
+    """All that is needed to make the request: values that :func:`pack_value` takes."""
 
     def __bytes__(self) -> bytes:
-        return to_json_bytes(["skipped", self.url, self.known_url, self.rule, self.worker, self.request])
+        packed = pack_value(dict(self.request))
+        return to_json_bytes(["skipped", self.url, self.known_url, self.rule, self.worker, packed])
 
 
 UrlEvent: TypeAlias = SeenUrl | SkippedUrl
@@ -170,7 +172,7 @@ class EventLog:
         except FingerprintMismatch:
             return  # the error is reported where a page of this site is judged
         else:
-            if before is not None and before.state in {"confirmed", "duplicate"}:
+            if before is not None and (before.delivered or before.state == "duplicate"):
                 await self.content_left(site, before, reason)
 
     async def content_left(self, site: str, page: Record, reason: str) -> None:
@@ -270,18 +272,42 @@ def from_json_bytes(raw: bytes, types: Mapping[str, type[Event]]) -> Event:
         ValueError: there is no such event.
     """
     try:
-        name, *values = json.loads(raw, object_hook=_as_bytes)
+        name, *values = json.loads(raw, object_hook=_unpack)
         return types[name](*values)
-    except (TypeError, KeyError, UnicodeDecodeError) as exc:
+    except (TypeError, KeyError, UnicodeDecodeError, RecursionError) as exc:
         raise ValueError(f"these bytes are no event; known are {', '.join(types)}") from exc
 
 
-def round_trips(value: Mapping[str, Any]) -> bool:
-    """Whether a value that is packed can be read back as it was, types included."""
-    try:
-        return _is_exactly(json.loads(to_json_bytes(value), object_hook=_as_bytes), value)
-    except (TypeError, ValueError, RecursionError):
-        return False
+def pack_value(value: Any) -> Any:
+    """A value as JSON can hold it, with marks for what JSON does not know; reading it back gives an equal value.
+
+    A text, number or bytes of a subclass, such as the texts of lxml, is read back as one of the plain type. Members of
+    enumerations are not taken, as they are looked at by their names, nor are containers of a subclass.
+
+    Raises:
+        TypeError: it is, or holds, what has no such form; the message names the type.
+    """
+    kind = type(value)
+    if kind is list:
+        return [pack_value(part) for part in value]
+    if kind in _CONTAINERS:
+        return {_CONTAINERS[kind]: [pack_value(part) for part in value]}
+    return _pack_dict(value) if kind is dict else _pack_scalar(value)
+
+
+def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
+    if all(isinstance(name, str) for name in values) and not (len(values) == 1 and _MARKS.issuperset(values)):
+        return {_pack_scalar(name): pack_value(part) for name, part in values.items()}
+    return {"dict": [[pack_value(name), pack_value(part)] for name, part in values.items()]}
+
+
+def _pack_scalar(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    for plain, make in _SCALARS.items():
+        if isinstance(value, plain) and not isinstance(value, Enum):
+            return make(value)
+    raise TypeError(f"an event cannot hold {type(value).__name__}")
 
 
 def _bytes(value: Any) -> dict[str, str]:
@@ -290,16 +316,20 @@ def _bytes(value: Any) -> dict[str, str]:
     raise TypeError(f"an event cannot hold {type(value).__name__}")
 
 
-def _as_bytes(found: dict[str, Any]) -> Any:
-    return b64decode(found["b64"]) if found.keys() == {"b64"} and isinstance(found["b64"], str) else found
+def _unpack(found: dict[str, Any]) -> Any:
+    """What an object of JSON stands for: itself, unless it is marked."""
+    mark, value = next(iter(found.items()), ("", None))
+    if len(found) != 1 or mark not in _MARKS or not isinstance(value, str if mark == "b64" else list):
+        return found
+    return _UNPACKED[mark](value)
 
 
-def _is_exactly(one: Any, other: Any) -> bool:
-    """Whether two values are equal, and of the same types all the way down."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(_is_exactly(one[name], other[name]) for name in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_is_exactly, one, other))
-    return bool(one == other)
+_CONTAINERS: dict[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
+_UNPACKED: dict[str, Callable[[Any], Any]] = {
+    "b64": b64decode,
+    "dict": dict,
+    **{name: kind for kind, name in _CONTAINERS.items()},
+}
+_MARKS = frozenset(_UNPACKED)
+_SCALARS: dict[type, Callable[[Any], Any]] = {str: str.__str__, bytes: _bytes, int: int, float: float}
+"""Each with a function that makes a plain value of one of a subclass."""

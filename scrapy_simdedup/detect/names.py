@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 ALL_SITES = "*"
 """The one site of the scope ``all``."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def site_of(url: str, scope: Scope = "domain") -> str:
@@ -47,6 +49,11 @@ def host_of(url: str) -> str:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return ""
+
+
+def without_surrogates(url: str) -> str:
+    """The URL with U+FFFD for each lone surrogate, as browsers have it; no store could hold it as it is."""
+    return _SURROGATE.sub("\ufffd", url)
 
 
 def url_key(url: str) -> bytes:

@@ -9,15 +9,16 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urldefrag
 
-from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.names import host_of, site_of
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
+    from scrapy_simdedup.detect.canonical_claims import CanonicalClaims
     from scrapy_simdedup.detect.site_index import SiteIndex
-    from scrapy_simdedup.detect.verdict import FetchedPage, Match, VerdictKind
+    from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason, VerdictKind
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import Criterion, DedupSettings
 
@@ -44,7 +45,9 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
     1. A page that repeats a delivered page of another key is a duplicate, where as many with its content are kept as
        may be. One that is a better copy, as the settings say, is kept and takes that page's place.
     2. Where that page is still in work, nothing is decided yet.
-    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change.
+       A page that gave no item counts as delivered once another page with its content gave none either.
+    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change. One
+       that gave no item is kept nevertheless, for its links.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
 
     Args:
@@ -54,7 +57,17 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
         keep_pending: where nothing is decided yet, keep the page.
     """
     drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
-    match = index.best_match(fp, page.key, page.url, drop=drop, near=near, count=settings.max_copies > 1)
+    match = index.best_match(
+        fp,
+        page.key,
+        page.url,
+        drop=drop,
+        near=near,
+        identical=settings.identical,
+        count=settings.max_copies > 1,
+        handler=page.handler,
+        run=page.run,
+    )
     revisit = compare_with_previous_version(page, index, settings)
     decision = _choose(page, match, revisit, index, settings)
     if keep_pending and decision.verdict.pending is not None:
@@ -70,14 +83,36 @@ def _choose(
     copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
     if copied is not None and (copied.copies >= settings.max_copies or copied.record.state == "stub"):
         return _decide_copy(page, copied, revisit, index, settings)
+    reason = None if copied is None else _reason_to_keep(page, copied.record)
+    cluster = index.cluster_key(copied.record) if copied is not None and reason == "no_item_yet" else None
+    cluster = None if cluster == page.key else cluster
     if revisit is not None and revisit.kind is not None:
-        return _decide_revisit(page, revisit, revisit.kind, index, settings, is_first=copied is None)
+        if copied is None:
+            cluster = _cluster_key(page, revisit, index, settings)
+        if reason != "no_item_yet":  # else the page is compared with its own past alone
+            reason = None
+        return _decide_revisit(page, revisit, revisit.kind, index, settings, cluster=cluster, reason=reason)
     if page.fingerprint.unjudged:
         return _keep(page, revisit, Verdict("unjudged", reason=page.fingerprint.unjudged))
     if match is None:
         return _keep(page, revisit, Verdict("new"))
     verdict = _verdict_about(match, settings)
-    return _keep(page, revisit, replace(verdict, reason="within_budget") if copied else verdict)
+    decision = _keep(page, revisit, replace(verdict, reason=reason), cluster)
+    return decision if copied is None else replace(decision, original=copied.record)
+
+
+def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:
+    """Why a page is kept, of which there is an original, and not enough copies."""
+    if not handled_alike(page, original):
+        return "other_callback"
+    if original.state == "itemless":
+        return "no_item_yet" if original.run == page.run else "for_links"
+    return "within_budget"
+
+
+def handled_alike(page: FetchedPage, other: Record) -> bool:
+    """Whether two pages were got by the same callback for the same spider, or may have been."""
+    return page.handler == other.handler or not (page.handler and other.handler)
 
 
 def _decide_copy(
@@ -87,9 +122,9 @@ def _decide_copy(
     original = match.record
     if original.state == "stub":
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
-    if original.state == "confirmed":
-        if not settings.prefer or not is_preferred(page, original, settings.prefer):
-            verdict = replace(verdict, is_duplicate=True)
+    if original.delivered:
+        if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
+            verdict = replace(verdict, is_duplicate=True, other_headline=_headline_differs(page, original))
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
         rival = index.replacements.pending(cluster, page.key)
@@ -102,32 +137,49 @@ def _decide_copy(
 
 
 def _decide_revisit(
-    page: FetchedPage, revisit: Revisit, kind: VerdictKind, index: SiteIndex, settings: DedupSettings, *, is_first: bool
+    page: FetchedPage,
+    revisit: Revisit,
+    kind: VerdictKind,
+    index: SiteIndex,
+    settings: DedupSettings,
+    *,
+    cluster: bytes | None,
+    reason: Reason | None,
 ) -> Decision:
     before = revisit.record
+    if before.run == IMPORTED and revisit.similarity is None:
+        reason = IMPORTED
     verdict = Verdict(
         kind,
         original=before.url,
         similarity=revisit.similarity,
         distance=revisit.distance,
-        reason=IMPORTED if before.run == IMPORTED and revisit.similarity is None else None,
+        reason=reason,
         original_first_seen=before.first_seen,
         original_run=before.run,
         original_key=before.original or before.key,
         change=revisit.change,
     )
-    if kind == "unchanged" and settings.unchanged == "drop" and _content_is_delivered(before, index):
-        known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
-        again = replace(before, fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
-        return Decision(replace(verdict, is_duplicate=True), again)
-    return _keep(page, revisit, verdict, _cluster_key(page, revisit, index, settings) if is_first else None)
+    if kind == "unchanged" and settings.unchanged == "drop":
+        delivered = _delivered_content(before, index)
+        if delivered is None:
+            pass
+        elif not handled_alike(page, before):
+            reason = "other_callback"
+        elif delivered.state == "itemless":
+            reason = "for_links"
+        else:
+            known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
+            again = replace(before, fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
+            return Decision(replace(verdict, is_duplicate=True), again)
+    return _keep(page, revisit, replace(verdict, reason=reason), cluster)
 
 
-def _content_is_delivered(record: Record, index: SiteIndex) -> bool:
-    """Whether a page's content was delivered and is still known: with the page itself, or with its original."""
+def _delivered_content(record: Record, index: SiteIndex) -> Record | None:
+    """The page with which a page's content was delivered, if it is still known: the page itself, or its original."""
     if record.state == "duplicate" and record.original is not None:
-        return index.confirmed_version(record.original) is not None
-    return record.state == "confirmed"
+        return index.delivered_version(record.original)
+    return record if record.delivered else None
 
 
 def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex, settings: DedupSettings) -> bytes | None:
@@ -135,13 +187,14 @@ def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex, settings
     cluster = index.cluster_key(revisit.record)
     if revisit.kind != "unchanged" or cluster == page.key:
         return None
-    first = index.confirmed_version(cluster)
+    first = index.delivered_version(cluster)
     if first is None:
         return cluster
     fp = PageFingerprint.from_bytes(first.fingerprint)
     if fp.extractor != page.fingerprint.extractor:
         return None
-    return cluster if fp.compare(page.fingerprint).similarity >= _drop_threshold(settings) else None
+    found = fp.compare(page.fingerprint, identical=settings.identical)
+    return cluster if found.similarity >= _drop_threshold(settings) else None
 
 
 def _drop_threshold(settings: DedupSettings) -> float:
@@ -159,6 +212,14 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_run=original.run,
         original_key=original.original or original.key,
     )
+
+
+def _headline_differs(page: FetchedPage, original: Record) -> bool:
+    """Whether two pages have different h1s, or different titles where not both have an h1."""
+    one, other = page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)
+    if one.h1 and other.h1:
+        return one.h1 != other.h1
+    return 0 != one.title != other.title != 0
 
 
 def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:
@@ -186,6 +247,7 @@ def _new_record(
         last_changed=page.now if changed or not before else before.last_changed,
         visits=1 + (before.visits if before else 0),
         changes=changed + (before.changes if before else 0),
+        handler=page.handler,
     )
 
 
@@ -224,7 +286,7 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, settings:
         known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
         return Revisit(known, "unchanged")
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
-    if before.body == now.body:
+    if before.body == now.body and not before.identity_differs(now):
         return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None)
     if now.unjudged or before.extractor != now.extractor:
         return Revisit(record)
@@ -285,21 +347,25 @@ PREFERENCES: dict[Criterion, PreferenceKey] = {
 """The criteria of ``SIMDEDUP_PREFER`` by their names."""
 
 
-def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] | str) -> bool:
+def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] | str, claims: CanonicalClaims) -> bool:
     """Whether a copy is to take the place of its original.
 
-    Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better.
+    Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better. A
+    copy on another host is not believed that it is the canonical one, unless its original agrees or claims nothing.
 
     Args:
         page: the copy.
         original: the page that the copy repeats.
         by: names of :data:`PREFERENCES`, the first of which that tells the two apart decides; or the import path of a
             :data:`PreferenceKey`.
+        claims: what the pages of the site declare.
     """
     if site_of(page.url) != site_of(original.url):
         return False
     known = PageFingerprint.from_bytes(original.fingerprint)
     key, canonical = _preference_key(by), page.canonical and urldefrag(page.canonical).url
+    if canonical == urldefrag(page.url).url and host_of(page.url) != host_of(original.url):
+        canonical = canonical if claims.agrees(original.key, canonical) else None
     ours, theirs = (
         key(url, CopyFacts(canonical is not None and urldefrag(url).url == canonical, fp.content))
         for url, fp in ((page.url, page.fingerprint), (original.url, known))

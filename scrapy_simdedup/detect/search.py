@@ -26,7 +26,13 @@ _HALF = np.uint64(32)
 _ROW = np.uint64(0xFFFF_FFFF)
 
 
-def hamming_search(simhashes: NDArray[np.uint64], simhash: int, radius: int, most: int) -> Rows:
+def hamming_search(
+    simhashes: NDArray[np.uint64],
+    simhash: int,
+    radius: int,
+    most: int,
+    accept: Callable[[Rows], NDArray[np.bool_]] | None = None,
+) -> Rows:
     """The rows within a radius; of more than ``most``, the nearest.
 
     Every simhash is looked at, so nothing within the radius is missed, whatever the radius and the width.
@@ -36,6 +42,7 @@ def hamming_search(simhashes: NDArray[np.uint64], simhash: int, radius: int, mos
         simhash: what to look for, of as many words.
         radius: bits by which a row may differ.
         most: rows at most.
+        accept: says which of some rows count; None: all do.
     """
     wanted = to_words(simhash, len(simhashes))
     hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
@@ -45,6 +52,8 @@ def hamming_search(simhashes: NDArray[np.uint64], simhash: int, radius: int, mos
         for column, word in zip(columns[1:], wanted[1:], strict=True):
             distance += np.bitwise_count(column ^ word)
         found = np.flatnonzero(distance <= radius)
+        if accept is not None and len(found):
+            found = found[accept(found + start)]
         if len(found):
             hits.append(found + start)
             distances.append(distance[found])

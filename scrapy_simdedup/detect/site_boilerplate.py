@@ -32,6 +32,7 @@ from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.similarity import (
     BELOW_IDENTICAL,
+    BELOW_THRESHOLD_FACTOR,
     FREE_SIGNATURES,
     NEAR_RESEMBLANCE,
     UNSHARED_PENALTY,
@@ -73,8 +74,6 @@ MAX_EDITED_SIGNATURES, MAX_SHINGLES_PER_EDIT = 12, 2.5
 each of these units. Another word changes three shingles, and the rest of its line counts as units of its own; new
 passages bring all their shingles. Short lines, such as a name and a price, can do with as few: where title and h1 do
 not say that the pages are one, nothing counts as an edit."""
-BELOW_DROP_FACTOR = 0.995
-"""Factor on the drop threshold: a page that a veto saves scores just below the threshold, so it counts as near."""
 
 RecordSlot: TypeAlias = tuple[int, int]
 """The id of a record, and its slot."""
@@ -208,7 +207,7 @@ class SiteBoilerplate:
     ) -> NDArray[np.float64]:
         """Lower similarities below ``drop`` where pages share only boilerplate; see :meth:`is_only_boilerplate`."""
         vetoed = self.is_only_boilerplate(one, many, scores, drop)
-        similarity[vetoed & (similarity >= drop)] = BELOW_DROP_FACTOR * drop
+        similarity[vetoed & (similarity >= drop)] = BELOW_THRESHOLD_FACTOR * drop
         return similarity
 
     def is_only_boilerplate(

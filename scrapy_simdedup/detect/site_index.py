@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
+from scrapy_simdedup.detect.canonical_claims import CanonicalClaims
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import Match
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.store.base import Record, Tail
 
-SEARCHED_STATES = frozenset({"reserved", "confirmed", "stub"})
+SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
 """States of the records that a page is compared with."""
 STILL_A_COPY = 0.5
 """Similarity below which a page is no copy any more of what it was, whatever the thresholds of the settings are."""
+RANKS = np.array([3, 2, 4])
+"""Ranks of originals that may displace a page: in work, or a stub; delivered without items; delivered with items."""
+FREE_TRIES, PAGES_PER_TRY = 5, 200
+"""How many second tries a handler has that never gave an item, and after how many pages without one it has another."""
 EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
 _NEVER = float("inf"), 0
@@ -42,6 +47,7 @@ class SiteIndex:
         across_domains: whether this is the one site of all domains; no page displaces one of an older domain then.
         method: how pages are compared.
         resemblance: from which on pages have to be found, where the method looks for them by keys.
+        items: what is known of handlers from all sites.
     """
 
     def __init__(
@@ -53,6 +59,7 @@ class SiteIndex:
         across_domains: bool = False,
         method: str = "simhash",
         resemblance: float = NEAR_RESEMBLANCE,
+        items: HandlerItems | None = None,
     ) -> None:
         self.cursor: int = 0
         """The site's counter up to which the log was applied."""
@@ -61,8 +68,11 @@ class SiteIndex:
         self._records = PackedRecords(InternTable()) if records is None else records
         self._originals = CandidateIndex(bits, self._records, METHODS[method], resemblance)
         self.replacements: Replacements = Replacements(self._records, self._originals)
+        self.canonical_claims: CanonicalClaims = CanonicalClaims()
+        """What the pages declare that this process judged since it made the index."""
         self._copy_check = CopyCheck(self._records, self._originals, METHODS[method])
         self._domain_first_seen = DomainFirstSeen() if across_domains else None
+        self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
 
     def __len__(self) -> int:
         """The number of records, released ones not counted."""
@@ -72,6 +82,7 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes besides lent records, about."""
         own = 0 if self._is_shared else self._records.size
+        own += self.canonical_claims.size
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
@@ -84,6 +95,8 @@ class SiteIndex:
     def _apply(self, record: Record) -> None:
         if self._domain_first_seen is not None:
             self._domain_first_seen.observe(record)
+        self._items.observe(record)
+        self._items_of_all_sites.observe(record)
         slot = self._slot(record)
         if slot is None:
             return
@@ -121,14 +134,14 @@ class SiteIndex:
                 return version
         return None
 
-    def confirmed_version(self, key: bytes) -> Record | None:
+    def delivered_version(self, key: bytes) -> Record | None:
         """The newest version of a page that was delivered, in whichever run, if it is live."""
-        return next((version for version in self._versions(key) if version.state == "confirmed"), None)
+        return next((version for version in self._versions(key) if version.delivered), None)
 
     def cluster_key(self, record: Record) -> bytes:
         """The key of the first page of a record's cluster."""
         if record.state == "duplicate" and record.original is not None:
-            known = self.confirmed_version(record.original)
+            known = self.delivered_version(record.original)
             return known.original if known is not None and known.original else record.original
         return record.original or record.key
 
@@ -159,13 +172,27 @@ class SiteIndex:
         return versions
 
     def best_match(
-        self, fp: PageFingerprint, key: bytes, url: str, *, drop: float, near: float, count: bool = False
+        self,
+        fp: PageFingerprint,
+        key: bytes,
+        url: str,
+        *,
+        drop: float,
+        near: float,
+        identical: float = 0.95,
+        count: bool = False,
+        handler: str = "",
+        run: str | None = None,
     ) -> Match | None:
         """The original of another key that decides about a page.
 
-        That is the most similar one: of the delivered originals from ``drop`` on; else of those still in work from
-        ``drop`` on; else of all from ``near`` on. Of equally similar ones it is the oldest. Originals that may share
-        nothing but boilerplate with the page stay below ``drop``.
+        That is the most similar one: of the originals that gave items, from ``drop`` on; else of those still in work,
+        and of stubs; else of those that gave no item; else of those of other handlers; else of all from ``near`` on. Of
+        equally similar ones it is the oldest. Originals that may share nothing but boilerplate with the page stay below
+        ``drop``.
+
+        Originals of other handlers are no copies. Of those that gave no item the first one is none, unless its handler
+        never gives any, and none that gave no item in another run.
 
         Args:
             fp: the page's fingerprint.
@@ -173,15 +200,21 @@ class SiteIndex:
             url: the page's URL.
             drop: similarity from which the page is dropped.
             near: similarity from which the page is near.
+            identical: similarity from which the page is identical.
             count: find all copies, to count them.
+            handler: the page's handler.
+            run: the page's run; None takes all originals for pages of one run.
         """
         originals = self._originals
-        rows = originals.candidates(fp, key, all_copies=count)
-        alike = self._copy_check.similarity(fp, key, rows, drop)
+        rows = originals.candidates(fp, key, handler, all_copies=count)
+        alike = self._copy_check.similarity(fp, key, rows, drop, identical)
         rows, alike = rows[alike >= near], alike[alike >= near]
-        rank = (alike >= drop) * (1 + originals.confirmed(rows))
+        is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
+        rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()
+        itemless: set[bytes] = set()
+        spared = 1 if self.may_give_items(handler) else 0
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
             record = self._records[rows[at]]
             if record.key == key or (
@@ -190,16 +223,55 @@ class SiteIndex:
                 continue
             if best is None:
                 best = Match(record, float(alike[at]), originals.distance(rows[at], fp), 0)
-            if alike[at] < drop:
+            if alike[at] < drop or not is_own[at]:
                 break
-            copies.add(record.key)
-            if not count:
+            if record.state != "itemless":
+                copies.add(record.key)
+            elif run in {None, record.run}:
+                itemless.add(record.key)
+            if not count and (copies or len(itemless) > spared):
                 break
-        return best and replace(best, copies=len(copies))
+        return best and replace(best, copies=len(copies) + max(0, len(itemless - copies) - spared))
+
+    def may_give_items(self, handler: str) -> bool:
+        """Whether a page of this site may give items, as far as pages of its handler gave any here or elsewhere."""
+        items = self._items_of_all_sites
+        return handler in items.passing or (self._items.may_give(handler) and items.may_give(handler))
 
     def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
         """Whether two judged pages, similar from ``drop`` on, may have nothing but boilerplate in common."""
         return self._copy_check.is_only_boilerplate(one, other, drop)
+
+
+class HandlerItems:
+    """Which handlers give items, to spare those that never do the second tries.
+
+    A content whose first page gave no item gets a second try: its next page is kept, too. Where the handler gave an
+    item before, that may be worth it for each content. Handlers of lists, and those that store pages themselves, never
+    give any. They have :data:`FREE_TRIES`, and one more for each :data:`PAGES_PER_TRY` pages, in case that changes.
+    """
+
+    def __init__(self) -> None:
+        self.passing: set[str] = set()
+        """Handlers that pass items on to other callbacks, as far as this process has called them."""
+        self._giving: set[str] = set()
+        self._pages: Counter[str] = Counter()
+        """By handler that gave none so far, pages without items."""
+        self._tries: Counter[str] = Counter()
+        """Of these, pages that had been kept because another with their content gave no item."""
+
+    def observe(self, record: Record) -> None:
+        """Take in a record of any state."""
+        if record.state == "confirmed":
+            self._giving.add(record.handler)
+        elif record.state == "itemless" and record.handler not in self._giving:
+            self._pages[record.handler] += 1
+            self._tries[record.handler] += record.original is not None
+
+    def may_give(self, handler: str) -> bool:
+        """Whether a page of this handler may give items, so that it is worth trying."""
+        free = FREE_TRIES + self._pages[handler] // PAGES_PER_TRY
+        return handler in self._giving or self._tries[handler] < free
 
 
 class Replacements:
@@ -232,7 +304,7 @@ class Replacements:
         for slot in self._records.slots(key):
             other = self._records[slot]
             if self._originals.has(slot, other.id):
-                if other.id < record.id and other.state == "confirmed" and _is_still_a_copy(fp, other):
+                if other.id < record.id and other.delivered and _is_still_a_copy(fp, other):
                     self._originals.remove(slot)
                 else:
                     is_live = True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.detect.names import ALL_SITES
-from scrapy_simdedup.detect.site_index import SiteIndex
+from scrapy_simdedup.detect.site_index import HandlerItems, SiteIndex
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Tail
@@ -149,6 +149,8 @@ class SiteIndexCache:
 
     def __init__(self, settings: DedupSettings, run: str | None, lend: Callable[[str], PackedRecords] | None) -> None:
         self._settings, self._run, self._lend = settings, run, lend
+        self.items: HandlerItems = HandlerItems()
+        """What is known of handlers from all sites."""
         self._resemblance = resemblance_for_similarity(settings.lowest_near)
         self._indexes: dict[str, tuple[SiteIndex, int]] = {}
         """By site, its index and the bytes that were counted for it, the one asked for last at the end."""
@@ -178,6 +180,7 @@ class SiteIndexCache:
                 across_domains=site.endswith(ALL_SITES),
                 method=self._settings.method,
                 resemblance=self._resemblance,
+                items=self.items,
             )
             self._indexes[site] = made, 0
         self._indexes[site] = self._indexes.pop(site)

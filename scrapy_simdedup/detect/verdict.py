@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
-Reason: TypeAlias = "UnjudgedReason | Literal['within_budget', 'in_work', 'better']"
+Reason: TypeAlias = (
+    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback']"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,10 @@ class Verdict:
     reason: Reason | None = None
     """Why the page is ``unjudged``, such as ``too_short``; ``in_work`` where it is kept only because its original was
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
-    place of its original; ``imported`` where it is ``unchanged`` only because another tool knew its request; else
-    None."""
+    place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
+    page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
+    was got by another callback, or for another spider; ``imported`` where it is ``unchanged`` only because another tool
+    knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None
@@ -67,6 +71,8 @@ class Verdict:
     structures are not known."""
     supersedes: str | None = None
     """The URL of the page whose place this one takes, as a better copy by ``SIMDEDUP_PREFER``; else None."""
+    other_headline: bool = False
+    """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
@@ -121,6 +127,8 @@ class FetchedPage:
     """The canonical URL that the page declares; None where it declares none, or nobody asks for it."""
     known_since: float | None = None
     """When another tool delivered the page, of whose content it remembered nothing; None if none did."""
+    handler: str = ""
+    """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +141,4 @@ class Match:
     distance: int
     """Differing bits of the simhashes."""
     copies: int
-    """Originals, this one counted, for which the page would be dropped."""
+    """Originals for which the page would be dropped: this one may be none of them."""

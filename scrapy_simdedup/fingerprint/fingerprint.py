@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.unjudged import UnjudgedReason
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
 
 Relation = Literal["identical", "near", "different"]
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PageFingerprint:
-    """A page in few bytes, by default at most 512; the same for the same HTML in every process, platform and Python."""
+    """A page in few bytes, by the default method at most 528; the same in every process, platform and Python."""
 
     simhash: int
     """The simhash; 0 if unjudged."""
@@ -64,11 +64,13 @@ class PageFingerprint:
     title: int
     """16 bits of the words of the title; 0 for none."""
     h1: int
-    """16 bits of the words of the first h1 of the content; 0 for none."""
+    """32 bits of the words of the first h1 of the content; 0 for none."""
     signatures: int
     """Hashes of the block signatures of the content (:mod:`scrapy_simdedup.fingerprint.features`), at most 65,535."""
     headings: int
     """Hashes of the block signatures of the content's headings, at most 65,535."""
+    data: int
+    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.script_data`); 0 for none."""
     odd_signatures: bytes
     """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes
@@ -93,6 +95,10 @@ class PageFingerprint:
     """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is unknown."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
+    numbers: int = 0
+    """16 bits of the set of numbers in the content of a page without an h1; 0 for none."""
+    identity: int = 0
+    """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
 
     def __repr__(self) -> str:
         found = self.unjudged or f"simhash {self.simhash:0{self.bits // 4}x}"
@@ -108,15 +114,23 @@ class PageFingerprint:
 
         Raises:
             FingerprintMismatch: the fingerprints were not made the same way.
+            TypeError: ``other`` is no fingerprint.
         """
+        if not isinstance(other, PageFingerprint):
+            raise TypeError(f"compare with a PageFingerprint, not {type(other).__name__}; fingerprint_page makes one")
         self.check_comparable(other)
         distance = (self.simhash ^ other.simhash).bit_count()
         if self.unjudged or other.unjudged:
             copies = {self.unjudged, other.unjudged} <= COMPARED_BY_BODY and self.body == other.body
+            copies = copies and not self.identity_differs(other)
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
-        alike = float(self.score(other.comparison_row).similarity[0])
+        alike = float(self.score(other.comparison_row).similarity_under(identical)[0])
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
         return Comparison(kind, alike, distance)
+
+    def identity_differs(self, other: PageFingerprint) -> bool:
+        """Whether the identities of two pages are known and differ: then they are no copies, whatever they share."""
+        return 0 != self.identity != other.identity != 0
 
     def check_comparable(self, other: PageFingerprint) -> None:
         """Raise :class:`FingerprintMismatch` unless the two fingerprints were made the same way."""
@@ -138,7 +152,9 @@ class PageFingerprint:
         return METHODS[self.method].score(self.comparison_row[0], many)
 
     def _comparison_bytes(self) -> bytes:
-        counts = _COUNTS.pack(self.content, self.title, self.h1, self.signatures, self.headings)
+        counts = _COUNTS.pack(
+            self.content, self.title, self.signatures, self.headings, self.numbers, self.h1, self.identity, self.data
+        )
         return b"".join((counts, self.exact, self.odd_signatures, self.odd_headings, self.sketch))
 
     def __bytes__(self) -> bytes:
@@ -159,7 +175,10 @@ class PageFingerprint:
 
         Raises:
             FingerprintMismatch: the bytes are no fingerprint, or one of another version.
+            TypeError: these are no bytes.
         """
+        if not isinstance(raw, bytes):
+            raise TypeError(f"raw must be bytes, not {type(raw).__name__}; give what bytes(fingerprint) gave")
         if len(raw) < _HEAD.size:
             raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
         algorithm, bits, made_by, judged, secret_id, words_id, body, total = _HEAD.unpack_from(raw)
@@ -179,7 +198,7 @@ class PageFingerprint:
         fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
         if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
-        content, title, h1, signatures, headings = _COUNTS.unpack_from(tail)
+        content, title, signatures, headings, numbers, h1, identity, data = _COUNTS.unpack_from(tail)
         digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
         return cls(
             simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
@@ -192,6 +211,7 @@ class PageFingerprint:
             h1=h1,
             signatures=signatures,
             headings=headings,
+            data=data,
             odd_signatures=digests.odd_signatures,
             odd_headings=digests.odd_headings,
             sketch=digests.sketch,
@@ -203,11 +223,13 @@ class PageFingerprint:
             method=name,
             variant=variant,
             structure=raw[end:start],
+            numbers=numbers,
+            identity=identity,
         )
 
 
 _HEAD = struct.Struct("<BBBBHH8sH")
-_COUNTS = struct.Struct("<5H")
+_COUNTS = struct.Struct("<5H3I")
 _READABILITY_FLAG = 0x80
 _METHOD_NAMES = list(METHODS)
 _METHOD_SHIFT = 4

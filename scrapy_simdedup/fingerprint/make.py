@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.structure import structure_minhash
 from scrapy_simdedup.fingerprint.word_hashes import word_hasher
-from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
+MAX_EMPTY_SHARE = 0.05
+"""Share of a page's distinct shingles up to which too little content is none: what is left is the site's own, and all
+pages of the site whose content did not come have it."""
 _UINT16 = 0xFFFF
+_DIGITS = bytes(code if code in b"0123456789" else ord(" ") for code in range(256))
+"""The byte that each byte of UTF-8 becomes, so that ASCII's digits are left."""
+_LEADS_OF_OTHER_DIGITS = b"\xd9", b"\xdb", b"\xe0", b"\xe1", b"\xef"
+"""First bytes of the digits of Arabic, Persian, Indian and other scripts in UTF-8, and of letters beside them."""
+_FIND_NUMBERS = re.compile(r"\d+").findall
 
 
 def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFingerprint:  # noqa: ARG001
@@ -33,26 +44,29 @@ def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFinger
     Args:
         html: The decoded page.
         url: The page's URL, which does not change the fingerprint.
-        settings: Settings as keywords, in lower case and without their prefix: ``bits=128``.
+        settings: Settings as keywords, in lower case and without their prefix: ``bits=128``, ``identity="sku"``.
 
     Raises:
         SettingError: a setting cannot be used.
+        TypeError: the page is no text.
     """
+    require_text(html, "html")
     checked = DedupSettings.from_keywords(**settings)
     return fingerprint(html, checked, (checked.secret or "").encode())
 
 
 def fingerprint(
-    html: str, settings: DedupSettings, secret: bytes = b"", *, body: bytes | None = None
+    html: str, settings: DedupSettings, secret: bytes = b"", *, body: bytes | None = None, identity: str | None = None
 ) -> PageFingerprint:
     """Fingerprint a page under settings that are already checked; never raises.
 
     Args:
         html: The decoded page.
         settings: ``method`` and its options, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
-            ``role_words``, ``max_page_bytes``, ``track_layout`` matter.
+            ``role_words``, ``max_page_bytes``, ``track_layout``, ``identity`` matter.
         secret: The key of the hashes; without one anyone can build a page that resembles another.
         body: The page's :func:`body_digest`, where it is known already.
+        identity: The page's identity, where it is given; None looks for it as ``settings.identity`` says.
     """
     body = body or body_digest(html, secret)  # first: then the page is read in the cache
     page = read_page(
@@ -61,7 +75,10 @@ def fingerprint(
         words=role_words(settings.role_words),
         extractor=settings.extractor,
         layout=settings.track_layout,
+        identity=settings.identity if identity is None else (),
     )
+    if identity is not None:
+        page = replace(page, identity=identity)
     return fingerprint_parsed(page, body, settings, secret)
 
 
@@ -70,22 +87,27 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     words = word_hasher(secret)
     shingles = find_shingles(page.blocks, words, settings.shingle_size)
     features = distinct_features(shingles, page.blocks)
-    unjudged = page.unjudged or ("too_short" if len(features.hashes) < settings.min_words else None)
+    total, content = len(features.hashes), int(np.count_nonzero(features.block_classes > BOILERPLATE))
+    unjudged = page.unjudged or _reason_not_to_compare(total, content, settings.min_words)
     signatures = find_block_signatures(shingles, page.blocks)
     method = METHODS[settings.method]
     text = ComparableText(page.blocks, body, features, signatures, settings.min_words)
     digests = Digests(bytes(8)) if unjudged else method.digest(text, settings, secret)
+    data = _data_digest(page.shell_texts, words)
+    if data and not unjudged:  # then equal texts are no equal pages
+        digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
         exact=digests.exact,
         body=body,
-        content=min(_UINT16, int(np.count_nonzero(features.block_classes > BOILERPLATE))),
-        total=min(_UINT16, len(features.hashes)),
-        title=_headline_digest(page.title, words),
-        h1=_headline_digest(page.h1, words),
+        content=min(_UINT16, content),
+        total=min(_UINT16, total),
+        title=_headline_digest(page.title, words, 2),
+        h1=_headline_digest(page.h1, words, 4),
         signatures=min(_UINT16, len(signatures.blocks)),
         headings=min(_UINT16, len(signatures.headings)),
+        data=data,
         odd_signatures=digests.odd_signatures,
         odd_headings=digests.odd_headings,
         sketch=digests.sketch,
@@ -97,12 +119,33 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         method=settings.method,
         variant=method.variant(settings),
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
+        numbers=0 if page.h1 else _numbers_digest(page.blocks, words),  # else nobody asks for it
+        identity=identity_digest(page.identity, secret),
     )
 
 
-def fingerprint_texts(texts: Sequence[str], settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:
+def _reason_not_to_compare(total: int, content: int, min_words: int) -> UnjudgedReason | None:
+    """Why a page with so many distinct shingles, in all and in its content, must not be compared."""
+    if total < min_words:
+        return "too_short"
+    return "empty" if content < min_words and content <= MAX_EMPTY_SHARE * total else None
+
+
+def _data_digest(texts: Collection[str], words: WordHasher) -> int:
+    """32 bits of the words of texts in any order; 0 for none."""
+    if not texts:
+        return 0
+    joined = join_words(list(texts)).split(bytes([TEXT_END]))
+    lines = sorted({b" ".join(line.replace(b"\0", b" ").split()) for line in joined})
+    return int.from_bytes(words.digest(b"\n".join(lines))[:4], "little") or 1
+
+
+def fingerprint_texts(
+    texts: Sequence[str], settings: DedupSettings, secret: bytes = b"", *, identity: str = ""
+) -> PageFingerprint:
     """Fingerprint texts that are all content, however short, such as the fields of an item; see :func:`fingerprint`."""
-    page = Page(tuple(Block(text, BlockClass.CONTENT, 0) for text in texts if text.strip()), "", "", None)
+    blocks = tuple(Block(text, BlockClass.CONTENT, 0) for text in texts if text.strip())
+    page = Page(blocks, "", "", None, identity=identity)
     return fingerprint_parsed(page, body_digest("\0".join(texts), secret), replace(settings, min_words=1), secret)
 
 
@@ -111,7 +154,26 @@ def body_digest(html: str, secret: bytes = b"") -> bytes:
     return word_hasher(secret).blake2b_digest(html.encode("utf-8", "surrogatepass"))
 
 
-def _headline_digest(headline: str, words: WordHasher) -> int:
-    """16 bits of the words of a headline; 0 for one without words."""
-    joined = b" ".join(split_words(headline))
-    return int.from_bytes(words.digest(joined)[:2], "little") or 1 if joined else 0
+def identity_digest(identity: str, secret: bytes = b"") -> int:
+    """32 bits of an identity, under one secret; 0 for a blank one."""
+    return _digest(" ".join(identity.split()).encode("utf-8", "surrogatepass"), word_hasher(secret), 4)
+
+
+def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
+    """``size`` bytes of the words of a headline; 0 for one without words."""
+    return _digest(b" ".join(split_words(headline)), words, size)
+
+
+def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
+    """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
+    boilerplate = BlockClass.BOILERPLATE
+    text = "\n".join([text for text, of, _, _ in blocks if of is not boilerplate])
+    raw = text.encode("utf-8", "surrogatepass")
+    found = set(raw.translate(_DIGITS).split())
+    if any(lead in raw for lead in _LEADS_OF_OTHER_DIGITS):
+        found = {number.encode() for number in _FIND_NUMBERS(text)}
+    return _digest(b" ".join(sorted(found)), words, 2)
+
+
+def _digest(text: bytes, words: WordHasher, size: int) -> int:
+    return int.from_bytes(words.digest(text)[:size], "little") or 1 if text else 0

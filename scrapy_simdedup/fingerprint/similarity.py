@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""
 
-COMMON_FIELDS = (*((name, "<u2") for name in ("content", "title", "h1", "signatures", "headings")), ("exact", "<u8"))
+COMMON_FIELDS = (
+    *((name, "<u2") for name in ("content", "title", "signatures", "headings", "numbers")),
+    *((name, "<u4") for name in ("h1", "identity", "data")),
+    ("exact", "<u8"),
+)
 """The first fields of the rows that any method compares."""
 
 COMPARISON_DTYPE = np.dtype(
@@ -54,10 +58,10 @@ HEADING_WEIGHT = 3
 """The unshared blocks that an unshared heading stands for there."""
 MAYBE_OTHER_HEADLINE, SURELY_OTHER_HEADLINE = 0.4, 1.0
 """Unshared headings, by a cautious estimate, from which the headline may differ (the site decides) or does differ."""
-SHORT_PAGE = 128
-"""Content features below which a page with another title and another h1 is no copy in any case."""
 BELOW_IDENTICAL = IDENTICAL_RESEMBLANCE - 0.01
 """The most that is left to pages that are no copies: they are near at most."""
+BELOW_THRESHOLD_FACTOR = 0.995
+"""Factor on a threshold: pages that a veto keeps apart score just below it."""
 
 
 class Scores(NamedTuple):
@@ -66,7 +70,7 @@ class Scores(NamedTuple):
     resemblance: NDArray[np.float64]
     """The resemblance of the texts alone, 0 to 1."""
     adjusted: NDArray[np.float64]
-    """The resemblance less what speaks against a copy; 1 for equal texts."""
+    """The resemblance less what speaks against a copy; 1 for equal texts, if the pages are no twins."""
     equal: NDArray[np.bool_]
     """Whether the sets of shingles are equal."""
     headline_differs: NDArray[np.bool_]
@@ -75,6 +79,8 @@ class Scores(NamedTuple):
     """Whether both pages have more than ``LONG_PAGE`` blocks, where a long block counts for several."""
     unshared: NDArray[np.float64]
     """Estimated blocks that each page has and the other lacks, where a long block counts for several."""
+    are_twins: NDArray[np.bool_]
+    """Whether the pages are twins: two pages by what they are called, however alike; see :func:`are_twins`."""
 
     def take(self, rows: NDArray[np.intp]) -> Scores:
         """The scores against some of the many."""
@@ -85,6 +91,14 @@ class Scores(NamedTuple):
         """The adjusted resemblance on the scale of the settings, where 0.95 is a copy; see :data:`SIMILARITY_SCALE`."""
         return np.interp(self.adjusted, *SIMILARITY_SCALE)
 
+    def similarity_under(self, identical: float) -> NDArray[np.float64]:
+        """The similarity, which for twins is below the threshold ``identical``, wherever that is."""
+        similarity = self.similarity
+        if self.are_twins.any():
+            limit = np.where(self.are_twins, BELOW_THRESHOLD_FACTOR * identical, 1.0)
+            np.minimum(similarity, limit, out=similarity)
+        return similarity
+
 
 def score(one: np.void, many: NDArray[np.void]) -> Scores:
     """The scores of one page against each of many; symmetric.
@@ -92,8 +106,9 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     1. The sketches give the resemblance.
     2. Unshared blocks beyond the first three take a penalty off it, which is limited between long pages and between
        pages with the same headline. No penalty makes near pages different.
-    3. Pages with another headline and enough unshared blocks, and short ones with another title and h1, are no copies.
-    4. Equal sets of shingles are copies in any case.
+    3. Pages with another headline and enough unshared blocks are no copies.
+    4. Equal sets of shingles are copies.
+    5. Twins are no copies, whatever they share.
 
     Args:
         one: A row of :data:`COMPARISON_DTYPE`.
@@ -106,20 +121,44 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     title, h1 = differ(one["title"], many["title"]), differ(one["h1"], many["h1"])
     surely_differs = title | h1 | (headings >= SURELY_OTHER_HEADLINE)
     long = np.minimum(many["signatures"], one["signatures"]) > HASHES_PER_SIGNATURE * LONG_PAGE
-    short = np.minimum(many["content"], one["content"]) < SHORT_PAGE
     limit = np.where(long, MAX_PENALTY_LONG_PAGE, np.where(surely_differs, np.inf, MAX_PENALTY_SAME_HEADLINE))
     penalty = np.minimum(UNSHARED_PENALTY * np.maximum(unshared - FREE_SIGNATURES, 0), limit)
     adjusted = np.maximum(resemblance - penalty, np.minimum(resemblance, NEAR_RESEMBLANCE))
     is_other_text = unshared + HEADING_WEIGHT * headings >= OTHER_HEADLINE_UNSHARED
-    no_copy = (surely_differs & ~long & is_other_text) | (title & h1 & short)
+    equal, twins = many["exact"] == one["exact"], are_twins(one, many)
+    adjusted = np.where(equal, 1.0, adjusted)
+    no_copy = (surely_differs & ~long & is_other_text & ~equal) | twins
     adjusted = np.where(no_copy, np.minimum(adjusted, BELOW_IDENTICAL), adjusted)
-    equal = many["exact"] == one["exact"]
     headline_differs = surely_differs | (headings >= MAYBE_OTHER_HEADLINE)
-    return Scores(resemblance, np.where(equal, 1.0, adjusted), equal, headline_differs, long, unshared)
+    return Scores(resemblance, adjusted, equal, headline_differs, long, unshared, twins)
+
+
+def are_twins(one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Whether a page and each of many are two pages, not copies: at most near, however much they share.
+
+    1. Both have an h1, and the h1s differ.
+    2. Neither has an h1. Their titles differ, and so do the numbers in their contents. A clock or a counter changes the
+       one or the other, not both; equal texts are copies under any title.
+    3. Both have an identity, and the identities differ.
+    4. Both are shells around data in scripts, and the data differ.
+
+    Args:
+        one: A row that begins with :data:`COMMON_FIELDS`.
+        many: Rows of the same type, shape (n,).
+    """
+    if one["h1"]:
+        twins = differ(one["h1"], many["h1"])
+    else:
+        twins = differ(one["title"], many["title"]) & (many["numbers"] != one["numbers"]) & (many["h1"] == 0)
+        twins &= many["exact"] != one["exact"]
+    for name in ("identity", "data"):
+        if one[name]:
+            twins |= differ(one[name], many[name])
+    return twins
 
 
 def differ(one: np.integer, many: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether two pages have different digests of a headline, given that both have one (0 is none)."""
+    """Whether two pages have different digests of something that both have (0 is none), such as a headline."""
     made: NDArray[np.bool_] = (many != one) & (many != 0) & (one != 0)
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -12,9 +13,10 @@ from scrapy_simdedup.page.block_tree import build_block_tree, subtree_totals
 from scrapy_simdedup.page.classify import INDEX_PAGE_LINK_SHARE, MAX_LINK_DENSITY, classify_blocks
 from scrapy_simdedup.page.parse import xpath_elements
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, DEFAULT_ROLE_WORDS, HEADER, META, NON_TEXT_TAGS
+from scrapy_simdedup.page.tree_edits import drop_elements, outermost, with_surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lxml.html import HtmlElement
 
@@ -61,8 +63,7 @@ def remove_boilerplate(root: HtmlElement, tree: BlockTree, roles: Sequence[int])
         tree: Its block tree.
         roles: The boilerplate roles of each block, from :func:`~scrapy_simdedup.page.classify.classify_blocks`.
     """
-    for element in _boilerplate_elements(root, tree, roles):
-        element.drop_tree()
+    drop_elements(root, _boilerplate_elements(root, tree, roles))
     _write_check_boxes(root)
     for template in list(root.iter("template")):
         if template.get("shadowrootmode") is not None:
@@ -89,8 +90,8 @@ def _boilerplate_elements(root: HtmlElement, tree: BlockTree, block_roles: Seque
 
 def _write_check_boxes(root: HtmlElement) -> None:
     """Replace the check boxes of task lists by ``[ ]`` and ``[x]``, as Markdown writes them."""
-    for box in list(root.iter("input")):
-        if box.get("type", "").lower() != "checkbox" or next(box.iterancestors("li"), None) is None:
+    for box, is_in_item in list(with_surroundings(root, ("input",), ("li",))):
+        if box.get("type", "").lower() != "checkbox" or not is_in_item:
             continue
         box.text = "[ ]" if box.get("checked") is None else "[x]"
         if not (box.tail or "")[:1].isspace():
@@ -105,29 +106,31 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 def _lists_of_links(root: HtmlElement) -> list[HtmlElement]:
     """The lists outside of the main part that are navigation; none if the page is about such lists."""
-    lists = [element for element in root.iter("ul", "ol") if _is_navigation(element)]
+    lists = [
+        element
+        for element, is_inside in list(with_surroundings(root, ("ul", "ol"), ("main", "article", "ul", "ol")))
+        if not is_inside and _is_navigation(element)  # a list in a list is judged with it
+    ]
     linked = sum(map(_count_letters, lists))
     return lists if linked <= INDEX_PAGE_LINK_SHARE * (_count_letters(root) - linked) else []
 
 
 def _is_navigation(element: HtmlElement) -> bool:
-    if next(element.iterancestors("main", "article", "ul", "ol"), None) is not None:
-        return False  # a list in a list is judged with it
     links = element.findall(".//a")
-    return len(links) >= MIN_LINKS and sum(map(_count_letters, links)) >= MAX_LINK_DENSITY * _count_letters(element)
+    if len(links) < MIN_LINKS:
+        return False
+    return sum(map(_count_letters, outermost(links))) >= MAX_LINK_DENSITY * _count_letters(element)
 
 
 def _drop_minor_elements(root: HtmlElement, elements: Sequence[HtmlElement]) -> None:
     """Drop elements, except one that holds most of the page's text; none if together they hold all of it."""
     if not elements:
         return
-    chosen = set(elements)
     page = _count_letters(root)
-    sizes = {e: _count_letters(e) for e in elements if chosen.isdisjoint(e.iterancestors())}
+    sizes = {element: _count_letters(element) for element in outermost(elements)}
     minor = {element: size for element, size in sizes.items() if size <= MAX_HIDDEN_SHARE * page}
     if sum(minor.values()) < page:
-        for element in minor:
-            element.drop_tree()
+        drop_elements(root, minor)
 
 
 def _count_letters(element: HtmlElement) -> int:
@@ -144,22 +147,52 @@ def resolve_urls(root: HtmlElement, url: str = "") -> None:
     base = _absolute_url(url, next((element.get("href") for element in root.iter("base") if element.get("href")), ""))
     if len(base) > MAX_BASE_LENGTH:
         base = ""
-    for image in root.iter("img"):
-        _set_address(image, "src", _absolute_url(base, _source(image)))
+    for image, others in list(_images(root)):
+        _set_address(image, "src", _absolute_url(base, _source(image, others)))
     for link in root.iter("a"):
         address = link.get("href")
         if address is not None and not address.startswith("#"):
             _set_address(link, "href", _absolute_url(base, address))
 
 
-def _source(image: HtmlElement) -> str:
+class _Picture:
+    """A ``<picture>``, which offers one image in several files."""
+
+    def __init__(self) -> None:
+        self.sources: list[HtmlElement] = []
+
+    @cached_property
+    def address(self) -> str:
+        """The address of its first source that names one."""
+        return next(filter(None, map(_address_in_srcset, self.sources)), "")
+
+
+def _images(root: HtmlElement) -> Iterator[tuple[HtmlElement, _Picture | None]]:
+    """The images of a page, each with the innermost picture around it."""
+    around: list[_Picture] = []
+    for event, element in etree.iterwalk(root, events=("start", "end"), tag=("picture", "source", "img")):
+        if element.tag == "picture":
+            if event == "start":
+                around.append(_Picture())
+            else:
+                around.pop()
+        elif event == "start":
+            if element.tag == "img":
+                yield element, around[-1] if around else None
+            elif around:
+                around[-1].sources.append(element)
+
+
+def _source(image: HtmlElement, picture: _Picture | None) -> str:
     """The address of an image, also where a script loads it when the reader scrolls down."""
-    picture = next(image.iterancestors("picture"), None)
-    sources = [image] if picture is None else [image, *picture.iter("source")]
     lazy = next(filter(None, map(image.get, _LAZY_ATTRIBUTES)), "")
-    sets = (_largest_in_srcset(element.get(name, "")) for element in sources for name in _SRCSET_ATTRIBUTES)
     address = image.get("src", "")
-    return lazy or ("" if _UNUSABLE_SCHEME.match(address.strip()) else address) or next(filter(None, sets), "")
+    found = lazy or ("" if _UNUSABLE_SCHEME.match(address.strip()) else address) or _address_in_srcset(image)
+    return found or (picture.address if picture else "")
+
+
+def _address_in_srcset(element: HtmlElement) -> str:
+    return next(filter(None, (_largest_in_srcset(element.get(name, "")) for name in _SRCSET_ATTRIBUTES)), "")
 
 
 def _largest_in_srcset(srcset: str) -> str:

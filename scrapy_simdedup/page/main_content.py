@@ -12,6 +12,7 @@ from scrapy_simdedup.page.clean import remove_boilerplate
 from scrapy_simdedup.page.parse import xpath_elements
 from scrapy_simdedup.page.readability import ArticleDocument, text_length
 from scrapy_simdedup.page.roles import H1
+from scrapy_simdedup.page.tree_edits import outermost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +68,7 @@ def main_content(root: HtmlElement) -> HtmlElement:
     body = root if body is None else body
     least = MIN_TAGGED_SHARE * text_length(body)
     for select in _SELECTORS:
-        found = max(select(body), key=text_length, default=None)
+        found = max(outermost(select(body)), key=text_length, default=None)  # none inside has more text
         if found is not None and text_length(found) >= least:
             return found
     return _largest_block(body)

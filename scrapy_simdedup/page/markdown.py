@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.page.clean import clean_page
 from scrapy_simdedup.page.main_content import main_content
 from scrapy_simdedup.page.markdown_inline import (
@@ -31,6 +32,7 @@ from scrapy_simdedup.page.markdown_inline import (
 )
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, NON_TEXT_TAGS
+from scrapy_simdedup.page.tree_edits import drop_elements, unwrap_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +68,11 @@ def page_markdown(html: str, *, url: str = "", words: RoleWords = DEFAULT_ROLE_W
         At most four times as many characters as the page has, and a thousand; what exceeds them is left off. ``""`` for
         a page that :func:`~scrapy_simdedup.page.parse.parse` gives no tree for: over 5 MB, cut by the parser's limits,
         thousands of links, not text. The page's text, should an error of ours come up.
+
+    Raises:
+        TypeError: the page is no text.
     """
+    require_text(html, "html")
     root = parse(html).root
     if root is None:
         return ""
@@ -249,12 +255,24 @@ def _paragraph(lines: Sequence[str]) -> str:
 
 def _drop_empty_inlines(root: HtmlElement) -> None:
     """Drop links and emphasis around nothing, whose marks html2text would write, and the ``¶`` behind headings."""
+    dropped: dict[HtmlElement, str] = {}
+    """The elements that go, with the text that each leaves to the element around it."""
+    anchors: set[HtmlElement] = set()
     for element in reversed(list(root.iterdescendants("a", "span", *EMPHASIS_TAGS))):  # the innermost first
-        text = element.text or ""
-        if not len(element) and not _WORD.search(text) and element.get("href", "").startswith("#"):
-            element.drop_tree()
-        elif not len(element) and not text.strip():
-            element.drop_tag()
+        parts = [element.text or ""]
+        for child in element:
+            if child not in dropped:
+                break
+            parts += dropped[child], child.tail or ""
+        else:
+            text = "".join(parts)
+            if not _WORD.search(text) and element.get("href", "").startswith("#"):
+                anchors.add(element)
+                dropped[element] = ""
+            elif not text.strip():
+                dropped[element] = text[:1]
+    drop_elements(root, anchors)
+    unwrap_elements(root, dropped.keys() - anchors)
 
 
 def _elements_with_blocks(root: HtmlElement) -> set[HtmlElement]:

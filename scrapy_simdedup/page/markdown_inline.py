@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import html2text
 from lxml import etree
+
+from scrapy_simdedup.page.tree_edits import with_surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 MAX_MARKUP = 50_000
 """Tags and references of a page that html2text converts, at some 10 µs each; lines beyond become plain text."""
 
+_CODE_TAGS = ("code", "kbd", "samp", "tt")
 EMPHASIS_TAGS = ("b", "strong", "em", "i", "u", "del", "s", "strike")
 
 _LINE = "\ufdd0%d\ufdd1"
@@ -45,8 +49,8 @@ def escape_text(text: str | None) -> str:
 def replace_code_spans(root: HtmlElement) -> list[str]:
     """Put a placeholder in place of each inline code, whose text is no markup; return the texts."""
     codes: list[str] = []
-    for element in list(root.iter("code", "kbd", "samp", "tt")):
-        if next(element.iterancestors("pre"), None) is None:
+    for element, is_inside in list(with_surroundings(root, _CODE_TAGS, (*_CODE_TAGS, "pre"))):
+        if not is_inside:
             text = " ".join(element.text_content().split())
             element.clear(keep_tail=True)
             element.tag = "span"
@@ -136,7 +140,7 @@ def _code_text(pre: HtmlElement) -> str:
 
 def _language(pre: HtmlElement) -> str:
     """The language that the classes of a code block, or of the elements around it, name."""
-    for element in (*pre.iterchildren("code"), pre, *list(pre.iterancestors("div", "figure"))[:2]):
+    for element in (*pre.iterchildren("code"), pre, *islice(pre.iterancestors("div", "figure"), 2)):
         for language in _LANGUAGE.findall(element.get("class", "")):
             if language not in _NO_LANGUAGE:
                 return str(language)
@@ -147,6 +151,8 @@ MAX_CELL_LENGTH = 1_000
 """Characters of a cell above which a table is taken for the layout of a page."""
 MAX_SPAN, MAX_COLUMNS = 20, 100
 """Columns and rows that a cell covers at most, and columns in which it is seen to cover rows."""
+MAX_COVERED_CELLS, MAX_COVERED_PER_CELL = 100, 4
+"""Cells that spans cover in a table at most, and in addition for each cell that is there: beyond, spans are ignored."""
 
 _NOT_IN_CELLS = ("table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -172,23 +178,43 @@ def is_layout_table(table: HtmlElement) -> bool:
 
 def table_grid(table: HtmlElement) -> list[list[HtmlElement | None]]:
     """The cells of each row, and None where one from the left or above reaches: Markdown's tables have no spans."""
+    rows = _table_rows(table)
+    left = MAX_COVERED_CELLS + MAX_COVERED_PER_CELL * sum(map(len, rows))
     grid = []
     below: dict[int, int] = {}  # by column, the rows into which the cell above still reaches
 
-    def fill(row: list[HtmlElement | None], end: int) -> None:
-        while len(row) < end or below.get(len(row)):
-            below[len(row)] = max(0, below.get(len(row), 0) - 1)
+    def cover(row: list[HtmlElement | None]) -> bool:
+        nonlocal left
+        left -= 1
+        if left >= 0:
             row.append(None)
+        return left >= 0
 
-    for cells in _table_rows(table):
+    def fill(row: list[HtmlElement | None], end: int) -> None:
+        while len(row) < end or len(row) in below:
+            column = len(row)
+            if not cover(row):
+                below.clear()
+                return
+            if column in below:
+                below[column] -= 1
+                if not below[column]:
+                    del below[column]
+
+    for cells in rows:
         row: list[HtmlElement | None] = []
         for cell in cells:
             fill(row, 0)
+            height = _span(cell, "rowspan") - 1
             for column in range(_span(cell, "colspan")):
-                if len(row) < MAX_COLUMNS:
-                    below[len(row)] = _span(cell, "rowspan") - 1
-                row.append(None if column else cell)
-        fill(row, 1 + max((column for column, rows in below.items() if rows and column >= len(row)), default=-1))
+                below.pop(len(row), None)
+                if height and len(row) < MAX_COLUMNS:
+                    below[len(row)] = height
+                if not column:
+                    row.append(cell)
+                elif not cover(row):
+                    break
+        fill(row, 1 + max((column for column in below if column >= len(row)), default=-1))
         grid.append(row)
     return grid
 

@@ -6,10 +6,12 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_simdedup.page.block_tree import build_block_tree
+from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
+from scrapy_simdedup.page.identity import find_identity
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING
+from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING, MAIN_TAG
+from scrapy_simdedup.page.script_data import shell_texts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -22,6 +24,8 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
+
+_BOILERPLATE = BlockClass.BOILERPLATE
 
 logger = logging.getLogger(__name__)
 
@@ -47,11 +51,15 @@ class Page:
     title: str
     """The text of ``<title>``; may be empty."""
     h1: str
-    """The first ``<h1>`` of the content; may be empty."""
+    """The first ``<h1>`` of the content, in ``<main>`` if there is one; may be empty."""
     unjudged: UnjudgedReason | None
     """Why the page must not be compared by its text; see :func:`scrapy_simdedup.page.parse.parse`."""
     layout_paths: frozenset[str] = frozenset()
     """What :func:`layout_paths` returns, if it was asked for."""
+    identity: str = ""
+    """What :func:`~scrapy_simdedup.page.identity.find_identity` returns, if it was asked for."""
+    shell_texts: frozenset[str] = frozenset()
+    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.script_data`."""
 
 
 def read_page(
@@ -61,6 +69,7 @@ def read_page(
     words: RoleWords = DEFAULT_ROLE_WORDS,
     extractor: Literal["roles", "readability"] = "roles",
     layout: bool = False,
+    identity: tuple[str, ...] = (),
 ) -> Page:
     """Read a page of any kind; never raises.
 
@@ -70,22 +79,35 @@ def read_page(
         words: The roles that class and id names give.
         extractor: ``"roles"``, or ``"readability"``: then only blocks of the main content have the class ``CONTENT``.
         layout: Whether to find the layout paths.
+        identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.identity.find_identity`.
     """
     document = parse(html, max_bytes=max_bytes, with_html_methods=extractor == "readability")
     if document.root is None:
         return Page((), "", "", document.unjudged)
+    named = find_identity(document.root, identity) if identity else ""
     tree = build_block_tree(document.root, words)
     classes, roles = classify_blocks(tree)
+    content = sum(len(text) for text, found in zip(tree.texts, classes, strict=True) if found is not _BOILERPLATE)
+    data = shell_texts(document.root, content)
     if not tree.texts:
-        return Page((), "", "", "empty")
-    blocks = zip(tree.texts, tree.text_roles, classes, strict=True)
-    h1 = next((text for text, of_text, found in blocks if of_text & H1 and found is BlockClass.CONTENT), "")
+        return Page((), "", "", "empty", shell_texts=data)
+    h1 = _find_h1(tree, classes)
     paths = layout_paths(document.root) if layout else frozenset()
     if extractor == "readability":
         classes = _classify_by_readability(document.root, tree, classes, roles)
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
     made = map(Block._make, zip(tree.texts, classes, roles, headings, strict=True))
-    return Page(tuple(made), tree.title, h1, None, paths)
+    return Page(tuple(made), tree.title, h1, None, paths, named, data)
+
+
+def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
+    """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts."""
+    blocks = zip(tree.text_roles, classes, strict=True)
+    found = [at for at, (roles, of) in enumerate(blocks) if roles & H1 and of is BlockClass.CONTENT]
+    if len(found) > 1:
+        in_main = mark_descendants(tree.box_parents, (roles & MAIN_TAG > 0 for roles in tree.box_roles))
+        found.sort(key=lambda at: not in_main[tree.boxes[at]])
+    return tree.texts[found[0]] if found else ""
 
 
 def _classify_by_readability(

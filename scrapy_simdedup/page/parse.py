@@ -116,12 +116,21 @@ _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>
 
 
 def _remove_sentinel(root: HtmlElement) -> bool:
-    """Remove the sentinel; whether it was the last element, and outside of elements without text of the page's own."""
+    """Remove the sentinel; whether it was the last element, and outside of elements without text of the page's own.
+
+    A ``<button>`` around it holds the rest of the page, as libxml2 does not end one in which another element is open.
+    Such a button becomes an element whose text is read.
+    """
     last = root
     while len(last):
         last = last[-1]
-    if last.tag != _SENTINEL.decode() or any(above.tag in NON_TEXT_TAGS for above in last.iterancestors()):
+    if last.tag != _SENTINEL.decode():
         return False
+    for above in last.iterancestors():
+        if above.tag == "button":
+            above.tag = "div"
+        elif above.tag in NON_TEXT_TAGS:
+            return False
     parent = last.getparent()
     if parent is not None:
         parent.remove(last)

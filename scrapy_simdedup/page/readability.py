@@ -16,6 +16,8 @@ from lxml.html import Element, HtmlElement, fragment_fromstring
 from readability import Document
 from readability.readability import REGEXES
 
+from scrapy_simdedup.page.tree_edits import drop_elements
+
 
 class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships no types
     """``Document`` on a tree instead of a string: ``ArticleDocument(root).article()``.
@@ -50,18 +52,22 @@ class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships
 
     def remove_unlikely_candidates(self) -> None:
         """Drop elements whose class and id say boilerplate, unless they hold the main part or belong to code."""
+        unlikely = []
         for element in self.html.findall(".//*"):
             names = f"{element.get('class', '')} {element.get('id', '')}"
             if len(names) > 1 and _are_unlikely(names) and element.tag != "body" and not _is_kept(element):
-                element.drop_tree()
+                unlikely.append(element)
+        drop_elements(self.html, unlikely)
 
     def transform_misused_divs_into_paragraphs(self) -> None:
         """Make paragraphs of the text that stands in ``<div>`` elements without them."""
         for div in self.html.findall(".//div"):
             if not _holds_blocks(div):
                 div.tag = "p"
-        for div in self.html.findall(".//div"):
+        divs = self.html.findall(".//div")
+        for div in divs:
             _wrap_lines(div)
+        drop_elements(self.html, [line_break for div in divs for line_break in div.iterchildren("br")])
 
     def get_link_density(self, elem: HtmlElement) -> float:
         """The share of an element's characters that lies in links; a run of white space is one character."""
@@ -82,7 +88,7 @@ def _holds_blocks(element: HtmlElement) -> bool:
 
 
 def _wrap_lines(div: HtmlElement) -> None:
-    """Put the text and the inline elements between the blocks of a ``<div>`` into paragraphs; line breaks go."""
+    """Put the text and the inline elements between the blocks of a ``<div>`` into paragraphs."""
     children = list(div)
     line = None
     if div.text and div.text.strip():
@@ -96,12 +102,11 @@ def _wrap_lines(div: HtmlElement) -> None:
             line = _paragraph()
             child.addprevious(line)
         line.append(child)
-    for position, child in reversed(list(enumerate(div))):
-        if child.tail and child.tail.strip():
-            div.insert(position + 1, _paragraph(child.tail))
+    for child in list(div):
+        tail = child.tail
+        if tail and tail.strip():
             child.tail = None
-        if child.tag == "br":
-            child.drop_tree()
+            child.addnext(_paragraph(tail))
 
 
 def _paragraph(text: str | None = None) -> HtmlElement:

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_html
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import page_markdown
@@ -176,7 +177,10 @@ def compare_pages(
 
     Raises:
         SettingError: a setting cannot be used.
+        TypeError: a page is no text.
     """
+    require_text(one, "one")
+    require_text(other, "other")
     return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
 
 
@@ -187,7 +191,13 @@ def compare_with_settings(
     fingerprints, pages = [], []
     words = role_words(settings.role_words)
     for html, name, url in zip((one, other), names, urls, strict=True):
-        page = read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor)
+        page = read_page(
+            html,
+            max_bytes=settings.max_page_bytes,
+            words=words,
+            extractor=settings.extractor,
+            identity=settings.identity,
+        )
         fp = fingerprint_parsed(page, body_digest(html), settings)
         fingerprints.append(fp)
         lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)

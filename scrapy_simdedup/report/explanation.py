@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 STATE_MEANINGS = {
     "confirmed": "it was delivered",
+    "itemless": "it was delivered, and gave no item",
     "reserved": "its delivery has not ended, or the crawl was stopped before it did",
     "released": "its delivery failed, so it displaces no other page",
     "stub": "it was found under so many unrelated URLs that it is no content, and displaces no other page",
@@ -31,12 +32,13 @@ KEPT_BECAUSE = {
     "near": "it is merely similar to another page",
     "changed": "it differs from what its URL gave before",
     "unchanged": "it is what its URL gave before",
-    "identical": "what it repeats was not delivered at that time",
+    "identical": "what it repeats was not delivered at that time, or only got by another callback",
     "stub": "it repeats what its site gives under many unrelated URLs",
     "unjudged": "it could not be judged",
     "preferred": "it is a better copy of another page, whose place it took",
+    "second try": "the page before it with its content gave no item",
 }
-"""By verdict, or ``preferred``: why a page was kept."""
+"""By verdict, or ``preferred`` or ``second try``: why a page was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,9 @@ class Explanation:
         record = self.record
         if not self.dropped:
             reason = PageFingerprint.from_bytes(record.fingerprint).unjudged if record.kind == "unjudged" else None
-            preferred = record.original is not None and record.kind in {"identical", "near"}
-            why = KEPT_BECAUSE.get("preferred" if preferred else record.kind, record.kind)
+            reason_of_cluster = "preferred" if self.other is None or self.other.state != "itemless" else "second try"
+            is_in_cluster = record.original is not None and record.kind in {"identical", "near"}
+            why = KEPT_BECAUSE.get(reason_of_cluster if is_in_cluster else record.kind, record.kind)
             why += _because(reason) if reason else ""
             return f"kept: {why}; {STATE_MEANINGS.get(record.state, record.state)}"
         kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"

@@ -160,7 +160,7 @@ def find_moves(
         content_left: the contents that runs noted to have left their URLs.
         run_starts: when the runs began; seconds since the epoch.
     """
-    pages = [record for record in records if record.state in {"confirmed", "duplicate"}]
+    pages = [record for record in records if record.delivered or record.state == "duplicate"]
     found = set()
     for move in _moves_in_notes(site, pages, settings, content_left, run_starts):
         found.add(move.old)
@@ -220,14 +220,14 @@ def _moves_in_latest_run(site: str, pages: Sequence[Record], settings: PageSetti
     if not pages:
         return
     latest = max(pages, key=lambda record: record.first_seen).run
-    gone = {record.key: record for record in pages if record.state == "confirmed" and record.run != latest}
+    gone = {record.key: record for record in pages if record.delivered and record.run != latest}
     fresh = [record for record in pages if record.run == latest and record.visits == 1]
     table = FingerprintTable(gone.values())
     for record in fresh:
         # With SIMDEDUP_AGAINST="history", a page that moved is a repeat of its old self.
         old = gone.get(record.original or b"")
         similarity = record.similarity or 0.0
-        if old is None and record.state == "confirmed":
+        if old is None and record.delivered:
             found = table.closest(record)
             old, similarity = (found.record, found.similarity) if found else (None, 0.0)
         if old is not None and old.key in gone and similarity >= settings.of(record.url).identical:

@@ -22,12 +22,13 @@ from scrapy_simdedup.display import plural, shorten
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.setting_checks import redact_password
 
-State = Literal["reserved", "confirmed", "released", "duplicate", "stub"]
-Outcome = Literal["confirmed", "released", "stub"]
+State = Literal["reserved", "confirmed", "released", "duplicate", "stub", "itemless"]
+Outcome = Literal["confirmed", "released", "stub", "itemless"]
 STEPS: dict[Outcome, frozenset[State]] = {
     "confirmed": frozenset({"reserved", "released"}),
+    "itemless": frozenset({"reserved", "released"}),
     "released": frozenset({"reserved"}),
-    "stub": frozenset({"reserved", "released", "confirmed"}),
+    "stub": frozenset({"reserved", "released", "confirmed", "itemless"}),
 }
 """From which states a record can be settled to each outcome."""
 DEFAULTS, HEARTBEATS = ".defaults", ".heartbeats"
@@ -57,16 +58,17 @@ class Record:
     worker: str
     """The process that fetched the page."""
     state: State
-    """``reserved`` until it is delivered, then ``confirmed``, or ``released`` if its delivery failed; or a
-    ``duplicate``: dropped, because it repeats another page; or a ``stub``: delivered once, and then fetched under so
-    many unrelated URLs that it is no content and displaces no page."""
+    """``reserved`` until it is delivered, then ``confirmed``, or ``itemless`` if the crawl got no item out of it, or
+    ``released`` if its delivery failed; or a ``duplicate``: dropped, because it repeats another page; or a ``stub``:
+    delivered once, and then fetched under so many unrelated URLs that it is no content and displaces no page."""
     kind: str
     """The kind of the page's verdict, such as ``new``."""
     similarity: float | None
     """Similarity (0..1) to the page that the verdict compared it with; None if there was none."""
     original: bytes | None
     """The key of the page that a duplicate repeats; for a page that was kept in place of the first page of its cluster,
-    the key of that first page; else None. A key stays true when the page is fetched again."""
+    as a better copy or because that gave no item, the key of that first page; else None. A key stays true when the page
+    is fetched again."""
     first_seen: float
     """When any version of the page was first fetched; seconds since the epoch, as all times here."""
     last_seen: float
@@ -77,6 +79,8 @@ class Record:
     """How often the page was fetched, this time included."""
     changes: int
     """How often the page's content differed from the content before."""
+    handler: str = ""
+    """The spider and the callback that got the page; empty where none is known, or where it does not matter."""
     id: int = 0
     """The counter of the site's log when the record was appended; unique in its site, and 0 until then."""
     position: int = 0
@@ -88,7 +92,12 @@ class Record:
     @property
     def settled(self) -> bool:
         """Whether the record is final, and has taken the place of all older versions of its page."""
-        return self.state in {"confirmed", "duplicate", "stub"}
+        return self.state in {"confirmed", "itemless", "duplicate", "stub"}
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the page was delivered, with items or without, and is no stub."""
+        return self.state in {"confirmed", "itemless"}
 
     @property
     def forgotten(self) -> bool:
@@ -123,9 +132,10 @@ COLUMNS: Callable[[Record], tuple[Any, ...]] = attrgetter(*(field.name for field
 
 def record_of(url: str, key: bytes, fingerprint: bytes, *others: Any) -> Record:
     """The record whose :data:`COLUMNS` were kept."""
-    # Drivers make a new string for each row. These four are the same in thousands of records that are held.
+    # Drivers make a new string for each row. These five are the same in thousands of records that are held.
     shared: list[Any] = [intern(text) for text in others[:4]]
-    return Record(url, key, fingerprint, *shared, *others[4:])
+    rest = [*others[4:-3], intern(others[-3]), *others[-2:]]
+    return Record(url, key, fingerprint, *shared, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +214,9 @@ class FingerprintStore(ABC):
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record, or make a delivered one a stub; see :meth:`Record.settled_as`.
 
-        A confirmed record takes the place of all older versions of its page. A released one stays as a tombstone, so
-        that other workers see it, and can still be confirmed if its page is delivered after all. A record whose state
-        does not allow ``state``, or that is gone, is left as it is.
+        A record that is settled takes the place of all older versions of its page. A released one stays as a tombstone,
+        so that other workers see it, and can still be confirmed if its page is delivered after all. A record whose
+        state does not allow ``state``, or that is gone, is left as it is.
         """
 
     @abstractmethod

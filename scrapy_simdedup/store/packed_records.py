@@ -28,8 +28,8 @@ _HISTORY = struct.Struct("<2d2I")
 FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
 
-Shared: TypeAlias = "tuple[str, str, State, str]"
-"""A record's run, worker, state and kind, which few records have all by themselves."""
+Shared: TypeAlias = "tuple[str, str, State, str, str]"
+"""A record's run, worker, state, kind and handler, which few records have all by themselves."""
 
 
 class PackedRecords:
@@ -111,7 +111,7 @@ class PackedRecords:
         similarity, last_changed, visits, changes = math.nan, first_seen, 1, 0
         if url > history:
             similarity, last_changed, visits, changes = _HISTORY.unpack_from(packed, history)
-        run, worker, state, kind = self._interned[number]
+        run, worker, state, kind, handler = self._interned[number]
         return Record(
             url=packed[url:fingerprint].decode("utf-8", "surrogatepass"),
             key=packed[:original],
@@ -127,6 +127,7 @@ class PackedRecords:
             last_changed=last_changed,
             visits=visits,
             changes=changes,
+            handler=handler,
             id=self.ids[slot],
             position=position,
         )
@@ -152,7 +153,7 @@ class PackedRecords:
         if (record.similarity, record.last_changed, record.visits, record.changes) != (None, record.first_seen, 1, 0):
             similarity = math.nan if record.similarity is None else record.similarity
             history = _HISTORY.pack(similarity, record.last_changed, record.visits, record.changes)
-        number = self._interned.number((record.run, record.worker, record.state, record.kind))
+        number = self._interned.number((record.run, record.worker, record.state, record.kind, record.handler))
         sizes = len(record.key), len(original), len(history), len(url), len(record.fingerprint)
         foot = _FOOT.pack(record.position, record.first_seen, record.last_seen, number, *sizes)
         return b"".join((record.key, original, history, url, record.fingerprint, foot))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.store.base import Outcome, Record
 
-VERSION = "1"
+VERSION = "2"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
 OLDEST = 14
 """The first PostgreSQL that has ``bit_count``."""
@@ -52,7 +52,7 @@ FROM (VALUES (1)) AS one LEFT JOIN (
     SELECT * FROM simdedup_page WHERE site = %(site)s AND position > %(after)s ORDER BY position LIMIT %(part)s
 ) AS page ON true ORDER BY page.position
 """
-APPEND = f"SELECT simdedup_append(ROW(%s{', %s' * 17})::simdedup_page, %s)"
+APPEND = f"SELECT simdedup_append(ROW(%s{', %s' * 18})::simdedup_page, %s)"
 SETTLE = "SELECT simdedup_settle(%s, %s, %s, %s, %s)"
 FORGET = "SELECT simdedup_forget(%s, %s, %s)"
 PURGE = "DELETE FROM simdedup_page WHERE state = 'released' AND last_seen < %s"

@@ -23,6 +23,7 @@ CREATE TABLE simdedup_page (
     last_changed double precision NOT NULL,
     visits integer NOT NULL,
     changes integer NOT NULL,
+    handler text NOT NULL,
     id bigint NOT NULL,
     position bigint NOT NULL,
     simhash bit varying,
@@ -66,7 +67,7 @@ BEGIN
     made.id := simdedup_after(counter);
     made.position := made.id;
     INSERT INTO simdedup_page SELECT made.*;
-    IF made.state IN ('confirmed', 'duplicate', 'stub') THEN
+    IF made.state IN ('confirmed', 'itemless', 'duplicate', 'stub') THEN
         DELETE FROM simdedup_page WHERE site = made.site AND key = made.key AND id < made.id;
     END IF;
     RETURN made.id;
@@ -151,6 +152,6 @@ BEGIN
     IF to_regclass('content_hashes') IS NULL THEN
         CREATE VIEW content_hashes AS
         SELECT url, site AS domain, simhash AS hash, to_timestamp(last_seen) AS fetched_at
-        FROM simdedup_page WHERE state IN ('confirmed', 'duplicate', 'stub');
+        FROM simdedup_page WHERE state IN ('confirmed', 'itemless', 'duplicate', 'stub');
     END IF;
 END $$;

@@ -31,7 +31,7 @@ from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, C
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-LAYOUT = "1"
+LAYOUT = "2"
 """Version of keys and records."""
 PART = 500
 """Records that are read at a time: half a megabyte, and some ten milliseconds in which nothing else runs here."""

@@ -19,7 +19,7 @@ def pack(record: Record) -> bytes:
     """Everything but ``id`` and ``position``, which the log knows."""
     original = None if record.original is None else record.original.hex()
     texts = record.url, record.run, record.worker, record.kind, record.similarity, original
-    numbers = record.first_seen, record.last_changed, record.visits, record.changes
+    numbers = record.first_seen, record.last_changed, record.visits, record.changes, record.handler
     body = json.dumps((*texts, *numbers), separators=(",", ":")).encode()
     head = HEAD.pack(STATES.index(record.state), record.last_seen, len(record.key), len(body))
     return b"".join((head, record.key, body, record.fingerprint))
@@ -30,7 +30,7 @@ def unpack(raw: bytes, id_: int, position: int) -> Record:
     state, last_seen, key_size, body_size = HEAD.unpack_from(raw)
     body_at = HEAD.size + key_size
     fingerprint_at = body_at + body_size
-    url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes = json.loads(
+    url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes, handler = json.loads(
         raw[body_at:fingerprint_at]
     )
     return Record(
@@ -48,6 +48,7 @@ def unpack(raw: bytes, id_: int, position: int) -> Record:
         last_changed=last_changed,
         visits=visits,
         changes=changes,
+        handler=intern(handler),
         id=id_,
         position=position,
     )

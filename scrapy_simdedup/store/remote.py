@@ -83,7 +83,7 @@ class CircuitBreaker:
             except self._failures as exc:
                 if isinstance(exc, self._lost):
                     self._rest_until = time.monotonic() + REST_SECONDS
-                message = " ".join(f"{type(exc).__name__}: {exc}".split())
+                message = " ".join(f"{type(exc).__name__}: {exc}".split()).rstrip(".")
                 found = (remedy for part, remedy in self._remedies.items() if part in message.lower())
                 raise StoreError(self.name, message, next(found, "")) from exc
 

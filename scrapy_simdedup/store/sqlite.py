@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Outcome, Record, Sleep
 
 
-VERSION = 1
+VERSION = 2
 """Version of the tables; the columns of ``page`` are the fields of ``Record``, in their order."""
 TABLES, JOURNAL_TABLES = (
     tuple(files("scrapy_simdedup.store").joinpath(name).read_text(encoding="utf-8").split(";")[:-1])
@@ -38,7 +38,7 @@ ADD_SITE = "INSERT INTO site (name, counter) VALUES (?, 0) ON CONFLICT DO NOTHIN
 CLAIM = "UPDATE site SET counter = counter + 1 WHERE name = ? AND counter = ?"
 APPEND = """
 INSERT INTO page VALUES (
-    (SELECT number FROM site WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    (SELECT number FROM site WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 )
 """
 ADVANCE = "UPDATE site SET counter = counter + 1 WHERE name = :site"

@@ -22,6 +22,7 @@ CREATE TABLE page (
     last_changed REAL NOT NULL,
     visits INTEGER NOT NULL,
     changes INTEGER NOT NULL,
+    handler TEXT NOT NULL,
     id INTEGER NOT NULL,
     position INTEGER NOT NULL
 );

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,11 +28,19 @@ PATIENCE_SECONDS = 5.0
 CHECK_SECONDS = 1.0
 """How often it is checked that the file is still where it was."""
 
+MODE = 0o600
+"""The mode of a new file, and of those that SQLite puts beside it: it holds the secret under the hashes."""
+
 APPLICATION = 0x53444544
 """Marks our files ("SDED"), so that another program's are left alone."""
 
 BEGIN = "BEGIN IMMEDIATE"
 """A deferred transaction that has read cannot write once somebody else has written, however long it waits."""
+
+COLUMNS = """
+SELECT CAST(made.name AS BLOB), cid, CAST(part.name AS BLOB), CAST(part.type AS BLOB)
+FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS part
+"""
 
 SHARE = "name a file on a local disk, or use redis:// or postgresql:// for several hosts"
 REMEDIES = {
@@ -41,6 +51,9 @@ REMEDIES = {
     "unable to open": "check the path and its permissions",
 }
 """What to do, by a part of SQLite's message."""
+
+MALFORMED = "database disk image is malformed"
+"""What SQLite says of a damaged file."""
 
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "9p", "fuse.sshfs", "glusterfs", "ceph"})
@@ -78,6 +91,9 @@ class SqliteFile:
             network = network_file_system(self._path.parent)
             if network is not None:
                 raise StoreError(self._url, f"is on a network file system ({network}), where SQLite is not safe", SHARE)
+            # A file that is there keeps its mode, and what cannot be made SQLite will say. Windows has no modes.
+            with suppress(OSError):
+                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
             self._db = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
             self._inode = self._path.stat().st_ino
         except (OSError, sqlite3.Error) as exc:
@@ -111,6 +127,8 @@ class SqliteFile:
             self._check_place()
             try:
                 return work(self._db)
+            except UnicodeDecodeError as exc:  # in a damaged schema, and in what SQLite says of it
+                raise self._error(sqlite3.DatabaseError(f"{MALFORMED}: a text in it is no UTF-8")) from exc
             except sqlite3.Error as exc:
                 if not _is_busy(exc):
                     raise self._error(exc) from exc
@@ -148,7 +166,9 @@ class SqliteFile:
         # Garbage in the middle lets look-ups and inserts succeed; only a check finds it.
         verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise sqlite3.DatabaseError(f"database disk image is malformed: {verdict}")
+            raise sqlite3.DatabaseError(f"{MALFORMED}: {verdict}")
+        if not _columns_made_by(tables) <= _columns(db):
+            raise sqlite3.DatabaseError(f"{MALFORMED}: its tables have other columns than they were made with")
         db.execute("PRAGMA journal_mode = WAL")
         # Survives the death of the process. A power cut may cost the last commits: their pages are fetched again.
         db.execute("PRAGMA synchronous = NORMAL")
@@ -173,6 +193,19 @@ class SqliteFile:
     def _error(self, exc: Exception) -> StoreError:
         message = str(exc)
         return StoreError(self._url, message, next((REMEDIES[part] for part in REMEDIES if part in message), ""))
+
+
+def _columns(db: sqlite3.Connection) -> set[tuple[bytes, int, bytes, bytes]]:
+    """The columns of all tables, each with its table, its place, its name and its type."""
+    return set(db.execute(COLUMNS).fetchall())
+
+
+def _columns_made_by(tables: Sequence[str]) -> set[tuple[bytes, int, bytes, bytes]]:
+    """What :func:`_columns` gives for a file in which these statements were run."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        for statement in tables:
+            db.execute(statement)
+        return _columns(db)
 
 
 def _is_busy(exc: sqlite3.Error) -> bool:

@@ -55,6 +55,8 @@ STORES: dict[str, Scheme] = {
     ),
 }
 """The stores that there are, by the scheme of their URLs."""
+FILE_SUFFIXES = frozenset({".sqlite", ".sqlite3", ".db"})
+"""The ends of the names of SQLite files."""
 EXAMPLES = f"write a store URL such as {' or '.join(repr(scheme.example) for scheme in STORES.values())}"
 REMEDY = f"{EXAMPLES}, or the import path of a class such as 'myproject.stores.MyStore'"
 """What to write where neither a store nor a class goes by what was written."""
@@ -87,6 +89,8 @@ def store_by_url(url: str, sleep: Sleep = asyncio.sleep, ttl: float | None = Non
 
 
 def _store_of_class(url: str, path: str, options: str) -> FingerprintStore:
+    if Path(url).suffix in FILE_SUFFIXES:
+        raise _refused(url, f"write 'sqlite:///{url}' for a file")
     if not all(part.isidentifier() for part in path.split(".")) or "." not in path:
         raise _refused(url, REMEDY)
     try:

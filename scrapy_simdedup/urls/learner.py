@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide
 from scrapy_simdedup.urls.evidence import LearnerThresholds
@@ -66,7 +67,11 @@ class UrlLearner:
             url: The URL that the crawl wants to fetch.
             dry: The URL will be fetched in any case. Otherwise a skip is logged, to be readmitted by :meth:`observe` if
                 its rule is refuted.
+
+        Raises:
+            TypeError: the URL is no text.
         """
+        require_text(url, "url")
         parts = split_url(url, self._given)
         site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
         return decide(site, parts, url, self._thresholds, dry=dry) if site is not None and parts is not None else GO
@@ -81,15 +86,20 @@ class UrlLearner:
 
         Returns:
             Readmitted URLs, which were skipped and have to be fetched after all; ask :meth:`decide` about them again.
+
+        Raises:
+            TypeError: the URL is no text.
         """
+        require_text(url, "url")
         parts = split_url(url, self._given) if content_id is not None else None
         site = self._site(parts) if parts is not None else None
         if site is None or parts is None:
             return []
         site.fetched += 1
+        site.observe_host(parts.host)
         if not site.is_full(self._thresholds.max_urls):
             content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS
-            learn(Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), url, content))
+            learn(Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), parts, url, content))
         return site.pop_readmitted()
 
     def remaining(self) -> list[str]:
@@ -104,6 +114,8 @@ class UrlLearner:
 
         The hypotheses that would explain it become rules after fewer trials, but not without trials.
         """
+        require_text(url, "url")
+        require_text(same_as, "same_as")
         parts, others = split_url(url, self._given), split_url(same_as, self._given)
         site = self._site(parts) if parts is not None else None
         if site is not None and parts is not None and others is not None and self._site_of(others.host) == site.name:

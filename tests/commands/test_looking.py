@@ -18,14 +18,23 @@ from scrapy_simdedup import compare_pages
 class TestCompare:
     def test_tells_how_alike_two_files_are_and_what_differs(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a", 1))
-        (tmp_path / "b.html").write_text(page("a", 2).replace("<h1>", "<h1>Newly "))
+        (tmp_path / "b.html").write_text(
+            page("a", 2).replace("<title>", "<title>Newly ").replace("<h1>", "<h2>Newly</h2><h1>")
+        )
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
         first, *lines = answer.out.splitlines()
         assert answer.code == 0
         assert first.startswith("identical: similarity 0.9")
         assert lines[0].startswith("Their headlines differ, so it also weighs"), "two pages cannot tell everything"
         assert "  [footer]" in lines, "what differs is said with the part of the page that it is in"
-        assert any(line.startswith("+# Newly ") for line in lines), "both are shown as Markdown"
+        assert any(line.startswith("+## Newly") for line in lines), "both are shown as Markdown"
+
+    def test_says_that_pages_with_different_headlines_are_two(self, tmp_path: Path) -> None:
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(page("a", 2).replace("<h1>", "<h1>Newly "))
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        assert answer.code == 1
+        assert answer.out.splitlines()[1] == "Their h1s differ, so they count as two pages, however alike."
 
     def test_says_no_where_pages_are_not_identical(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a"))

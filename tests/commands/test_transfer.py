@@ -56,7 +56,7 @@ def test_what_was_exported_and_imported_is_what_was_there(crawled: Crawled, tmp_
     copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
     exported = crawled.call("export")
     imported = perform_here("import", "-", "--store", copy, "--json", piped=exported.out.encode())
-    assert imported.json == {"added": 12, "known": 0, "store": copy}
+    assert imported.json == {"added": 12, "known": 0, "refused": 0, "store": copy}
     assert stored(copy) == stored(crawled.store)
     assert perform_here("export", "--store", copy).out == exported.out
 
@@ -180,6 +180,19 @@ def test_what_is_no_export_is_said_with_its_line(crawled: Crawled) -> None:
     head = crawled.call("export").out.splitlines()[0]
     assert "line 2: this line is no record" in crawled.call("import", "-", piped=f"{head}\n{{}}\n".encode()).err
     assert "not that of an export" in crawled.call("import", "-", piped=b"<html>").err
+
+
+def test_a_line_that_cannot_be_read_is_said_and_the_others_are_imported(crawled: Crawled, tmp_path: Path) -> None:
+    copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+    head, *records = crawled.call("export").out.splitlines()
+    deep = "[" * 100_000 + "]" * 100_000
+    piped = "\n".join([head, deep, *records]).encode()
+    answer = perform_here("import", "-", "--store", copy, piped=piped)
+    assert answer.code == 1
+    assert "line 2: this line is no record: '[[[" in answer.err
+    assert answer.out == f"{len(records)} pages were added; 0 were there already; 1 line could not be read\n"
+    assert stored(copy) == stored(crawled.store)
+    assert "not that of an export" in crawled.call("import", "-", piped=deep.encode()).err
 
 
 @pytest.mark.parametrize(

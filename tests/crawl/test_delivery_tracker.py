@@ -18,11 +18,16 @@ class Book:
 
     def __init__(self, *, items_count: bool = True) -> None:
         self.settled: list[str | None] = []
-        self.tracker = DeliveryTracker(lambda _page, failure: self.settled.append(failure), items_count=items_count)
+        self.gave_item: list[bool] = []
+        self.tracker = DeliveryTracker(self._ended, items_count=items_count)
         self.request: Request | None = Request(PAGE.url)
         self.tracker.track(self.request, PAGE)
         self.delivery = self.tracker.delivery_of(HtmlResponse(PAGE.url, request=self.request))
         assert self.delivery is not None
+
+    def _ended(self, _page: PageRef, failure: str | None, gave_item: bool) -> None:
+        self.settled.append(failure)
+        self.gave_item.append(gave_item)
 
 
 def test_a_page_is_delivered_when_its_callback_ended_and_its_items_are_through() -> None:

@@ -21,6 +21,8 @@ URL = "http://site.example/"
         (HtmlResponse(URL, status=404, body=b"<p>text"), "status"),
         (HtmlResponse(URL, status=304), "status"),
         (HtmlResponse(URL, body=b"<p>te", flags=["partial"]), "cut"),
+        (HtmlResponse(URL, body=b"<p>text</html>\n", flags=["partial"]), None),
+        (HtmlResponse(URL, body=b"<p>text</html>", flags=["download_stopped"]), "cut"),
         (HtmlResponse(URL, body=b"<p>te", flags=["dataloss"]), "cut"),
         (TextResponse(URL, body=b'{"a": 1}'), "not_html"),
         (XmlResponse(URL, body=b"<rss/>"), "not_html"),

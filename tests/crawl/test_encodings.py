@@ -115,6 +115,16 @@ async def test_a_codec_that_decodes_no_text_costs_no_page(site: Site) -> None:
     assert len(made.urls) == 2
 
 
+@pytest.mark.parametrize("codec", ["punycode", "unicode_escape", "raw_unicode_escape", "palmos", "cp037", "utf-32"])
+@on_asyncio
+async def test_a_codec_that_is_no_encoding_of_the_web_costs_no_page(site: Site, codec: str) -> None:
+    """Python decodes them, and may leave out or move a part of the text that way."""
+    site["/first"] = site["/second"] = (200, {"Content-Type": f"text/html; charset={codec}"}, html(prose(1)).encode())
+    made = await crawl(PathsSpider, ADDON | {"METAREFRESH_ENABLED": False}, urls=site.urls("/first", "/second"))
+    assert made.stat("pages/unjudged_reason_count/undecodable") == 2
+    assert len(made.urls) == 2
+
+
 LIES = {
     "latin-1 for utf-8": ({"Content-Type": "text/html; charset=iso-8859-1"}, html(text_of("greek")).encode()),
     "utf-16 for utf-8": (HTML, html(prose(1), "utf-16").encode()),

@@ -80,7 +80,7 @@ def test_a_plain_reactor_is_told_to_be_asyncio(server_url: str, site: Site) -> N
         timeout=120,
         check=False,
     )
-    said = [line for line in done.stderr.splitlines() if "The crawl is stopped" in line]
+    said = [line for line in done.stderr.splitlines() if "The crawl does not begin" in line]
     assert len(said) == 1
     assert "needs asyncio, which does not run here; use the asyncio reactor: TWISTED_REACTOR =" in said[0]
     assert PASSWORD not in done.stderr

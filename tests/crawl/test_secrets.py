@@ -6,6 +6,7 @@ import logging
 import pickle
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,12 @@ async def test_a_store_that_does_not_answer_is_named_without_its_password(
     """The log says which store it is, with all that Scrapy and the driver add at the finest level."""
     caplog.set_level(logging.DEBUG)
     site["/a"] = page("a")
-    made = await crawl(MetaSpider, ADDON | {"SIMDEDUP_STORE": url}, urls=site.urls("/a"))
-    assert "The crawl is stopped" in caplog.text
+    with pytest.raises(StoreError) as caught:
+        await crawl(MetaSpider, ADDON | {"SIMDEDUP_STORE": url}, urls=site.urls("/a"))
+    assert "The crawl does not begin" in caplog.text
     assert "Overridden settings" in caplog.text
-    assert PASSWORD not in everything(made, caplog)
+    assert PASSWORD not in caplog.text + "".join(repr(vars(record)) for record in caplog.records)
+    assert PASSWORD not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize("url", WRONG, ids=str)
@@ -171,5 +174,5 @@ def test_the_command_line_does_not_show_them(tmp_path: Path) -> None:
         check=False,
         cwd=tmp_path,
     )
-    assert "The crawl is stopped: redis://user:***@127.0.0.1:1/0" in done.stderr
+    assert "The crawl does not begin: redis://user:***@127.0.0.1:1/0" in done.stderr
     assert PASSWORD not in done.stdout + done.stderr

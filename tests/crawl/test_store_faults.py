@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import subprocess
@@ -57,8 +58,16 @@ def make_read_only(disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
 
-async def refused(path: Path, site: Site, caplog: pytest.LogCaptureFixture) -> str:
-    """Crawl with a store that cannot be used; what the log says of it."""
+async def refused(path: Path, site: Site, **settings: Any) -> str:
+    """Crawl with a store that cannot be opened; what is said of it."""
+    with pytest.raises(StoreError) as caught:
+        await crawl(PathsSpider, settings_for(path) | settings, urls=serve(site))
+    assert site.requested == []
+    return str(caught.value)
+
+
+async def stopped(path: Path, site: Site, caplog: pytest.LogCaptureFixture) -> str:
+    """Crawl with a store that fails once it was opened; what the log says of it."""
     done = await crawl(PathsSpider, settings_for(path), urls=serve(site))
     assert done.crawler.stats.get_value("finish_reason") == "simdedup_store_error"
     assert site.requested == []
@@ -93,11 +102,9 @@ async def test_a_disk_that_fills_up_costs_no_page(site: Site, disk: Path, caplog
 
 
 @on_asyncio
-async def test_a_full_disk_stops_the_crawl_at_its_start(
-    site: Site, disk: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_full_disk_stops_the_crawl_at_its_start(site: Site, disk: Path) -> None:
     fill(disk)
-    assert "free some disk space" in await refused(disk / "pages.sqlite", site, caplog)
+    assert "free some disk space" in await refused(disk / "pages.sqlite", site)
 
 
 @on_asyncio
@@ -111,17 +118,15 @@ async def test_a_store_that_fails_right_after_it_was_opened_is_closed(
         raise StoreError("sqlite:///pages.sqlite", "is on strike")
 
     monkeypatch.setattr(ImportedPages, "load", fails)
-    assert "is on strike" in await refused(tmp_path / "pages.sqlite", site, caplog)
+    assert "is on strike" in await stopped(tmp_path / "pages.sqlite", site, caplog)
     with pytest.raises(StoreError, match="is not open"):
         await stores[0].count()
 
 
 @on_asyncio
-async def test_a_read_only_disk_stops_the_crawl_at_its_start(
-    site: Site, disk: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_read_only_disk_stops_the_crawl_at_its_start(site: Site, disk: Path) -> None:
     make_read_only(disk)
-    sentence = await refused(disk / "pages.sqlite", site, caplog)
+    sentence = await refused(disk / "pages.sqlite", site)
     assert "pages.sqlite" in sentence
     assert "check the path and its permissions" in sentence or "writable" in sentence
 
@@ -129,11 +134,11 @@ async def test_a_read_only_disk_stops_the_crawl_at_its_start(
 @pytest.mark.parametrize("content", [b"not a database" * 100, b"SQLite format 3\x00" + bytes(4096)])
 @on_asyncio
 async def test_what_is_no_store_of_ours_stops_the_crawl_at_its_start(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
+    site: Site, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "pages.sqlite"
     path.write_bytes(content)
-    await refused(path, site, caplog)
+    await refused(path, site)
     assert path.read_bytes() == content
 
 
@@ -183,18 +188,31 @@ async def test_a_file_that_stays_locked_costs_no_page(
 
 
 @on_asyncio
-async def test_fingerprints_made_in_another_way_stop_the_crawl_at_its_start(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_crawl_waits_at_its_start_for_a_file_that_somebody_holds(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "pages.sqlite"
     urls = serve(site)
     await crawl(PathsSpider, settings_for(path), urls=urls)
+    monkeypatch.setattr(sqlite_file, "PATIENCE_SECONDS", 0.3)
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        asyncio.get_running_loop().call_later(1.0, lock.rollback)
+        done = await crawl(PathsSpider, settings_for(path) | {"SIMDEDUP_MODE": "observe"}, urls=urls)
+    assert "the crawl waits for it" in caplog.text
+    assert done.urls == urls
+    assert done.stat("pages/judged") == len(urls)
+
+
+@on_asyncio
+async def test_fingerprints_made_in_another_way_stop_the_crawl_at_its_start(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "pages.sqlite"
+    urls = serve(site)
+    await crawl(PathsSpider, settings_for(path), urls=urls)
     site.requested.clear()
-    done = await crawl(PathsSpider, settings_for(path) | {"SIMDEDUP_BITS": 128}, urls=urls)
-    assert done.crawler.stats.get_value("finish_reason") == "simdedup_store_error"
-    assert site.requested == []
-    assert "128 bits" in caplog.text
-    assert "name another store" in caplog.text
+    sentence = await refused(path, site, SIMDEDUP_BITS=128)
+    assert "128 bits" in sentence
+    assert "name another store" in sentence
 
 
 @on_asyncio
@@ -207,5 +225,5 @@ async def test_a_store_that_fails_at_the_start_of_a_crawl_is_let_go(
     with closing(sqlite3.connect(path)) as database:
         database.execute("DROP TABLE site")
     site.requested.clear()
-    assert "no such table: site" in await refused(path, site, caplog)
+    assert "no such table: site" in await stopped(path, site, caplog)
     assert not path.with_name(f"{path.name}-wal").exists()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 import pytest
+from lxml.html import fromstring
 
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
-from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event, round_trips
+from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event, pack_value
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
@@ -133,21 +137,59 @@ async def test_a_note_that_cannot_be_read_costs_no_other(caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize(
-    "request_",
+    "value",
     [
-        {"url": "http://a/", "meta": {"depth": 1, "x": [1.5, None, True, "\u00e9\ud800"]}, "body": b"\x00\xff"},
-        {"cb_kwargs": {"deep": [{"b": b"1"}]}},
+        [1.5, None, True, "\u00e9\ud800"],
+        b"\x00\xff",
+        [{"b": b"1"}],
+        (1, [], (2,)),
+        {1: 2, (3, None): "4"},
+        {3},
+        frozenset({"a"}),
+        {"b64": "eA=="},
+        {"tuple": [1]},
+        {"dict": {"set": [{"b64": 1}]}},
+        {},
+        float("inf"),
     ],
 )
-def test_plain_values_come_back_as_they_were(request_: dict[str, Any]) -> None:
-    assert round_trips(request_)
-    note = SkippedUrl("http://a/", "http://b/", "query:x in a", "worker", request_)
-    assert decode_url_event(bytes(note)) == note
+def test_what_a_request_holds_comes_back_as_it_was(value: object) -> None:
+    note = SkippedUrl("http://a/", "http://b/", "query:x in a", "worker", {"url": "http://a/", "meta": {"x": value}})
+    back = decode_url_event(bytes(note))
+    assert back == note
+    assert isinstance(back, SkippedUrl)
+    assert type(back.request["meta"]["x"]) is type(value)
+    assert repr(back) == repr(note)
 
 
-@pytest.mark.parametrize("value", [(1,), {1: 2}, {3}, object(), float("nan"), {"b64": "eA=="}, [(1, [])], 1j])
+class Price(float):
+    """As numpy has them."""
+
+
+@pytest.mark.parametrize(("value", "plain"), [(fromstring("<p>text").xpath("string()"), "text"), (Price(1.5), 1.5)])
+def test_texts_and_numbers_of_a_subclass_come_back_as_plain_ones(value: object, plain: object) -> None:
+    assert type(value) is not type(plain)
+    back = json.loads(json.dumps(pack_value({"x": [value]})))["x"][0]
+    assert back == plain
+    assert type(back) is type(plain)
+
+
+class Colour(str, Enum):
+    """Callbacks ask it for its name."""
+
+    RED = "red"
+
+
+class Point(NamedTuple):
+    x: int
+
+
+@pytest.mark.parametrize(
+    "value", [object(), 1j, Colour.RED, Point(1), Counter("a"), [(1, [object()])], {"a": {object()}}]
+)
 def test_what_would_come_back_as_something_else_does_not_pass(value: object) -> None:
-    assert not round_trips({"meta": {"x": value}})
+    with pytest.raises(TypeError, match="cannot hold"):
+        pack_value({"meta": {"x": value}})
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b'["seen"]', b'["other", 1]', b"\xff", b"1"])

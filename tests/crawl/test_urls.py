@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from scrapy import Request, Spider
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 
 from helpers.crawling import ADDON, ONE_BY_ONE, Crawl, crawl
 from helpers.on_asyncio import on_asyncio
@@ -87,6 +89,50 @@ async def test_what_is_put_off_is_fetched_once_and_last(site: Site) -> None:
     assert put_off > 20
     firsts = {magazine.content(path) for path in site.requested[:-put_off] if path.startswith("/story")}
     assert firsts == magazine.contents
+
+
+class Following(CrawlSpider):
+    """Follows links by rules, as most crawls of whole sites do."""
+
+    name = "following"
+    custom_settings = Reader.custom_settings
+    root = ""
+    rules = (Rule(LinkExtractor(), callback="parse_item", follow=True),)
+
+    async def start(self) -> Any:
+        yield Request(f"{self.root}/")
+
+    def parse_item(self, response: Any) -> Any:
+        for content in response.css("h1::attr(data-content)").getall():
+            yield {"content": content, "url": response.url, "link": response.meta["link_text"]}
+
+
+@on_asyncio
+async def test_a_crawl_spider_saves_as_much(site: Site) -> None:
+    """Its requests hold the texts of their links, of lxml's own class of texts. Some requests are readmitted."""
+    magazine = Magazine(site, 160, ("", "&view=full", "&sid={token}"), relevant=100)
+    found = await crawl(Following, {**ADDON, **ONE_BY_ONE, **SKIP}, root=site.root)
+    assert times(found.items).keys() == magazine.contents
+    assert found.stat("urls/skipped") > 100
+    assert found.stat("urls/readmitted") > 0
+    assert found.stat("urls/kept_reason_count/unserializable") == 0
+    assert all(item["link"] in item["url"] for item in found.items)
+
+
+@on_asyncio
+async def test_the_summary_says_what_could_not_be_skipped_and_why(site: Site, caplog: Any) -> None:
+    class Holding(Reader):
+        def parse(self, response: Any) -> Any:
+            for output in super().parse(response):
+                yield output.replace(meta={"thing": object()}) if isinstance(output, Request) else output
+
+    magazine = Magazine(site, 40)
+    found = await crawl(Holding, {**ADDON, **ONE_BY_ONE, **SKIP}, root=site.root)
+    assert sorted(site.requested) == sorted(magazine.addresses)
+    kept = found.stat("urls/kept_reason_count/unserializable")
+    assert kept > 20
+    assert f"{kept} requests could not be skipped: {kept} unserializable (such as {site.root}/story?id=" in caplog.text
+    assert ": meta['thing'] holds what has no plain form (object))" in caplog.text
 
 
 # ------------------------------------------------------------------ what is never touched

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from helpers.prints import log, print_of, record, unjudged_print
 from scrapy_simdedup.detect import candidate_index, search
 from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
-from scrapy_simdedup.detect.site_boilerplate import BELOW_DROP_FACTOR
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -62,7 +62,7 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
             within = result.distance <= SEARCH_RADIUS * bits // 64 or asked.exact == other.exact
             alike = result.similarity
             if alike >= drop and asked.exact != other.exact and index.is_only_boilerplate(asked, other, drop):
-                alike = BELOW_DROP_FACTOR * drop
+                alike = BELOW_THRESHOLD_FACTOR * drop
             if made.key == key or not within or alike < near:
                 continue
             rank = (alike >= drop) * (1 + (made.state == "confirmed"))
@@ -103,7 +103,10 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
             )
             log_ = now(store.append(SITE, made, now(store.read(SITE)).cursor))
         elif action == "settle":
-            id_, outcome = data.draw(st.integers(1, log_ + 1)), data.draw(st.sampled_from(["confirmed", "released"]))
+            id_, outcome = (
+                data.draw(st.integers(1, log_ + 1)),
+                data.draw(st.sampled_from(["confirmed", "itemless", "released"])),
+            )
             now(store.settle(SITE, id_, outcome, 2.0))
         else:
             after = data.draw(st.integers(0, follower.cursor)) if action == "read again" else follower.cursor

@@ -38,7 +38,7 @@ def found(one: str, other: str) -> Scores:
 def test_similarity_is_linear_between_its_lines(resemblance: float, expected: float) -> None:
     """Below is what differs, between them what is near, above what is a copy."""
     nothing = np.array([False])
-    evidence = Scores(np.array([resemblance]), np.array([resemblance]), nothing, nothing, nothing, np.zeros(1))
+    evidence = Scores(np.array([resemblance]), np.array([resemblance]), nothing, nothing, nothing, np.zeros(1), nothing)
     assert evidence.similarity[0] == pytest.approx(expected)
 
 
@@ -70,23 +70,42 @@ def test_equal_texts_are_equal_under_any_title() -> None:
 
 
 @pytest.mark.parametrize(
-    ("titles", "h1s", "content", "vetoed"),
+    ("differing", "are_twins"),
     [
-        ((1, 2), (3, 4), (50, 900), True),
-        ((1, 1), (3, 4), (50, 50), False),
-        ((1, 2), (3, 3), (50, 50), False),
-        ((0, 2), (3, 4), (50, 50), False),
-        ((1, 2), (3, 0), (50, 50), False),
-        ((1, 2), (3, 4), (128, 128), False),
+        ({"h1": (3, 4)}, True),
+        ({"h1": (3, 4), "exact": (1, 1)}, True),
+        ({"h1": (3, 0)}, False),
+        ({"title": (1, 2)}, False),
+        ({"title": (1, 2), "numbers": (5, 6)}, True),
+        ({"title": (1, 2), "numbers": (5, 0)}, True),
+        ({"title": (1, 2), "numbers": (5, 6), "exact": (1, 1)}, False),
+        ({"title": (1, 2), "numbers": (5, 6), "h1": (3, 3)}, False),
+        ({"title": (1, 2), "numbers": (5, 6), "h1": (3, 0)}, False),
+        ({"title": (1, 0), "numbers": (5, 6)}, False),
+        ({"numbers": (5, 6)}, False),
+        ({"identity": (7, 8)}, True),
+        ({"identity": (7, 0)}, False),
     ],
 )
-def test_a_short_page_with_another_title_and_another_headline_is_no_copy(
-    titles: tuple[int, int], h1s: tuple[int, int], content: tuple[int, int], vetoed: bool
+@pytest.mark.parametrize("length", [60, 3_000])
+def test_pages_that_are_called_otherwise_are_near_at_most_however_long(
+    differing: dict[str, tuple[int, int]], are_twins: bool, length: int
 ) -> None:
-    """A missing one is no other one; longer pages are told apart by their passages."""
-    rows = np.repeat(fingerprint_page(f"<p>{pages.prose('text', 60)}").comparison_row, 2)
-    rows["title"], rows["h1"], rows["content"], rows["exact"] = titles, h1s, content, (1, 2)
-    assert (score(rows[0], rows[1:]).adjusted[0] < IDENTICAL_RESEMBLANCE) == vetoed
+    """A headline that is missing is no other one."""
+    rows = np.repeat(fingerprint_page(f"<p>{pages.prose('text', length)}").comparison_row, 2)
+    rows["exact"] = 1, 2
+    for name, values in differing.items():
+        rows[name] = values
+    found = score(rows[0], rows[1:])
+    assert found.are_twins[0] == are_twins
+    assert (found.adjusted[0] < IDENTICAL_RESEMBLANCE) == are_twins
+
+
+def test_twins_are_below_any_threshold_of_identical() -> None:
+    """A lower threshold catches edits, not other products."""
+    one, other = (fingerprint_page(f"<h1>Kettle {size} l</h1>{SHARED}") for size in ("1.0", "1.5"))
+    assert one.compare(other).kind == one.compare(other, identical=0.9).kind == "near"
+    assert one.compare(other, identical=0.9, near=0.7).similarity < 0.9
 
 
 @pytest.mark.parametrize("bits", [64, 128])
@@ -95,7 +114,7 @@ def test_the_evidence_is_the_end_of_a_fingerprint(bits: int) -> None:
     fp = fingerprint_page(product("umbrella"), bits=bits)
     row: Any = np.frombuffer(bytes(fp), COMPARISON_DTYPE, offset=len(bytes(fp)) - COMPARISON_DTYPE.itemsize)[0]
     assert row == fp.comparison_row[0]
-    for name in ("content", "title", "h1", "signatures", "headings"):
+    for name in ("content", "title", "h1", "signatures", "headings", "numbers", "identity"):
         assert row[name] == getattr(fp, name)
     assert (row["odd_signatures"].tobytes(), row["odd_headings"].tobytes()) == (fp.odd_signatures, fp.odd_headings)
     assert (row["cells"].tobytes(), row["exact"].tobytes()) == (fp.sketch, fp.exact)

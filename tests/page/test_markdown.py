@@ -15,7 +15,7 @@ from scrapy_simdedup import page_markdown
 from scrapy_simdedup.page import markdown
 from scrapy_simdedup.page.clean import clean_page
 from scrapy_simdedup.page.markdown import MAX_GROWTH, MAX_INDENT, MIN_LIMIT, to_markdown
-from scrapy_simdedup.page.markdown_inline import MAX_MARKUP
+from scrapy_simdedup.page.markdown_inline import MAX_COVERED_CELLS, MAX_COVERED_PER_CELL, MAX_MARKUP, table_grid
 from scrapy_simdedup.page.parse import parse
 
 URL = "https://site.example/docs/page"
@@ -273,6 +273,18 @@ def test_the_size_is_bounded() -> None:
     html = f"<base href=//x.example/{'x' * 900}/>" + "<p><a href=y>z z</a></p>" * 900
     assert len(of(html)) > 5 * len(html)
     assert len(page_markdown(html)) == MAX_GROWTH * len(html) + MIN_LIMIT
+
+
+@pytest.mark.parametrize(
+    "cell", ["<td rowspan=9999 colspan=9999>x<td>y", "<td colspan=20>x<td>y", "<td>x<td rowspan=20>y"]
+)
+def test_cells_that_reach_far_make_no_grid_without_bounds(cell: str) -> None:
+    """Each row of nine letters could have a hundred cells."""
+    root = parse(f"<table>{f'<tr>{cell}' * 1_000}</table>").root
+    assert root is not None
+    grid = table_grid(root.find(".//table"))
+    assert sum(map(len, grid)) <= 2_000 * (1 + MAX_COVERED_PER_CELL) + MAX_COVERED_CELLS
+    assert [cell for row in grid for cell in row if cell is not None] == root.findall(".//td")
 
 
 HOSTILE = """

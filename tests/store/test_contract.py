@@ -127,7 +127,7 @@ async def test_sites_do_not_see_each_other(store: FingerprintStore) -> None:
 
 
 @on_asyncio
-@pytest.mark.parametrize("state", ["confirmed", "released"])
+@pytest.mark.parametrize("state", ["confirmed", "itemless", "released"])
 async def test_what_is_settled_comes_again_for_those_who_read_on(
     store: FingerprintStore, other: FingerprintStore, state: Any
 ) -> None:
@@ -162,10 +162,21 @@ async def test_whatever_becomes_of_a_page_it_stays_in_its_cluster(store: Fingerp
     kept = record(b"kept", original=b"first")
     id_ = await store.append(SITE, kept, 0)
     assert id_ is not None
-    for state in ("confirmed", "stub"):
+    for state in ("itemless", "stub"):
         await store.settle(SITE, id_, state, 2000.0)
         (found,) = (await store.read(SITE)).records
         assert (found.state, found.original) == (state, b"first")
+
+
+@on_asyncio
+async def test_a_page_that_gave_no_item_is_settled_like_one_that_did(store: FingerprintStore) -> None:
+    """It takes the place of older versions, also where it was released before; and then it stays as it is."""
+    await put(store, record(b"a", handler="shop parse"))
+    newest = await put(store, record(b"a", handler="shop parse_item"))
+    for state in ("released", "itemless", "released", "confirmed"):
+        await store.settle(SITE, newest, state, 2000.0)  # type: ignore[arg-type]
+    (found,) = (await store.read(SITE)).records
+    assert (found.id, found.state, found.handler) == (newest, "itemless", "shop parse_item")
 
 
 @on_asyncio
@@ -181,7 +192,7 @@ async def test_releasing_leaves_the_older_version(store: FingerprintStore) -> No
 
 
 @on_asyncio
-@pytest.mark.parametrize("state", ["duplicate", "confirmed"])
+@pytest.mark.parametrize("state", ["duplicate", "confirmed", "itemless"])
 async def test_an_appended_record_that_is_settled_takes_the_place_of_older_versions(
     store: FingerprintStore, state: Any
 ) -> None:

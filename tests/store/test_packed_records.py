@@ -20,7 +20,7 @@ records = st.builds(
     fingerprint=st.binary(max_size=600),
     run=texts,
     worker=texts,
-    state=st.sampled_from(["reserved", "confirmed", "released", "duplicate", "stub"]),
+    state=st.sampled_from(["reserved", "confirmed", "released", "duplicate", "stub", "itemless"]),
     kind=texts,
     similarity=st.none() | st.floats(0, 1),
     original=st.none() | st.binary(min_size=1, max_size=32),
@@ -29,13 +29,14 @@ records = st.builds(
     last_changed=times,
     visits=st.integers(0, 2**32 - 1),
     changes=st.integers(0, 2**32 - 1),
+    handler=texts,
     id=st.integers(1, BIG),
     position=st.integers(1, BIG),
 )
 
 
 def short(key: bytes, id_: int = 1, state: str = "reserved", url: str = "https://shop.example/") -> Record:
-    return Record(url, key, b"print", "run", "worker", state, "new", None, None, 1.0, 1.0, 1.0, 1, 0, id_, id_)  # type: ignore[arg-type]
+    return Record(url, key, b"print", "run", "worker", state, "new", None, None, 1.0, 1.0, 1.0, 1, 0, "", id_, id_)  # type: ignore[arg-type]
 
 
 @given(records)

@@ -87,6 +87,58 @@ async def test_a_damaged_file_is_set_aside_and_the_next_start_begins_a_new_one(
     await fill(path, 1)
 
 
+def break_schema(path: Path, old: bytes, new: bytes) -> None:
+    """Overwrite a part of the statements that made the tables, in the file's first page."""
+    raw = path.read_bytes()
+    assert old in raw
+    assert len(old) == len(new)
+    path.write_bytes(raw.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"CREATE TABLE page", b"CREATE \xff\xfe\xff\xfeE page"),
+        (b"tablepagepage", b"table\xff\xfe\xff\xfepage"),
+        (b"similarity REAL", b"similar\xff\xfe\xff REAL"),
+        (b"fingerprint BLOB NOT NULL", b"fingermarks BLOB NOT NULL"),
+    ],
+)
+@on_asyncio
+async def test_a_damaged_schema_is_an_error_of_the_store(path: Path, old: bytes, new: bytes) -> None:
+    """SQLite quotes it in its messages, and Python cannot decode these."""
+    await fill(path)
+    break_schema(path, old, new)
+    with pytest.raises(StoreError, match="it was set aside as"):
+        await at(path).open()
+    await fill(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are a POSIX matter")
+@on_asyncio
+async def test_nobody_else_may_read_a_new_file_as_it_holds_the_secret(path: Path) -> None:
+    """Nor the files that SQLite puts beside it."""
+    before = os.umask(0o022)
+    try:
+        store = at(path)
+        await store.open()
+        await store.append(SITE, record(b"key"), 0)
+        parts = {part.name: part.stat().st_mode & 0o777 for part in path.parent.iterdir()}
+        await store.close()
+    finally:
+        os.umask(before)
+    assert parts == dict.fromkeys(("pages.sqlite", "pages.sqlite-wal", "pages.sqlite-shm"), 0o600)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are a POSIX matter")
+@on_asyncio
+async def test_a_file_that_is_there_keeps_its_mode(path: Path) -> None:
+    path.touch()
+    path.chmod(0o640)
+    await fill(path)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 @on_asyncio
 async def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
     path.write_bytes(b"garbage" * 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -35,6 +36,9 @@ class ShopSpider(scrapy.Spider):
                 "id": page.attrib["data-id"],
                 "text": "\n\n".join(page.css(".text::text").getall()),
             }
+        for data in response.css("script#__NEXT_DATA__::text").getall():
+            page = json.loads(data)["props"]["page"]
+            yield {"url": response.url, **page, "text": "\n\n".join(page["text"])}
         yield from response.follow_all(css="a", errback=self.failed)
 
     def failed(self, failure: Failure) -> None:

@@ -52,7 +52,8 @@ class UrlObservations:
 
     def judged(self, request: Request, verdict: Verdict, canonical: str | None) -> None:
         """Learn from the verdict of a page, whose declared canonical URL is ``canonical``."""
-        if self._journal is None or verdict.reason is not None or verdict.pending is not None:
+        is_plain = verdict.reason is None or (verdict.kind, verdict.reason) == ("unchanged", "for_links")
+        if self._journal is None or not is_plain or verdict.pending is not None:
             return
         original = verdict.original_key if verdict.is_duplicate else None
         page = verdict.page if verdict.kind not in {"stub", "unjudged"} else None

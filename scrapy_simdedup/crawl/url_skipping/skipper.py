@@ -163,9 +163,10 @@ class UrlSkipper:
     async def _skip(self, request: Request, decision: UrlDecision) -> None:
         """Raise :class:`SkippedRequest`, unless the request has to be made after all."""
         url, rule = request.url, f"{' and '.join(decision.rules)} in {decision.pattern}"
-        values = serialize_request(request, self._crawler.spider)
-        if values is None:
-            self._stats.url_kept("unserializable")
+        try:
+            values = serialize_request(request, self._crawler.spider)
+        except ValueError as exc:
+            self._stats.url_kept("unserializable", f"{url}: {exc}")
             return
         if self._learner is None or self._journal is None:
             return

@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.simhash import simhash
-from scrapy_simdedup.fingerprint.similarity import Scores, differ
+from scrapy_simdedup.fingerprint.similarity import BELOW_IDENTICAL, Scores, are_twins, differ
 from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
@@ -102,14 +102,27 @@ class Method(ABC):
             many: Rows of it, shape (n,).
         """
 
+    def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Whether a page and each of many are near at most: see ``are_twins`` in ``similarity``.
+
+        Args:
+            one: A row of :attr:`row_dtype`.
+            many: Rows of it, shape (n,).
+        """
+        return are_twins(one, many)
+
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
         """Keys of which pages with a resemblance share some; none where only equal pages are alike."""
         return np.zeros(0, np.uint32)
 
 
-def unadjusted_scores(resemblance: NDArray[np.float64], one: np.void, many: NDArray[np.void]) -> Scores:
-    """The scores of a method whose resemblance is final."""
+def unadjusted_scores(
+    resemblance: NDArray[np.float64], twins: NDArray[np.bool_], one: np.void, many: NDArray[np.void]
+) -> Scores:
+    """The scores of a method whose resemblance is final, but for twins, which are near at most."""
     equal = many["exact"] == one["exact"]
     headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
-    adjusted = np.where(equal, 1.0, resemblance)
-    return Scores(adjusted, adjusted, equal, headline_differs, np.zeros(len(many), np.bool_), np.zeros(len(many)))
+    alike = np.where(equal, 1.0, resemblance)
+    adjusted = np.where(twins, np.minimum(alike, BELOW_IDENTICAL), alike)
+    no_blocks = np.zeros(len(many))
+    return Scores(alike, adjusted, equal, headline_differs, np.zeros(len(many), np.bool_), no_blocks, twins)

@@ -105,6 +105,7 @@ class ClassicSimhash(Method):
         return Digests(set_digest(text.content_hashes), sketch=simhash.to_bytes(16, "little"))
 
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
-        """Scores by the distance alone: up to 3 bits identical, up to 8 near."""
+        """Scores by the distance: up to 3 bits identical, up to 8 near."""
         distance = np.bitwise_count(one["words"] ^ many["words"]).sum(axis=1)
-        return unadjusted_scores(np.interp(distance, _DISTANCES, _RESEMBLANCES), one, many)
+        alike = np.interp(distance, _DISTANCES, _RESEMBLANCES)
+        return unadjusted_scores(alike, self.are_twins(one, many), one, many)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method, unadjusted_scores
-from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS
+from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS, differ
 from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.settings import ExactScope, Mask
 
@@ -93,4 +93,8 @@ class Exact(Method):
 
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
         """Scores of 1 for equal digests, else of 0."""
-        return unadjusted_scores(np.zeros(len(many)), one, many)
+        return unadjusted_scores(np.zeros(len(many)), self.are_twins(one, many), one, many)
+
+    def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Whether the identities differ: what headlines may differ in is said by what is digested and ignored."""
+        return differ(one["identity"], many["identity"])

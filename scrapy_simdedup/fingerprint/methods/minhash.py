@@ -133,7 +133,8 @@ class MinHash(Method):
 
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
         """Scores by the share of equal values."""
-        return unadjusted_scores(resemblance(one["values"], many["values"]), one, many)
+        alike = resemblance(one["values"], many["values"])
+        return unadjusted_scores(alike, self.are_twins(one, many), one, many)
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:
         """A key for each band."""

@@ -89,7 +89,8 @@ class SampledShingles(Method):
 
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
         """Scores by the share of common shingles."""
-        return unadjusted_scores(resemblance(_sample_of_row(one), many["values"], many["level"]), one, many)
+        alike = resemblance(_sample_of_row(one), many["values"], many["level"])
+        return unadjusted_scores(alike, self.are_twins(one, many), one, many)
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
         """The shingles of a smaller sample."""

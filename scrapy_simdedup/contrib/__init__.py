@@ -1,0 +1,1 @@
+"""Parts for other packages, which a crawl without them never imports."""

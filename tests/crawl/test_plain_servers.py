@@ -1,0 +1,95 @@
+"""Small servers that end a page by closing the connection: whole pages are judged, half of one is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helpers.crawling import Crawl, PatientSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose
+from helpers.plain_server import PlainServer
+from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.crawl.eligibility import ends_as_page
+
+
+async def read(server: PlainServer) -> Crawl:
+    with server:
+        return await crawl(PatientSpider, urls=server.urls)
+
+
+@on_asyncio
+async def test_pages_without_a_declared_length_are_judged() -> None:
+    pages = {f"/{name}?v={version}": page(name, version) for version in range(2) for name in "abc"}
+    found = await read(PlainServer(pages))
+    assert (found.stat("pages/judged"), found.stat("pages/dropped"), found.stat("pages/unjudged")) == (6, 3, 0)
+    assert len(found.items) == 3
+
+
+@pytest.mark.parametrize("order", [["/half", "/whole", "/again"], ["/whole", "/half", "/again"]])
+@on_asyncio
+async def test_half_a_page_is_kept_and_displaces_nobody(order: list[str]) -> None:
+    """The server dies in the middle of it, and nothing but the page itself tells."""
+    pages = {"/half": page("a", 1), "/whole": page("a", 2), "/again": page("a", 3)}
+    server = PlainServer({path: pages[path] for path in order}, cut={"/half": len(pages["/half"]) - 60})
+    found = await read(server)
+    assert [url.removeprefix(server.url("")) for url in found.urls] == order[:2]
+    assert found.stat("pages/unjudged_reason_count/cut") == 1
+    assert found.stat("pages/dropped") == 1
+
+
+@on_asyncio
+async def test_a_site_whose_pages_are_all_unjudged_is_in_the_summary_with_the_remedy(caplog: Any) -> None:
+    """Its pages leave their last end tags out, as HTML allows, so that no page differs from half of one."""
+    pages = {f"/{number}": page(number).replace("</body></html>", "") for number in range(12)}
+    found = await read(PlainServer(pages))
+    assert len(found.items) == 12
+    assert found.stat("pages/unjudged_reason_count/cut") == 12
+    assert "warning: 12 of 12 pages of 127.0.0.1 are unjudged (cut): each came in part" in caplog.text
+    assert "only the end tag of body or html shows that all is there" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "</body></html>",
+        "</BODY>\n</HTML >\n\n",
+        "</body>",
+        "</html>\n<!-- page made in 0.2 s -->\n<!-- -->",
+        "</body><script async>count('</p>')</script></html>",
+    ],
+)
+def test_a_page_that_ends_with_its_end_tag_is_whole(end: str) -> None:
+    assert ends_as_page("<html><body><p>All of it.</p>" + end)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        "</p>",
+        "</bod",
+        "</html",
+        "</html><!-- page made in",
+        "</body><p>An advertisement behind it.",
+        "<script>frame.write('<html></html>')</script>",
+        "</html>" + " " * 50_000,
+    ],
+)
+def test_a_page_without_its_end_tag_may_be_half_of_one(end: str) -> None:
+    assert not ends_as_page("<html><body><p>Half of it." + end)
+
+
+@pytest.mark.parametrize("begun", ["<script>frame.write('", "<!-- ", "<a title='", "<style>/* "])
+def test_an_end_tag_in_the_middle_of_something_ends_no_page(begun: str) -> None:
+    """The parser finds that what was begun has no end."""
+    html = f"<html><body>{prose('a')}{begun}</body></html>"
+    assert ends_as_page(html)
+    assert fingerprint_page(html).unjudged == "cut"
+
+
+def test_the_end_of_a_page_is_found_in_linear_time() -> None:
+    """Even where nothing that was begun behind it ever ends."""
+    for part in ("</body><!--", "<!---->", "</html><script>", " ", "<script></script>", "<style>"):
+        ends_as_page("</body>" + part * 200_000)

@@ -1,0 +1,73 @@
+"""A project as ``scrapy startproject`` makes it, and ``scrapy`` called in it as a user calls it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+SPIDER = """
+import scrapy
+
+
+class Pages(scrapy.Spider):
+    name = "pages"
+    start_urls = {urls!r}
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+"""
+SETTINGS = """
+DOWNLOAD_DELAY = 0
+TELNETCONSOLE_ENABLED = False
+RETRY_ENABLED = False
+CONCURRENT_REQUESTS = 1
+"""
+
+
+@dataclass(frozen=True)
+class Called:
+    """What came of a call of ``scrapy``."""
+
+    code: int
+    output: str
+    log: str
+
+    @property
+    def last_line(self) -> str:
+        """The last line of the log."""
+        return self.log.rstrip().splitlines()[-1]
+
+
+@dataclass(frozen=True)
+class ScrapyProject:
+    """A project in a folder, with a spider ``pages``."""
+
+    folder: Path
+
+    @classmethod
+    def start(cls, folder: Path, urls: list[str], **settings: object) -> ScrapyProject:
+        """``scrapy startproject``, a spider of some URLs, and the add-on's line."""
+        folder.mkdir(parents=True, exist_ok=True)
+        made = call(folder.parent, "startproject", "shop", str(folder))
+        assert made.code == 0, made.log
+        (folder / "shop/spiders/pages.py").write_text(SPIDER.format(urls=urls))
+        path = folder / "shop/settings.py"
+        text = path.read_text()
+        line = 'ADDONS = {"scrapy_simdedup.Addon": 500}'
+        text = text.replace("ADDONS = {}", line) if "ADDONS = {}" in text else f"{text}\n{line}\n"
+        lines = "".join(f"{name} = {value!r}\n" for name, value in settings.items())
+        path.write_text(text + SETTINGS + lines)
+        return cls(folder)
+
+    def call(self, *arguments: str) -> Called:
+        """``scrapy ARGUMENTS`` in the folder."""
+        return call(self.folder, *arguments)
+
+
+def call(folder: Path, *arguments: str) -> Called:
+    """``scrapy ARGUMENTS`` in a folder."""
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return Called(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,88 @@
+"""What a page says of what it is about: an article number, a date."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.page.page import read_page
+
+
+def identity(html: str, *places: str) -> str:
+    return read_page(f"<body><p>Some text</p>{html}", identity=places).identity
+
+
+def json_ld(*values: Any) -> str:
+    texts = (value if isinstance(value, str) else json.dumps(value) for value in values)
+    return "".join(f'<script type="application/ld+json">{text}</script>' for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([{"@type": "Product", "sku": "K-15"}], "K-15"),
+        ([{"sku": 17}], "17"),
+        ([{"sku": 1.50}], "1.5"),
+        ([{"sku": [" K  15 ", "K-16"]}], "K 15"),
+        ([{"sku": {"@value": "K-15"}}], "K-15"),
+        ([{"@context": "https://schema.org", "@graph": [{"@type": "WebSite"}, {"sku": "K-15"}]}], "K-15"),
+        ([[{"name": "Shop"}, {"sku": "K-15"}]], "K-15"),
+        ([{"related": [{"sku": "other"}], "sku": "own"}], "own"),
+        ([{"name": "Shop"}, {"mainEntity": {"sku": "K-15"}}], "K-15"),
+        (["<!-- " + json.dumps({"sku": "K-15"}) + " -->"], "K-15"),
+        (["/* <![CDATA[ */" + json.dumps({"sku": "K-15"}) + ";/* ]]> */"], "K-15"),
+        (['{"sku": "two\nlines"}'], "two lines"),
+        (["{broken", {"sku": "K-15"}], "K-15"),
+        ([{"sku": ""}, {"sku": None}, {"sku": []}, {"sku": {}}], ""),
+        (['"sku"', "17", "null", "", "[", "}{"], ""),
+        ([{"name": "Kettle"}], ""),
+    ],
+)
+def test_a_word_is_a_property_of_json_ld(values: list[Any], expected: str) -> None:
+    """That of the outermost object; the products beside it have theirs."""
+    assert identity(json_ld(*values), "sku") == expected
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"sku":'])
+def test_json_that_is_nested_without_end_says_nothing(opening: str) -> None:
+    deep = opening * 100_000
+    assert identity(json_ld(deep, {"sku": "K-15"}), "sku") == "K-15"
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (".date", "1 May 2027"),
+        (".date::text", "1 May"),
+        ("time::attr(datetime)", "2027-05-01"),
+        ("[itemprop=sku]::attr(content)", "K-15"),
+        ("b.none, b.date", "1 May 2027"),
+        (".blank, .date", "1 May 2027"),
+        (".none", ""),
+        ("a:contains('x')::attr(href)", ""),
+    ],
+)
+def test_anything_else_is_a_selector_and_its_first_text_counts(place: str, expected: str) -> None:
+    html = (
+        "<i class=blank> </i><b class=date>1 May <u>2027</u></b><b class=date>2 May</b>"
+        "<time datetime=2027-05-01>Saturday</time><meta itemprop=sku content=K-15>"
+    )
+    assert identity(html, place) == expected
+
+
+def test_several_places_count_together() -> None:
+    """The same article in another colour is another page; a place that the page does not have says nothing."""
+    red, blue = (json_ld({"sku": "K-15"}) + f"<i class=colour>{colour}</i>" for colour in ("red", "blue"))
+    assert identity(red, "sku", ".colour") != identity(blue, "sku", ".colour")
+    assert identity(red, "sku", ".size") == identity(blue, "sku", ".size") != ""
+    assert identity(red, ".size", "gtin13") == ""
+
+
+def test_what_only_white_space_tells_apart_is_one_identity() -> None:
+    html = "<p>" + "words and more words " * 20
+    one, other = (fingerprint_page(f"<i class=n>{text}</i>{html}", identity=".n") for text in ("K 15", " K\n15 "))
+    assert one.identity == other.identity != 0
+    assert fingerprint_page(html, identity=".n").identity == fingerprint_page(html).identity == 0
