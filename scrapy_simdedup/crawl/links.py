@@ -262,10 +262,10 @@ class DeferredLinks:
             return False
         try:
             keys = self._links_to_own_site(cast("TextResponse", response))
+            return keys is None or bool([key for key in keys if self._memory.meet(key)])
         except Exception:  # a page that cannot be read must not cost the links that a callback may find
             logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
             return True
-        return keys is None or bool([key for key in keys if self._memory.meet(key)])
 
     def follow(self, request: Request) -> None:
         """Expect the requests of a repeat, whose callback is called for them."""
@@ -282,6 +282,13 @@ class DeferredLinks:
 
         None if the link was requested, or is deferred already.
         """
+        try:
+            return self._defer(request, response, chain)
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not defer the link to %s, so it is followed", request.url)
+            return request
+
+    def _defer(self, request: Request, response: Response, chain: int) -> Request | None:
         key = self._memory.key(request.url)
         own = self._memory.key(response.url)
         if key is None or own is None or key[0] != own[0] or not self._is_link(request):
@@ -332,6 +339,8 @@ class DeferredLinks:
         Raises:
             LinkNotFollowed: the request is not to be made.
         """
+        if not self._defers:  # a job may be taken up with other settings
+            request.meta.pop(META_TRIAL, None)
         if (trial := request.meta.get(META_TRIAL)) is not None:
             self._patterns.begin(trial[0], request)
             return None
@@ -339,7 +348,7 @@ class DeferredLinks:
         if mark is None:
             return None
         priority, chain = mark
-        if not self._defers:  # a job is taken up with other settings
+        if not self._defers:
             return request.replace(priority=priority, dont_filter=False)
         pattern = link_pattern(request.url, chain)
         if self._patterns.is_undecided(pattern):

@@ -248,7 +248,9 @@ async def test_a_server_that_ignores_the_end_of_a_path_does_not_hold_the_crawl(s
         def get(self, path: str, default: Any = None) -> Any:
             return super().get(path) or page("post", path, links=tuple(f"{path}/{word}" for word in ("help", "about")))
 
-    site.answers = Endless({"/post": page("post", links=("/again",)), "/again": page("post", 1, links=("/help", "/about"))})
+    site.answers = Endless(
+        {"/post": page("post", links=("/again",)), "/again": page("post", 1, links=("/help", "/about"))}
+    )
     await crawl(Following, ADDON, urls=site.urls("/post"))
     assert len(site.requested) < 120
 
@@ -271,14 +273,20 @@ async def test_in_mode_items_links_do_not_wait(site: Site) -> None:
     assert done.stat("links/deferred") == 0
 
 
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [(LinkPatterns, "bound"), (LinkPatterns, "defer"), (LinkPatterns, "end"), (LinkMemory, "meet")],
+)
 @on_asyncio
-async def test_an_error_of_our_own_makes_the_request(site: Site, monkeypatch: Any, caplog: Any) -> None:
+async def test_a_mistake_of_ours_costs_no_link(
+    site: Site, monkeypatch: Any, caplog: Any, part: type, name: str
+) -> None:
     def broken(*_: Any) -> Any:
         raise RuntimeError("a bug of ours")
 
     serve_repeats(site, 0, "/chapter-1")
     site["/chapter-1"] = page("chapter")
-    monkeypatch.setattr(LinkPatterns, "bound", broken)
+    monkeypatch.setattr(part, name, broken)
     done = await crawl(Following, ADDON, urls=site.urls("/post"))
     assert sorted(done.urls) == site.urls("/chapter-1", "/post")
     assert "a bug of ours" in caplog.text
