@@ -122,7 +122,7 @@ class LinkMemory:
 
     _MET, _REQUESTED = 0, 1
 
-    def __init__(self, scope: Scope, secret: bytes, max_links: int = MAX_LINKS) -> None:
+    def __init__(self, scope: Scope, secret: bytes, max_links: int) -> None:
         self._scope, self._max_links = scope, max_links
         self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
         self._known = SortedMap()
@@ -247,7 +247,7 @@ class DeferredLinks:
         self._defers = policy == "defer" and tracks_delivery
         self._follows = self._defers or policy == "follow_new"
         if self._follows:
-            self._memory = LinkMemory(self._settings.scope, self._detector.secret)
+            self._memory = LinkMemory(self._settings.scope, self._detector.secret, MAX_LINKS)
             self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
             self._crawler.signals.connect(self._filtered, signals.request_dropped)
 
