@@ -8,7 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from scrapy_simdedup.detect import stubs
-from scrapy_simdedup.detect.stubs import MAX_CONTENTS, MIN_PLACES, RECENT_PAGES, StubDetector, StubWatch
+from scrapy_simdedup.detect.stubs import (
+    MAX_CONTENTS,
+    MAX_PATHS,
+    MIN_PLACES,
+    RECENT_PAGES,
+    StubDetector,
+    StubWatch,
+)
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000
@@ -81,6 +88,49 @@ def test_a_wall_is_told_by_one_of_its_own_pages() -> None:
     assert watch.wall() is not None
 
 
+def walls_of(watch: StubDetector, urls: list[str]) -> int:
+    """How many walls are told while these URLs give one content."""
+    told = 0
+    for url in urls:
+        watch.observe(url, STUB)
+        told += watch.wall() is not None
+    return told
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        lambda n: f"{HOST}/2024/rain/?replytocom={n}",
+        lambda n: f"{HOST}/2024/rain/{f'comment-page-{n % 3}/' if n % 3 else ''}?replytocom={n}",
+        lambda n: f"{HOST}/?p=12&replytocom={n}",
+    ],
+)
+def test_a_post_under_sixty_reply_links_is_neither_a_stub_nor_a_wall(url: Callable[[int], str]) -> None:
+    """They are fetched in a row, as the newest request is made first."""
+    for watch in (watch_with_pages(), watch_with_pages(lambda n: f"{HOST}/?p={n}")):
+        assert walls_of(watch, [url(number) for number in range(60)]) == 0
+        assert not any(watch.observe(url(number), STUB) for number in range(60))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        lambda n: f"{HOST}/captcha?next=/news/article-{n}",
+        lambda n: f"{HOST}/login?return=https%3A%2F%2Fsite.example%2Fnews%2F{n}&lang=en",
+        lambda n: f"{HOST}/news/article-{n}",
+    ],
+)
+def test_a_captcha_at_one_path_is_a_wall(url: Callable[[int], str]) -> None:
+    """Its queries name the pages that were asked for."""
+    assert walls_of(watch_with_pages(), [url(number) for number in range(60)]) == 1
+
+
+def test_a_wall_in_front_of_a_site_that_is_all_one_path_is_told() -> None:
+    assert walls_of(StubDetector("site.example"), [f"{HOST}/index.php?page={number}" for number in range(200)]) == 1
+    watch = watch_with_pages(lambda n: f"{HOST}/index.php?page={n}")
+    assert walls_of(watch, [f"{HOST}/index.php?page={number}" for number in range(60)]) == 1
+
+
 def test_a_site_of_distinct_pages_has_no_wall() -> None:
     watch = watch_with_pages()
     for number in range(200):
@@ -93,6 +143,7 @@ def test_memory_is_bounded() -> None:
     for number in range(3 * MAX_CONTENTS):
         watch.observe(f"{HOST}/{number}", number)
     assert len(watch._contents) <= MAX_CONTENTS + 1
+    assert len(watch._paths) <= MAX_PATHS
 
 
 def short_url(number: int) -> str:
