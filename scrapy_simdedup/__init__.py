@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.addon import Addon as Addon
     from scrapy_simdedup.batch import dedupe as dedupe
     from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
+    from scrapy_simdedup.crawl.exceptions import LinkNotFollowed as LinkNotFollowed
     from scrapy_simdedup.crawl.exceptions import NearDuplicateItem as NearDuplicateItem
     from scrapy_simdedup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
     from scrapy_simdedup.crawl.exceptions import SkippedRequest as SkippedRequest
@@ -44,7 +45,7 @@ _NAMES_BY_MODULE = {
     "addon": ["Addon"],
     "batch": ["dedupe"],
     "crawl.downloader": ["NearDuplicateDownloaderMiddleware"],
-    "crawl.exceptions": ["NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
+    "crawl.exceptions": ["LinkNotFollowed", "NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
     "crawl.pipeline": ["NearDuplicatePipeline"],
     "crawl.request_fingerprinter": ["CanonicalRequestFingerprinter"],
     "crawl.spider": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware"],

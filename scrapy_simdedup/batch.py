@@ -156,6 +156,10 @@ class Deduper:
         """The verdict on the page that an entry stands for."""
         verdict = await self._detector.judge_page(page, keep_pending=True)
         await self._detector.confirm(verdict.page)
+        if verdict.kind == "stub" and page.site == self._site:
+            # What a site shows under many URLs may be a captcha; a text that comes often is a repeat.
+            is_identical = (verdict.similarity or 0.0) >= self._detector.settings.identical
+            return replace(verdict, kind="identical" if is_identical else "near", is_duplicate=True)
         # A crawl requests a URL once; a second entry with the same URL and the same content is a repeat.
         again = verdict.kind == "unchanged" and verdict.original_run == self._detector.run
         return replace(verdict, is_duplicate=True) if again else verdict

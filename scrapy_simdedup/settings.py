@@ -18,7 +18,7 @@ PREFIX = "SIMDEDUP_"
 
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
-Links = Literal["drop", "follow_new"]
+Links = Literal["defer", "drop", "follow_new"]
 Criterion = Literal["canonical", "https", "longer", "shorter_url"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
@@ -112,9 +112,10 @@ class DedupSettings:
     """What happens to a repeat: its callback is not called, its items are dropped, or it is only counted."""
     drop: DropKind = "identical"
     """The weakest kind that is dropped."""
-    links: Links = "drop"
-    """Whether the links of a dropped page are followed: never; or, with ``follow_new``, where one of them leads to a
-    URL of the site that no page linked to before: then the callback is called, and only its items are dropped."""
+    links: Links = "defer"
+    """What becomes of the links that only dropped pages bring: they wait behind all other requests, and are tried while
+    links like them lead to new content; none is followed; or all are, at once. For the links of a dropped page, if any
+    of them is new, its callback is called, and its items are dropped."""
     identical: float = 0.95
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85

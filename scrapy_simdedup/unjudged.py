@@ -65,7 +65,10 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
         remedy="see how it ends: where no length is declared, only the end tag of body or html shows that all is there",
     ),
     "empty": Unjudged(
-        "has no text", compared_by_body=False, counted=True, remedy="where scripts make the text, render the page"
+        "has no text of its own",
+        compared_by_body=False,
+        counted=True,
+        remedy="where scripts make the text, render the page",
     ),
     "error": Unjudged(
         "met a failure of this package", compared_by_body=False, counted=True, remedy="see the log, and report it"

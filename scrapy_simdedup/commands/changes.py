@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.display import format_time
+from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report.history import Move, find_moves, read_run_history
 from scrapy_simdedup.report.tallies import SiteTally, push_largest
 
@@ -104,6 +104,8 @@ def _drift_lines(
         yield ""
         changed = [(page["changes"], page["visits"], page["changes_per_day"], page["url"]) for page in pages]
         yield from format_table(("#changes", "#visits", "#per day", "page"), changed)
+        if all(page["changes_per_day"] is None for page in pages):
+            yield Soft("How often they change per day is told once their visits are an hour apart.")
 
 
 def add_moved_options(parser: ArgumentParser) -> None:
@@ -115,7 +117,10 @@ def add_moved_options(parser: ArgumentParser) -> None:
 
 
 async def run_moved(context: Context) -> int:
-    """List the pages that have a new URL; the answer is no if there are none."""
+    """List the pages that have a new URL; the answer is no if there are none.
+
+    A page under another session id did not move, and is only counted.
+    """
     found: list[Move] = []
     known: list[Record] = []
     home = ""
@@ -129,7 +134,7 @@ async def run_moved(context: Context) -> int:
             known.append(record)
         found += find_moves(home, known, settings, history.content_left[home], history.run_starts)
     context.console.print_answer([asdict(move) for move in found], _moved_lines(found, context.options.limit))
-    return YES if found else NO
+    return NO if all(move.is_session for move in found) else YES
 
 
 MOVED = Action(
@@ -140,9 +145,19 @@ MOVED = Action(
 
 
 def _moved_lines(found: list[Move], limit: int) -> Iterator[str]:
-    yield StyledLine(f"{len(found):,} pages moved" + (f", the first {limit:,} of them:" if len(found) > limit else ""))
-    for move in found[:limit]:
+    moves = [move for move in found if not move.is_session]
+    yield StyledLine(f"{plural(len(moves), 'page')} moved" + (f", the first {limit:,}:" if len(moves) > limit else ""))
+    for move in moves[:limit]:
         yield ""
         why = MOVE_REASONS.get(move.why, f"answered {move.why}")
         yield f"{move.old}, last met {format_time(move.last_seen)}; {why} in {move.run}, {format_time(move.at)}"
         yield f"  {move.similarity:.3f}  {move.new}"
+    sessions = [move for move in found if move.is_session]
+    if sessions:
+        yield ""
+        yield f"{plural(len(sessions), 'page')} came under another session id, and did not move, such as"
+        yield f"  {sessions[0].old}"
+        yield f"  {sessions[0].new}"
+        yield Soft(
+            "SIMDEDUP_URL_LEARNING and SIMDEDUP_URL_RULES leave session ids out, so that such pages are found again."
+        )

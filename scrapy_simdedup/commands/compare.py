@@ -60,11 +60,12 @@ COMPARE = Action("tell how alike two pages are, and what differs", run, add_opti
 
 def _text(found: PageComparison, drop: float) -> Iterator[str]:
     one, other = found.one, found.other
-    would = "would" if found.kind != "different" and found.similarity >= drop else "would not"
-    alike = f"similarity {found.similarity:.3f}, {found.distance} differing bits"
-    yield StyledLine(f"{found.kind}: {alike}; a crawl {would} drop one")
-    if would == "would" and (one.title, one.h1) != (other.title, other.h1):
+    would_drop = found.kind != "different" and found.similarity is not None and found.similarity >= drop
+    yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {'drop one' if would_drop else 'keep both'}")
+    if would_drop and (one.title, one.h1) != (other.title, other.h1):
         yield Soft("Their headlines differ, so it also weighs what other pages of the site repeat, and may keep both.")
+    if found.kind == "near" and one.h1 and other.h1 and one.h1 != other.h1:
+        yield Soft("Their h1s differ, so they count as two pages, however alike.")
     yield Bad("- " + one.name)
     yield Good("+ " + other.name)
     yield ""

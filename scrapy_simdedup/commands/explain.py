@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.compare import is_url, read_pages
@@ -15,6 +17,8 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.explanation import Explanation
 from scrapy_simdedup.report.gather import live_records
 from scrapy_simdedup.report.neighbours import Nearest
+from scrapy_simdedup.report.tallies import push_largest
+from scrapy_simdedup.setting_checks import did_you_mean
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
@@ -23,6 +27,10 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
+
+
+MAX_SUGGESTED = 3
+"""URLs that are suggested for one that is not stored."""
 
 
 def add_explain_options(parser: ArgumentParser) -> None:
@@ -36,9 +44,10 @@ async def run_explain(context: Context) -> int:
     async with open_store(existing_store_url(context)) as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
         found = [Explanation(record, await _deciding_page(context, store, site, record)) for site, record in pages]
+        alike = [] if found else await _urls_that_begin_alike(store, url)
     if not found:
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
-        context.console.print_error(f"{url} is not in the store: {why}")
+        context.console.print_error(f"{url} is not in the store: {why}{did_you_mean(alike)}")
         return NO
     settings = PageSettings(context.settings).of(url)
     data = [explanation.as_dict(settings) for explanation in found]
@@ -58,6 +67,20 @@ async def _find_pages(store: FingerprintStore, url: str, site: str | None) -> li
     if not newest and site is not None:
         return await _find_pages(store, url, None)
     return sorted(newest.values(), key=lambda page: page[1].last_seen)
+
+
+async def _urls_that_begin_alike(store: FingerprintStore, url: str) -> list[str]:
+    """Stored URLs that have the longest beginning in common with a URL, beyond the host at least."""
+    nearest: list[tuple[int, int, str]] = []
+    host = len(re.sub(r"(://[^/]*/?).*", r"\1", url))
+    async for _, record in live_records(store, None):
+        shared = len(commonprefix((url, record.url)))  # noqa: RUF071 - of texts, not of paths
+        entry = shared, -len(record.url), record.url
+        if (shared > host or record.url.startswith(url)) and entry not in nearest:
+            push_largest(nearest, entry, MAX_SUGGESTED)
+    most = max(nearest, default=(0,))[0]
+    # One that shares much less than the best does not begin alike.
+    return [found for shared, _, found in sorted(nearest, reverse=True) if 2 * shared > most + host]
 
 
 async def _deciding_page(context: Context, store: FingerprintStore, site: str, page: Record) -> Record | None:

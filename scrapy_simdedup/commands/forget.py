@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.detect.events import split_journal_name
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""
 DAY = 86_400.0
+MAX_SHOWN_RUNS = 5
+"""Runs that are named where a run is not in the store."""
 
 
 def add_forget_options(parser: ArgumentParser) -> None:
@@ -38,12 +41,17 @@ async def run_forget(context: Context) -> int:
     urls = frozenset(options.urls)
     before = None if options.older_than is None else time.time() - options.older_than * DAY
 
+    missing = set(urls)
+
     def choose(record: Record) -> bool:
+        missing.discard(record.url)
         return (not urls or record.url in urls) and (before is None or record.last_seen < before)
 
     # Who names a repeat wants its content again, so its original must go as well.
     counts = await forget(context, options.site, choose, originals=bool(urls), dry_run=options.dry_run)
-    _print(context, counts)
+    for url in sorted(missing):
+        context.console.print_error(f"{url} is not in the store" + (f", on {options.site}" if options.site else ""))
+    _print(context, counts, f"no page fits: nothing {_done(options.dry_run)}", missing=sorted(missing))
     return YES if counts[0] else NO
 
 
@@ -66,10 +74,19 @@ async def run_rollback(context: Context) -> int:
     Older versions of pages that the run fetched again were replaced when it did, and do not come back: these pages
     count as new.
     """
-    run, dry_run = context.options.run, context.options.dry_run
-    counts = await forget(context, None, lambda record: record.run == run, originals=False, dry_run=dry_run)
+    run: str = context.options.run
+    dry_run = context.options.dry_run
+    runs: dict[str, None] = {}
+
+    def choose(record: Record) -> bool:
+        runs[record.run] = None
+        return record.run == run
+
+    counts = await forget(context, None, choose, originals=False, dry_run=dry_run)
     journals = 0 if dry_run else await _delete_journals(context, run)
-    _print(context, counts, run=run)
+    latest = f"; its latest runs are {', '.join(sorted(runs)[-MAX_SHOWN_RUNS:])}" if runs else ""
+    nothing = "the run left no page in the store" if journals else f"the store has nothing of a run {run!r}{latest}"
+    _print(context, counts, nothing, run=run)
     return YES if counts[0] or journals else NO
 
 
@@ -78,11 +95,17 @@ ROLLBACK = Action(
 )
 
 
-def _print(context: Context, counts: tuple[int, int], **data: str) -> None:
+def _print(context: Context, counts: tuple[int, int], nothing: str, **data: object) -> None:
     (chosen, others), dry_run = counts, context.options.dry_run
-    would = "would be forgotten" if dry_run else "are forgotten"
-    text = f"{chosen:,} pages {would}, and {others:,} with the same content: the next run keeps what it meets of these"
-    context.console.print_answer({**data, "pages": chosen, "others": others, "dry_run": dry_run}, [text])
+    done = _done(dry_run, chosen)
+    text = f"{plural(chosen, 'page')} {done}, and {others:,} with the same content"
+    text += ": the next run keeps what it meets of these"
+    answer = {**data, "pages": chosen, "others": others, "dry_run": dry_run}
+    context.console.print_answer(answer, [text if chosen else nothing])
+
+
+def _done(dry_run: bool, count: int = 1) -> str:
+    return "would be forgotten" if dry_run else "is forgotten" if count == 1 else "are forgotten"
 
 
 async def forget(

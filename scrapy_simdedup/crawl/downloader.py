@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.crawl.exceptions import SkippedRequest
+from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, SkippedRequest
 from scrapy_simdedup.crawl.response_handler import META_VERDICT
 from scrapy_simdedup.crawl.runtime import Runtime
 
@@ -36,18 +36,19 @@ class NearDuplicateDownloaderMiddleware:
         """Ask whether the request's URL leads to known content.
 
         Raises:
+            LinkNotFollowed: only repeats link to the URL, and links like it lead to known content.
             SkippedRequest: the URL leads to known content, so the request is not made.
         """
         # Where a user copies response.meta into a request, the verdict is that of another page.
         request.meta.pop(META_VERDICT, None)
         skipper = self.runtime.url_skipper
-        if skipper.mode == "off":
-            return None
         try:
-            replacement = await skipper.filter(request)
-            if replacement is None:
-                skipper.observations.sent(request)
-        except SkippedRequest:
+            replacement = await self.runtime.links.filter(request)
+            if replacement is None and skipper.mode != "off":
+                replacement = await skipper.filter(request)
+                if replacement is None:
+                    skipper.observations.sent(request)
+        except (LinkNotFollowed, SkippedRequest):
             raise
         except Exception:  # whatever went wrong in us must not cost the user a page
             logger.exception("Could not look at the request of %s; it is made", request.url)
@@ -62,4 +63,11 @@ class NearDuplicateDownloaderMiddleware:
         """
         if self.runtime.url_skipper.mode != "off":
             self.runtime.url_skipper.observations.answered(request)
-        return await self.runtime.handler.process(request, response)
+        try:
+            return await self.runtime.handler.process(request, response)
+        finally:
+            self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
+
+    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's signature
+        """Note that no response comes."""
+        self.runtime.links.failed(request)

@@ -50,5 +50,21 @@ class SkippedRequest(IgnoreRequest):
         super().__init__(f"{url} leads to the page of {known_url}: {rule} does not matter")
 
 
+class LinkNotFollowed(IgnoreRequest):
+    """The request is not made, because only repeats link to it, and links of its pattern lead to known content.
+
+    It reaches the request's errback, where there is one.
+    """
+
+    def __init__(self, url: str, pattern: str, bound: float) -> None:
+        self.url = url
+        """The URL that was not fetched."""
+        self.pattern = pattern
+        """The links that it is like, such as ``blog.example/#?replytocom``."""
+        self.bound = bound
+        """The upper bound (95 %) for the share of these links that lead to new content, 0..1."""
+        super().__init__(f"only repeats link to {url}, and at most {bound:.1%} of {pattern} lead to new content")
+
+
 class NearDuplicateItem(DropItem):
     """The item repeats one that was delivered."""

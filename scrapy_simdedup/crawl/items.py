@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.http import HtmlResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from scrapy.http import Response
-
-    from scrapy_simdedup.page.roles import RoleWords
 
 logger = logging.getLogger(__name__)
 
@@ -46,20 +44,20 @@ def item_url(item: Mapping[str, Any]) -> str:
 
 
 def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = "") -> ComparableItem:
-    """What an item is compared by: its ``fields`` or, where none are named, all values that are no URLs.
+    """What an item is compared by: some of its fields, or all but those that hold a URL.
 
     Numbers are a small part of a text and a large part of an item: of two sizes of a shoe all else may be equal.
 
     Args:
         item: the item.
-        fields: the names of the fields.
+        fields: the names of the fields; none takes all but :data:`URL_FIELDS` and values that are URLs.
         kind: the item's class; items of different classes are no copies.
 
     Raises:
         ValueError: the item has more than :data:`MAX_VALUES`, or contains itself.
     """
     texts, exact = [], []
-    for field in fields or item:
+    for field in fields or [field for field in item if field not in URL_FIELDS]:
         for value in _values(item.get(field)):
             if not isinstance(value, str):
                 texts.append(str(value))
@@ -118,15 +116,19 @@ class MarkdownField:
     """Adds the page's cleaned Markdown to its items in the field ``name``, unless that is None.
 
     The Markdown is made once per page, and only where an item needs it.
+
+    Args:
+        name: the field.
+        make: makes the Markdown of a page with some HTML and a URL; None where it took too long.
     """
 
-    def __init__(self, name: str | None, words: RoleWords) -> None:
+    def __init__(self, name: str | None, make: Callable[[str, str], Awaitable[str | None]]) -> None:
         self.name: str | None = name
-        self._words = words
-        self._made: weakref.WeakKeyDictionary[Response, str] = weakref.WeakKeyDictionary()
+        self._make = make
+        self._made: weakref.WeakKeyDictionary[Response, str | None] = weakref.WeakKeyDictionary()
         self._warned_types: set[type] = set()
 
-    def add(self, item: Any, response: Response) -> None:
+    async def add(self, item: Any, response: Response) -> None:
         """Fill the field of one item, unless its callback did."""
         if self.name is None or not isinstance(response, HtmlResponse):
             return
@@ -136,7 +138,9 @@ class MarkdownField:
         try:
             adapter = ItemAdapter(item)
             if adapter.get(self.name) is None:
-                adapter[self.name] = self._markdown_of(response)
+                text = await self._markdown_of(response)
+                if text is not None:
+                    adapter[self.name] = text
         except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
             if type(item) not in self._warned_types:
                 self._warned_types.add(type(item))
@@ -144,11 +148,7 @@ class MarkdownField:
                     "The Markdown of pages cannot be put into %s[%r]: %r", type(item).__name__, self.name, error
                 )
 
-    def _markdown_of(self, response: HtmlResponse) -> str:
-        text = self._made.get(response)
-        if text is None:
-            from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
-
-            text = page_markdown(response.text, url=response.url, words=self._words)
-            self._made[response] = text
-        return text
+    async def _markdown_of(self, response: HtmlResponse) -> str | None:
+        if response not in self._made:
+            self._made[response] = await self._make(response.text, response.url)
+        return self._made[response]

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import logging
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urljoin
-
-import mmh3
-from scrapy.utils.response import get_base_url
-from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.handlers import handler_name
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.page.canonical_link import declared_canonical_url
-from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.unjudged import UNJUDGED
 
@@ -29,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
     from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
     from scrapy_simdedup.crawl.judge import Judge
+    from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
     from scrapy_simdedup.crawl.reporter import Reporter
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
@@ -36,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.settings import DedupSettings, Scope
+    from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -47,53 +41,6 @@ GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
 PERMANENT_REDIRECTS = frozenset({301, 308})
 """Statuses of redirects that are meant to last."""
-MAX_LINKS = 500_000
-"""Links of a crawl that are remembered, some 70 bytes each; pages that bring others are followed from then on."""
-
-
-class SeenLinks:
-    """Remembers which links to their own sites the pages of a crawl have, so that repeats with new links are found."""
-
-    def __init__(self, scope: Scope, max_bytes: int) -> None:
-        self._scope, self._max_bytes = scope, max_bytes
-        self._seen: set[int] = set()
-
-    def add_links(self, response: Response) -> bool:
-        """Remember the links of a page of HTML; whether any of them is new, or could not be read."""
-        try:
-            links = self._link_hashes(cast("TextResponse", response))
-        except Exception:  # a page that cannot be read must not cost the links that a callback may find
-            logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
-            return True
-        if links is None:
-            return True
-        new = links - self._seen
-        if len(self._seen) < MAX_LINKS:
-            self._seen |= new
-        return bool(new)
-
-    def _link_hashes(self, response: TextResponse) -> set[int] | None:
-        """The hashed links of one page; None if the page cannot be parsed within its bounds.
-
-        A hostile page takes Scrapy's own link extractor seconds.
-        """
-        root = parse(response.text, max_bytes=self._max_bytes, with_html_methods=False).root
-        if root is None:
-            return None
-        base, itself = get_base_url(response), canonicalize_url(response.url)
-        site = site_of(response.url, self._scope)
-        urls = (_absolute(base, element.get("href", "")) for element in root.iter("a", "area"))
-        there = {canonicalize_url(url) for url in set(urls) if url and site_of(url, self._scope) == site}
-        return {mmh3.hash64(url, signed=False)[0] for url in there if url != itself}
-
-
-def _absolute(base: str, href: str) -> str:
-    """The URL of a link; empty for one that leads to no page."""
-    with suppress(ValueError):
-        url = urljoin(base, href.strip())
-        if url.startswith(("http://", "https://")):
-            return url
-    return ""
 
 
 class ResponseHandler:
@@ -102,6 +49,7 @@ class ResponseHandler:
     Args:
         tracker: watches the delivery of kept pages.
         settler: confirms kept pages at once where nothing watches their delivery.
+        links: says which repeats bring new links.
         reporter: samples pages for the report; None where no report is written.
         dropped_feed: gets a line for each page that is dropped, or would be in observe mode.
         observations: learns from verdicts about URLs; None where URLs are not learned.
@@ -119,6 +67,7 @@ class ResponseHandler:
         tracker: DeliveryTracker,
         settler: DeliverySettler,
         imported: ImportedPages,
+        links: DeferredLinks,
         reporter: Reporter | None = None,
         dropped_feed: DroppedFeed | None = None,
         observations: UrlObservations | None = None,
@@ -126,7 +75,7 @@ class ResponseHandler:
     ) -> None:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
-        self._dropped_feed = dropped_feed
+        self._links, self._dropped_feed = links, dropped_feed
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -136,7 +85,6 @@ class ResponseHandler:
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Requests of dropped pages whose callbacks are called, for their links."""
-        self._links = SeenLinks(settings.scope, settings.max_page_bytes) if settings.links == "follow_new" else None
 
     def open(self, *, tracks_delivery: bool) -> None:
         """Judge responses from now on; ``tracks_delivery``: both spider middlewares are there to see callbacks end."""
@@ -223,9 +171,10 @@ class ResponseHandler:
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
-        has_new_links = self._links is not None and self._links.add_links(response)
         if verdict.is_duplicate:
-            self._drop(request, response, verdict, has_new_links=has_new_links)
+            self._drop(request, response, verdict)
+        elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
+            self._links.follow(request)
 
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
@@ -249,7 +198,7 @@ class ResponseHandler:
                 old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
-    def _drop(self, request: Request, response: Response, verdict: Verdict, *, has_new_links: bool) -> None:
+    def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
         site, is_observed = site_of(response.url, self._settings.scope), self._settings.mode == "observe"
         other_headline = verdict.other_headline
         self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
@@ -261,8 +210,11 @@ class ResponseHandler:
         self._dropped[request] = verdict
         # Without the links of a start page that did not change the crawl would end where it began.
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
-        if has_new_links or is_entrance or self._settings.mode == "items":
+        if is_entrance or self._settings.mode == "items":
             self._followed.add(request)
+        elif self._links.brings_new(response):
+            self._followed.add(request)
+            self._links.follow(request)
         logger.debug("Dropped: %s", dropped, extra={"spider": self._crawler.spider})
         self._send(near_duplicate_dropped, response, verdict)
         if not self._tracks_delivery and request not in self._followed:

@@ -20,6 +20,7 @@ from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
 from scrapy_simdedup.crawl.eligibility import is_inspection_crawl
 from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.output_paths import Placeholders
@@ -36,7 +37,6 @@ from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDet
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
-from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.snapshot import SnapshotStore
 from scrapy_simdedup.store.url import job_store, store_by_url
@@ -129,9 +129,12 @@ class Runtime:
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()
-        self.markdown: MarkdownField = MarkdownField(self.settings.markdown_field, role_words(self.settings.role_words))
+        self.markdown: MarkdownField = MarkdownField(
+            self.settings.markdown_field, partial(self.worker_pool.markdown, settings=self.settings)
+        )
         self.item_pages: ItemPages = ItemPages()
         self.reporter: Reporter = Reporter(self.settings)
+        self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)
         self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
         self.handler: ResponseHandler = ResponseHandler(
             crawler,
@@ -142,6 +145,7 @@ class Runtime:
             tracker=self.delivery_tracker,
             settler=self.settler,
             imported=self.imported_pages,
+            links=self.links,
             reporter=self.reporter if self.settings.report else None,
             dropped_feed=self.dropped_feed,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
@@ -195,6 +199,7 @@ class Runtime:
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
             raise CloseSpider("simdedup_store_error") from error
+        self.links.open(tracks_delivery=self.tracks_delivery)
         self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)
         self._heartbeat_tasks.start(self._send_heartbeats())

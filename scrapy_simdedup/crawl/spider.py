@@ -50,34 +50,29 @@ class DeliveryOuterMiddleware:
             raise NearDuplicatePage(response, verdict)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass the output on, count what delivery depends on, and take out the items of a repeated page."""
+        """Pass the output on, count what delivery depends on, and take out the items of a repeated page.
+
+        The links that only repeated pages bring are deferred.
+        """
         runtime = self.runtime
-        fingerprint = runtime.crawler.request_fingerprinter.fingerprint
         delivery = runtime.delivery_tracker.delivery_of(response)
         drop_items = runtime.handler.drops(response) is not None
+        chain = runtime.links.chain_of(response)
         try:
             async for output in result:
                 if isinstance(output, Request):
-                    if delivery is not None and not delivery.passes_item_on:
-                        self._note_passed_item(delivery, output, response)
-                    # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
-                    if (
-                        delivery is not None
-                        and output.dont_filter
-                        and response.request is not None
-                        and fingerprint(output) == fingerprint(response.request)
-                    ):
-                        delivery.fail("retried")
-                elif output is not None:
-                    if drop_items:
-                        runtime.stats.item_dropped()
-                        continue
-                    runtime.markdown.add(output, response)
-                    if "pipeline" in runtime.enabled_parts:
-                        runtime.item_pages.add(output, response.url)
                     if delivery is not None:
-                        delivery.pending_items += 1
-                yield output
+                        self._note_request(delivery, output, response)
+                    request = output if chain is None else runtime.links.defer(output, response, chain)
+                    if request is not None:
+                        yield request
+                elif output is None:
+                    yield output
+                elif drop_items:
+                    runtime.stats.item_dropped()
+                else:
+                    await self._note_item(delivery, output, response)
+                    yield output
         except Exception:
             if delivery is not None:
                 delivery.fail("callback_error")
@@ -87,6 +82,23 @@ class DeliveryOuterMiddleware:
             if response.meta.get(META_DELIVER) is False:
                 delivery.fail("not_delivered")
             runtime.delivery_tracker.output_ended(delivery)
+
+    async def _note_item(self, delivery: Delivery | None, item: Any, response: Response) -> None:
+        """Add to an item what the settings want in it, and count it among those that its page waits for."""
+        await self.runtime.markdown.add(item, response)
+        if "pipeline" in self.runtime.enabled_parts:
+            self.runtime.item_pages.add(item, response.url)
+        if delivery is not None:
+            delivery.pending_items += 1
+
+    def _note_request(self, delivery: Delivery, request: Request, response: Response) -> None:
+        """Note what a request says about the delivery of the page whose callback made it."""
+        if not delivery.passes_item_on:
+            self._note_passed_item(delivery, request, response)
+        fingerprint, own = self.runtime.crawler.request_fingerprinter.fingerprint, response.request
+        # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
+        if request.dont_filter and own is not None and fingerprint(request) == fingerprint(own):
+            delivery.fail("retried")
 
     def _note_passed_item(self, delivery: Delivery, request: Request, response: Response) -> None:
         """Tell the detector if a callback passes an item on to another callback."""

@@ -45,6 +45,8 @@ class CrawlStats:
         self._counts: Counter[str] = Counter()
         self.extract_seconds: float = 0.0
         """Seconds of reading and fingerprinting, of all pages."""
+        self.links_bound: float = 0.0
+        """The greatest bound of links that were left."""
         self.repeated: Counter[str] = Counter()
         """Repeats by the URL of their original."""
         self.sites: FiguresBySite = FiguresBySite()
@@ -154,6 +156,22 @@ class CrawlStats:
         """Half of a site's known pages came in a new template."""
         self._add("redesigns_suspected")
 
+    def link_deferred(self) -> None:
+        """A link that only a repeat brings waits behind all other requests."""
+        self._add("links/deferred")
+
+    def link_tried(self, *, is_new: bool) -> None:
+        """A deferred link was followed; ``is_new`` if it led to new content."""
+        self._add("links/tried")
+        if is_new:
+            self._add("links/tried_new")
+
+    def link_left(self, bound: float) -> None:
+        """A deferred link is not followed, as at most the share ``bound`` of links like it lead to new content."""
+        self._add("links/left")
+        self.links_bound = max(self.links_bound, bound)
+        self._raise("links/bound_max", bound)
+
     def url_seen(self) -> None:
         """It was noted for the learner what a URL leads to."""
         self._add("urls/seen")
@@ -251,6 +269,7 @@ class CrawlStats:
             [
                 "Near-duplicates:",
                 *self._page_lines(mode, seconds_per_page),
+                *self._link_lines(),
                 *self._url_lines(url_mode, rules),
                 f"  cost: {self.extract_seconds:.1f} s of fingerprinting{per_page}",
                 *self._delivery_lines(),
@@ -282,6 +301,13 @@ class CrawlStats:
                 "if these are other pages, name what tells them apart in SIMDEDUP_IDENTITY, such as 'sku'"
             )
         return lines
+
+    def _link_lines(self) -> list[str]:
+        tried, left = self["links/tried"], self["links/left"]
+        if not tried and not left:
+            return []
+        line = f"  links of repeats: {tried} tried, {self['links/tried_new']} of them led to new content; {left} left"
+        return [line + (f", of which at most {self.links_bound:.1%} lead to new content (95 % sure)" if left else "")]
 
     def _url_lines(self, mode: str, rules: Sequence[Rule]) -> list[str]:
         if mode == "off":

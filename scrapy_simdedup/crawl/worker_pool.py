@@ -1,4 +1,4 @@
-"""The pool of worker processes that fingerprint a crawl's pages."""
+"""The pool of worker processes that fingerprint a crawl's pages, and make their Markdown."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import read_answer
 from scrapy_simdedup.page.page import Page
+from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ class NoWorker(Exception):
 
 
 class WorkerPool:
-    """Fingerprints pages in worker processes, each with one page at a time, in the order of the calls.
+    """Makes fingerprints and Markdown in worker processes, each with one page at a time, in the order of the calls.
 
-    A worker that dies or takes too long costs its page the verdict, and is replaced. Where no worker can be started, or
+    A worker that dies or takes too long costs its page the result, and is replaced. Where no worker can be started, or
     the crawl does not run on asyncio, pages are fingerprinted in the crawl's process.
 
     Args:
@@ -69,7 +70,7 @@ class WorkerPool:
         if not self._workers or len(html) > settings.max_page_bytes:
             return await self._local.fingerprint(html, url, body=body, identity=identity)
         try:
-            answer = await self._ask(pickle.dumps((html, body, identity, settings, secret), pickle.HIGHEST_PROTOCOL))
+            answer = await self._ask("fingerprint", html, body, identity, settings, secret)
         except NoWorker:
             return await self._local.fingerprint(html, url, body=body, identity=identity)
         except NoAnswer as exc:
@@ -81,6 +82,28 @@ class WorkerPool:
         self._on_extracted(seconds)
         return PageFingerprint.from_bytes(made)
 
+    async def markdown(self, html: str, url: str, settings: DedupSettings) -> str | None:
+        """The page's Markdown; None where a worker died of the page, or took too long for it.
+
+        Args:
+            html: the decoded page.
+            url: the page's URL.
+            settings: ``role_words`` matters.
+        """
+        self._start_missing()
+        try:
+            if self._workers:
+                _, made = read_answer(await self._ask("markdown", html, url, settings))
+                return made.decode("utf-8", "surrogatepass")
+        except NoWorker:
+            pass
+        except NoAnswer as exc:
+            logger.warning("No Markdown could be made of %s (%s)", url, exc.reason)
+            return None
+        from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
+
+        return page_markdown(html, url=url, words=role_words(settings.role_words))
+
     async def close(self) -> None:
         """End all workers and wait until they have ended."""
         self._is_closed = True
@@ -89,8 +112,8 @@ class WorkerPool:
         if self._workers:
             await asyncio.wait([worker.life for worker in self._workers], timeout=2 * END_SECONDS)
 
-    async def _ask(self, request: bytes) -> bytes:
-        job = Job(request)
+    async def _ask(self, wanted: str, *arguments: object) -> bytes:
+        job = Job(pickle.dumps((wanted, *arguments), pickle.HIGHEST_PROTOCOL))
         self._queue.append(job)
         self._dispatch()
         try:

@@ -9,13 +9,14 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urldefrag
 
-from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.names import host_of, site_of
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
+    from scrapy_simdedup.detect.canonical_claims import CanonicalClaims
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason, VerdictKind
     from scrapy_simdedup.fingerprint.structure import Change
@@ -122,7 +123,7 @@ def _decide_copy(
     if original.state == "stub":
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.delivered:
-        if not settings.prefer or not is_preferred(page, original, settings.prefer):
+        if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
             verdict = replace(verdict, is_duplicate=True, other_headline=_headline_differs(page, original))
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
@@ -346,21 +347,25 @@ PREFERENCES: dict[Criterion, PreferenceKey] = {
 """The criteria of ``SIMDEDUP_PREFER`` by their names."""
 
 
-def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] | str) -> bool:
+def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] | str, claims: CanonicalClaims) -> bool:
     """Whether a copy is to take the place of its original.
 
-    Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better.
+    Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better. A
+    copy on another host is not believed that it is the canonical one, unless its original agrees or claims nothing.
 
     Args:
         page: the copy.
         original: the page that the copy repeats.
         by: names of :data:`PREFERENCES`, the first of which that tells the two apart decides; or the import path of a
             :data:`PreferenceKey`.
+        claims: what the pages of the site declare.
     """
     if site_of(page.url) != site_of(original.url):
         return False
     known = PageFingerprint.from_bytes(original.fingerprint)
     key, canonical = _preference_key(by), page.canonical and urldefrag(page.canonical).url
+    if canonical == urldefrag(page.url).url and host_of(page.url) != host_of(original.url):
+        canonical = canonical if claims.agrees(original.key, canonical) else None
     ours, theirs = (
         key(url, CopyFacts(canonical is not None and urldefrag(url).url == canonical, fp.content))
         for url, fp in ((page.url, page.fingerprint), (original.url, known))

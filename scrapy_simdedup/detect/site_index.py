@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
+from scrapy_simdedup.detect.canonical_claims import CanonicalClaims
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import Match
@@ -67,6 +68,8 @@ class SiteIndex:
         self._records = PackedRecords(InternTable()) if records is None else records
         self._originals = CandidateIndex(bits, self._records, METHODS[method], resemblance)
         self.replacements: Replacements = Replacements(self._records, self._originals)
+        self.canonical_claims: CanonicalClaims = CanonicalClaims()
+        """What the pages declare that this process judged since it made the index."""
         self._copy_check = CopyCheck(self._records, self._originals, METHODS[method])
         self._domain_first_seen = DomainFirstSeen() if across_domains else None
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
@@ -79,6 +82,7 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes besides lent records, about."""
         own = 0 if self._is_shared else self._records.size
+        own += self.canonical_claims.size
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:

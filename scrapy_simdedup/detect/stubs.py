@@ -1,7 +1,9 @@
 """Stubs and walls. A stub is one content under many unrelated URLs, such as a captcha, a soft 404 or a login page.
 
 An article under fifty URLs is no stub: its URLs have something in common, such as a slug or an id, that other URLs of
-the site do not have. Where most of what a site gave lately is one content, the site has put up a wall.
+the site do not have. Nor is a post under sixty reply links: URLs are counted by their *places*. A place is a path,
+whatever the query says; it is the whole URL at a path where queries tell pages apart, or name the page that was asked
+for. Where most of what a site gave lately is one content, the site has put up a wall.
 """
 
 from __future__ import annotations
@@ -16,8 +18,13 @@ from scrapy_simdedup.signals import Wall
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-MIN_URLS = 20
-"""URLs under which a content must have been fetched to be a stub."""
+MIN_PLACES = 20
+"""Places at which a content must have been fetched to be a stub."""
+MIN_CONTENTS_OF_QUERIES = 8
+"""Contents at one path that show that queries tell pages apart there."""
+MIN_SHARE_OF_PATH = 0.5
+"""The share of a site's pages above which a path shows that, too, once there are enough of them: a captcha in front of
+all pages is one content."""
 MIN_COMMON_TOKEN = 0.8
 """The URLs of a content are related if this share of them has a token in common that other pages do not have."""
 MAX_TOKEN_ELSEWHERE = 0.2
@@ -29,7 +36,9 @@ WALL_SHARE = 0.5
 MAX_CONTENTS = 1000
 """Contents of a site that are counted at a time; beyond, those with the fewest URLs are forgotten."""
 MAX_TOKENS = 200
-"""Different tokens that are counted per content."""
+"""Different tokens, and different paths, that are counted per content."""
+MAX_PATHS = 2000
+"""Paths of a site whose contents are counted at a time; beyond, the older half is forgotten."""
 MAX_SAMPLES = 5
 """URLs that the signal of a wall names."""
 
@@ -37,17 +46,27 @@ MAX_SAMPLES = 5
 @dataclass(slots=True)
 class _ContentUrls:
     count: int = 0
+    paths: Counter[str] = field(default_factory=Counter)
+    """URLs by path; those that name the page that was asked for have no path in common."""
     tokens: Counter[str] = field(default_factory=Counter)
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
 
-    def add(self, url: str, tokens: frozenset[str]) -> None:
+    def add(self, url: str, path: str, tokens: frozenset[str]) -> None:
         self.count += 1
+        if path in self.paths or len(self.paths) < MAX_TOKENS:
+            self.paths[path] += 1
         if len(self.tokens) > MAX_TOKENS:
             self.tokens = Counter(dict(self.tokens.most_common(MAX_TOKENS // 2)))
         self.tokens.update(tokens)
         if len(self.samples) < MAX_SAMPLES:
             self.samples.append(url)
+
+
+@dataclass(slots=True)
+class _Path:
+    pages: int = 0
+    contents: set[Hashable] = field(default_factory=set)
 
 
 class StubDetector:
@@ -62,19 +81,22 @@ class StubDetector:
         self._contents: dict[Hashable, _ContentUrls] = {}
         self._recent: deque[tuple[Hashable, frozenset[str]]] = deque(maxlen=RECENT_PAGES)
         self._walls: set[Hashable] = set()
+        self._pages = 0
+        self._paths: dict[str, _Path] = {}
 
     def observe(self, url: str, content: Hashable) -> bool:
         """Count a page under its content; whether that content is a stub."""
-        tokens = url_tokens(url)
+        tokens, path = url_tokens(url), asked_path(url)
         urls = self._contents.get(content)
         if urls is None:
             if len(self._contents) >= MAX_CONTENTS:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
                 self._contents = dict(ranked[: MAX_CONTENTS // 2])
             urls = self._contents[content] = _ContentUrls()
-        urls.add(url, tokens)
+        urls.add(url, path, tokens)
+        self._count_path(path, content)
         self._recent.append((content, tokens))
-        if not urls.is_stub and urls.count >= MIN_URLS:
+        if not urls.is_stub and urls.count >= MIN_PLACES and self._has_many_places(urls):
             urls.is_stub = self._are_unrelated(content, urls)
         return urls.is_stub
 
@@ -86,11 +108,48 @@ class StubDetector:
         content = contents[-1]
         urls = self._contents.get(content)
         share = contents.count(content) / len(contents)
-        if urls is None or urls.count < MIN_URLS or share < WALL_SHARE or content in self._walls:
+        if urls is None or share < WALL_SHARE or content in self._walls or not self._has_many_places(urls):
+            return None
+        if self._share_a_query(content, urls):
             return None
         self._walls.add(content)
         urls.is_stub = True
         return Wall(self._site, share, tuple(urls.samples))
+
+    def _count_path(self, path: str, content: Hashable) -> None:
+        self._pages += 1
+        known = self._paths.get(path)
+        if known is None:
+            if len(self._paths) >= MAX_PATHS:
+                self._paths = dict(list(self._paths.items())[MAX_PATHS // 2 :])
+            known = self._paths[path] = _Path()
+        known.pages += 1
+        if len(known.contents) < MIN_CONTENTS_OF_QUERIES:
+            known.contents.add(content)
+
+    def _has_many_places(self, urls: _ContentUrls) -> bool:
+        places = sum(count if self._queries_tell(path) else 1 for path, count in urls.paths.items())
+        return places >= MIN_PLACES
+
+    def _queries_tell(self, path: str) -> bool:
+        """Whether pages at a path are told apart by their queries."""
+        known = self._paths.get(path)
+        return known is not None and (
+            len(known.contents) >= MIN_CONTENTS_OF_QUERIES
+            or (self._pages >= 2 * RECENT_PAGES and known.pages > MIN_SHARE_OF_PATH * self._pages)
+        )
+
+    def _share_a_query(self, content: Hashable, urls: _ContentUrls) -> bool:
+        """Whether most of the URLs have one path, where a parameter that they have in common names one page."""
+        if max(urls.paths.values()) < MIN_COMMON_TOKEN * urls.count:
+            return False
+        others = [tokens for other, tokens in self._recent if other != content]
+        return any(
+            count >= MIN_COMMON_TOKEN * urls.count
+            and sum(token in tokens for tokens in others) <= MAX_TOKEN_ELSEWHERE * len(others)
+            for token, count in urls.tokens.items()
+            if token.startswith("query ")
+        )
 
     def _are_unrelated(self, content: Hashable, urls: _ContentUrls) -> bool:
         others = [tokens for other, tokens in self._recent if other != content]
@@ -105,6 +164,20 @@ class StubDetector:
             elif seen[token] < MAX_TOKEN_ELSEWHERE * len(others):
                 return False
         return True
+
+
+def asked_path(url: str) -> str:
+    """The path of a URL; with the page that was asked for, where a parameter names that, as those of log-ins do.
+
+    >>> asked_path("http://site.example/post?replytocom=3"), asked_path("http://site.example/login?next=/post&lang=en")
+    ('/post', '/login /post')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    values = (value for _, value in parse_qsl(parts.query)[:40])
+    return " ".join([parts.path, *(value for value in values if value.startswith(("/", "http://", "https://")))])
 
 
 def url_tokens(url: str) -> frozenset[str]:

@@ -127,6 +127,8 @@ class Transactions:
             id_ = await self._logs.append(page.site, decision.record, index, expected)
             if id_ is None:
                 continue
+            if settings.prefer is not None:
+                index.canonical_claims.remember(page.key, page.canonical)
             if decision.record.state != "reserved":
                 return decision, decision.verdict
             return decision, replace(decision.verdict, page=PageRef(page.site, id_, page.key, page.url))
@@ -148,5 +150,5 @@ def _content_of(page: FetchedPage, original: Record | None) -> Hashable:
     """What tells a page's content from the other contents of its site, whose URLs are counted."""
     fp = page.fingerprint
     if fp.unjudged:  # too short to be compared, but a captcha may well be
-        return fp.unjudged, fp.title, fp.h1, fp.total
+        return fp.unjudged, fp.title, fp.h1, fp.total, fp.data
     return page.key if original is None else original.original or original.key

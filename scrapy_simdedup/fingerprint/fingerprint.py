@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PageFingerprint:
-    """A page in few bytes, by default at most 528; the same for the same HTML in every process, platform and Python."""
+    """A page in few bytes, by the default method at most 528; the same in every process, platform and Python."""
 
     simhash: int
     """The simhash; 0 if unjudged."""
@@ -69,6 +69,8 @@ class PageFingerprint:
     """Hashes of the block signatures of the content (:mod:`scrapy_simdedup.fingerprint.features`), at most 65,535."""
     headings: int
     """Hashes of the block signatures of the content's headings, at most 65,535."""
+    data: int
+    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.script_data`); 0 for none."""
     odd_signatures: bytes
     """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes
@@ -94,7 +96,7 @@ class PageFingerprint:
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
     numbers: int = 0
-    """16 bits of the set of numbers in the content; 0 for none."""
+    """16 bits of the set of numbers in the content of a page without an h1; 0 for none."""
     identity: int = 0
     """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
 
@@ -151,7 +153,7 @@ class PageFingerprint:
 
     def _comparison_bytes(self) -> bytes:
         counts = _COUNTS.pack(
-            self.content, self.title, self.signatures, self.headings, self.numbers, self.h1, self.identity
+            self.content, self.title, self.signatures, self.headings, self.numbers, self.h1, self.identity, self.data
         )
         return b"".join((counts, self.exact, self.odd_signatures, self.odd_headings, self.sketch))
 
@@ -196,7 +198,7 @@ class PageFingerprint:
         fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
         if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
             raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
-        content, title, signatures, headings, numbers, h1, identity = _COUNTS.unpack_from(tail)
+        content, title, signatures, headings, numbers, h1, identity, data = _COUNTS.unpack_from(tail)
         digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
         return cls(
             simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
@@ -209,6 +211,7 @@ class PageFingerprint:
             h1=h1,
             signatures=signatures,
             headings=headings,
+            data=data,
             odd_signatures=digests.odd_signatures,
             odd_headings=digests.odd_headings,
             sketch=digests.sketch,
@@ -226,7 +229,7 @@ class PageFingerprint:
 
 
 _HEAD = struct.Struct("<BBBBHH8sH")
-_COUNTS = struct.Struct("<5H2I")
+_COUNTS = struct.Struct("<5H3I")
 _READABILITY_FLAG = 0x80
 _METHOD_NAMES = list(METHODS)
 _METHOD_SHIFT = 4

@@ -15,22 +15,26 @@ from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.structure import structure_minhash
 from scrapy_simdedup.fingerprint.word_hashes import word_hasher
-from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
+MAX_EMPTY_SHARE = 0.05
+"""Share of a page's distinct shingles up to which too little content is none: what is left is the site's own, and all
+pages of the site whose content did not come have it."""
 _UINT16 = 0xFFFF
 _DIGITS = bytes(code if code in b"0123456789" else ord(" ") for code in range(256))
 """The byte that each byte of UTF-8 becomes, so that ASCII's digits are left."""
-_HAS_OTHER_DIGITS = re.compile("[\u0600-\u1fff\uff10-\uff19]").search
-"""Whether a text may have digits of another script, such as Arabic or Thai."""
+_LEADS_OF_OTHER_DIGITS = b"\xd9", b"\xdb", b"\xe0", b"\xe1", b"\xef"
+"""First bytes of the digits of Arabic, Persian, Indian and other scripts in UTF-8, and of letters beside them."""
 _FIND_NUMBERS = re.compile(r"\d+").findall
 
 
@@ -83,22 +87,27 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     words = word_hasher(secret)
     shingles = find_shingles(page.blocks, words, settings.shingle_size)
     features = distinct_features(shingles, page.blocks)
-    unjudged = page.unjudged or ("too_short" if len(features.hashes) < settings.min_words else None)
+    total, content = len(features.hashes), int(np.count_nonzero(features.block_classes > BOILERPLATE))
+    unjudged = page.unjudged or _reason_not_to_compare(total, content, settings.min_words)
     signatures = find_block_signatures(shingles, page.blocks)
     method = METHODS[settings.method]
     text = ComparableText(page.blocks, body, features, signatures, settings.min_words)
     digests = Digests(bytes(8)) if unjudged else method.digest(text, settings, secret)
+    data = _data_digest(page.shell_texts, words)
+    if data and not unjudged:  # then equal texts are no equal pages
+        digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
         exact=digests.exact,
         body=body,
-        content=min(_UINT16, int(np.count_nonzero(features.block_classes > BOILERPLATE))),
-        total=min(_UINT16, len(features.hashes)),
+        content=min(_UINT16, content),
+        total=min(_UINT16, total),
         title=_headline_digest(page.title, words, 2),
         h1=_headline_digest(page.h1, words, 4),
         signatures=min(_UINT16, len(signatures.blocks)),
         headings=min(_UINT16, len(signatures.headings)),
+        data=data,
         odd_signatures=digests.odd_signatures,
         odd_headings=digests.odd_headings,
         sketch=digests.sketch,
@@ -110,9 +119,25 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         method=settings.method,
         variant=method.variant(settings),
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
-        numbers=_numbers_digest(page.blocks, words),
+        numbers=0 if page.h1 else _numbers_digest(page.blocks, words),  # else nobody asks for it
         identity=identity_digest(page.identity, secret),
     )
+
+
+def _reason_not_to_compare(total: int, content: int, min_words: int) -> UnjudgedReason | None:
+    """Why a page with so many distinct shingles, in all and in its content, must not be compared."""
+    if total < min_words:
+        return "too_short"
+    return "empty" if content < min_words and content <= MAX_EMPTY_SHARE * total else None
+
+
+def _data_digest(texts: Collection[str], words: WordHasher) -> int:
+    """32 bits of the words of texts in any order; 0 for none."""
+    if not texts:
+        return 0
+    joined = join_words(list(texts)).split(bytes([TEXT_END]))
+    lines = sorted({b" ".join(line.replace(b"\0", b" ").split()) for line in joined})
+    return int.from_bytes(words.digest(b"\n".join(lines))[:4], "little") or 1
 
 
 def fingerprint_texts(
@@ -141,11 +166,12 @@ def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
 
 def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
     """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
-    text = "\n".join([block.text for block in blocks if block.block_class > BlockClass.BOILERPLATE])
-    if not text.isascii() and _HAS_OTHER_DIGITS(text):
+    boilerplate = BlockClass.BOILERPLATE
+    text = "\n".join([text for text, of, _, _ in blocks if of is not boilerplate])
+    raw = text.encode("utf-8", "surrogatepass")
+    found = set(raw.translate(_DIGITS).split())
+    if any(lead in raw for lead in _LEADS_OF_OTHER_DIGITS):
         found = {number.encode() for number in _FIND_NUMBERS(text)}
-    else:
-        found = set(text.encode("utf-8", "surrogatepass").translate(_DIGITS).split())
     return _digest(b" ".join(sorted(found)), words, 2)
 
 

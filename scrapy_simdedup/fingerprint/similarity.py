@@ -22,7 +22,7 @@ SIGNATURE_BITS, HEADING_BITS = 512, 64
 
 COMMON_FIELDS = (
     *((name, "<u2") for name in ("content", "title", "signatures", "headings", "numbers")),
-    *((name, "<u4") for name in ("h1", "identity")),
+    *((name, "<u4") for name in ("h1", "identity", "data")),
     ("exact", "<u8"),
 )
 """The first fields of the rows that any method compares."""
@@ -131,12 +131,13 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
 
 
 def are_twins(one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Whether a page and each of many are two pages by what they are called: at most near, however much they share.
+    """Whether a page and each of many are two pages, not copies: at most near, however much they share.
 
     1. Both have an h1, and the h1s differ.
     2. Neither has an h1. Their titles differ, and so do the numbers in their contents. A clock or a counter changes the
        one or the other, not both; equal texts are copies under any title.
     3. Both have an identity, and the identities differ.
+    4. Both are shells around data in scripts, and the data differ.
 
     Args:
         one: A row that begins with :data:`COMMON_FIELDS`.
@@ -145,7 +146,9 @@ def are_twins(one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
     no_h1 = (many["h1"] == 0) & (one["h1"] == 0)
     other_numbers = (many["numbers"] != one["numbers"]) & (many["exact"] != one["exact"])
     by_title = no_h1 & differ(one["title"], many["title"]) & other_numbers
-    twins: NDArray[np.bool_] = by_title | differ(one["h1"], many["h1"]) | differ(one["identity"], many["identity"])
+    twins: NDArray[np.bool_] = by_title
+    for name in ("h1", "identity", "data"):
+        twins = twins | differ(one[name], many[name])
     return twins
 
 

@@ -1,8 +1,8 @@
-"""The program of a worker process: it reads pages and writes fingerprints until its input ends.
+"""The program of a worker process: it reads pages and writes fingerprints, or Markdown, until its input ends.
 
-Requests and answers are frames: a length and as many bytes. A request is a pickle of HTML, body, identity, settings
-and secret. An answer is the seconds it took and the fingerprint's bytes: a crawl unpickles nothing from a process that
-reads the pages of strangers.
+Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted and its arguments.
+An answer is the seconds it took and the bytes of the fingerprint, or of the Markdown: a crawl unpickles nothing from a
+process that reads the pages of strangers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,15 @@ import socket
 import struct
 import sys
 import time
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.page.roles import role_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simdedup.settings import DedupSettings
 
 READY = b"ready"
 """The first frame of a worker."""
@@ -37,12 +43,26 @@ def main(max_seconds: float) -> None:
     write_frame(answers, READY)
     while (request := read_frame(requests)) is not None:
         _set_alarm(max_seconds)
-        html, body, identity, settings, secret = pickle.loads(request)  # noqa: S301 - from the process that started this one
+        wanted, *arguments = pickle.loads(request)  # noqa: S301 - from the process that started this one
         start = time.perf_counter()
-        made = bytes(fingerprint(html, settings, secret, body=body, identity=identity))
+        made = _MAKERS[wanted](*arguments)
         seconds = time.perf_counter() - start
         _set_alarm(0)
         write_frame(answers, _SECONDS.pack(seconds) + made)
+
+
+def _make_fingerprint(html: str, body: bytes, identity: str | None, settings: DedupSettings, secret: bytes) -> bytes:
+    return bytes(fingerprint(html, settings, secret, body=body, identity=identity))
+
+
+def _make_markdown(html: str, url: str, settings: DedupSettings) -> bytes:
+    from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
+
+    return page_markdown(html, url=url, words=role_words(settings.role_words)).encode("utf-8", "surrogatepass")
+
+
+_MAKERS: dict[str, Callable[..., bytes]] = {"fingerprint": _make_fingerprint, "markdown": _make_markdown}
+"""What makes the bytes of an answer."""
 
 
 def _streams() -> tuple[BinaryIO, BinaryIO]:

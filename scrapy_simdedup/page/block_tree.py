@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
+from scrapy_simdedup.page.noscript import open_noscripts
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
@@ -71,9 +72,15 @@ class BlockTree:
 
 
 def build_block_tree(root: HtmlElement, words: RoleWords) -> BlockTree:
-    """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``."""
+    """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
+
+    Where the page stands in a ``<noscript>``, that element becomes one whose text is read.
+    """
     title = cast("str", _title_of_head(root) or _title_of_body(root))
-    return BlockTree(*walk(root, words), title.strip())
+    walked = walk(root, words)
+    if open_noscripts(root, walked[0]):
+        walked = walk(root, words)
+    return BlockTree(*walked, title.strip())
 
 
 _END = etree.Element("br")

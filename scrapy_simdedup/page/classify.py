@@ -89,7 +89,7 @@ def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
 def _classify_by_roles(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
     inherited = _inherited_roles(tree)
     roles = [inherited[node] & BOILERPLATE_ROLES for node in tree.role_nodes]
-    ignored = _roles_to_ignore(tree, roles)
+    ignored = _roles_to_ignore(tree, roles, [inherited[node] & MAIN for node in tree.role_nodes])
     if ignored:
         roles = [found if found & ~ignored else 0 for found in roles]
     boilerplate, unmarked, content = BlockClass
@@ -162,14 +162,20 @@ def _main_parts(tree: BlockTree) -> list[int]:
     return parts
 
 
-def _roles_to_ignore(tree: BlockTree, block_roles: list[int]) -> int:
-    """The boilerplate roles that are ignored on a page because hardly any content would be left."""
+def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[int]) -> int:
+    """The boilerplate roles that are ignored on a page because hardly any content would be left.
+
+    Where hardly any text lies in the main parts, nothing is ignored: the page is empty, and a header is no content.
+    """
     size: dict[int, int] = defaultdict(int)
     for text, roles in zip(tree.texts, block_roles, strict=True):
         size[roles] += len(text)
     content = size[0]
-    if content <= MIN_CONTENT_SHARE * sum(size.values()):
-        return WEAK_ROLES
+    least = MIN_CONTENT_SHARE * sum(size.values())
+    if content <= least:
+        has_main = any(roles & MAIN for roles in tree.node_roles)
+        in_main = sum(map(len, compress(tree.texts, is_in_main)))
+        return 0 if has_main and in_main <= least else WEAK_ROLES
     return sum(role for role in (COMMENT, WIDGET) if size[role] > content)
 
 

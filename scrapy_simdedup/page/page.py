@@ -11,6 +11,7 @@ from scrapy_simdedup.page.classify import BlockClass, classify_blocks
 from scrapy_simdedup.page.identity import find_identity
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING, MAIN_TAG
+from scrapy_simdedup.page.script_data import shell_texts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -23,6 +24,8 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
+
+_BOILERPLATE = BlockClass.BOILERPLATE
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +58,8 @@ class Page:
     """What :func:`layout_paths` returns, if it was asked for."""
     identity: str = ""
     """What :func:`~scrapy_simdedup.page.identity.find_identity` returns, if it was asked for."""
+    shell_texts: frozenset[str] = frozenset()
+    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.script_data`."""
 
 
 def read_page(
@@ -82,15 +87,17 @@ def read_page(
     named = find_identity(document.root, identity) if identity else ""
     tree = build_block_tree(document.root, words)
     classes, roles = classify_blocks(tree)
+    content = sum(len(text) for text, found in zip(tree.texts, classes, strict=True) if found is not _BOILERPLATE)
+    data = shell_texts(document.root, content)
     if not tree.texts:
-        return Page((), "", "", "empty")
+        return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
     paths = layout_paths(document.root) if layout else frozenset()
     if extractor == "readability":
         classes = _classify_by_readability(document.root, tree, classes, roles)
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
     made = map(Block._make, zip(tree.texts, classes, roles, headings, strict=True))
-    return Page(tuple(made), tree.title, h1, None, paths, named)
+    return Page(tuple(made), tree.title, h1, None, paths, named, data)
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:

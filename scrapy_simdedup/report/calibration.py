@@ -171,6 +171,9 @@ def _choose(
             site, len(pairs), own.identical, own.near, changed=False, because="too few pages are alike to tell"
         )
     identical = _choose_threshold(found, own.identical, IDENTICAL_FROM)
+    if identical > THRESHOLD_GRID[-1]:  # as good as off
+        why = f"{because} differ even where pages are the same, so no threshold fits: label pairs by --audit"
+        return SiteThresholds(site, len(pairs), own.identical, own.near, changed=False, because=why)
     # Pages that are only tagged as near may differ from their originals, so their threshold stays.
     near = min(identical, _choose_threshold(found, own.near, NEAR_FROM) if own.drop == "near" else own.near)
     changed = (identical, near) != (own.identical, own.near)

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from scrapy_simdedup.display import Markup, highlighted, shorten, table_html
+from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_html
 from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
@@ -16,11 +16,12 @@ from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_simdedup.fingerprint.fingerprint import Relation
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
     from scrapy_simdedup.page.page import Block
     from scrapy_simdedup.unjudged import UnjudgedReason
 
@@ -118,15 +119,25 @@ class ComparedPage:
 class PageComparison:
     """How alike two pages are, and what differs."""
 
-    kind: Relation
-    similarity: float
-    """Share of common content, 0..1."""
-    distance: int
-    """Bits in which the simhashes differ."""
+    kind: Relation | Literal["unjudged"]
+    """``unjudged`` where a page cannot be compared by its text, and the two are not the same byte for byte either."""
+    similarity: float | None
+    """Share of common content, 0..1; None if unjudged."""
+    distance: int | None
+    """Bits in which the simhashes differ; None if unjudged."""
     one: ComparedPage
     other: ComparedPage
     differences: tuple[Difference, ...]
     """The lines that differ, in the order of the pages."""
+    obstacle: str | None = None
+    """Why the pages are unjudged, as a sentence; None if they are compared."""
+
+    @property
+    def likeness(self) -> str:
+        """How alike the pages are, or why nobody knows, as the end of a line."""
+        if self.similarity is None:
+            return self.obstacle or "nothing was compared"
+        return f"similarity {self.similarity:.3f}, {self.distance} differing bits"
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as plain values."""
@@ -134,13 +145,13 @@ class PageComparison:
 
     def __repr__(self) -> str:
         return (
-            f"<PageComparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits, "
+            f"<PageComparison {self.kind}, {self.likeness}, "
             f"{len(self.differences)} differing lines: {shorten(self.one.name)!r}, {shorten(self.other.name)!r}>"
         )
 
     def _repr_html_(self) -> str:
         """The differing lines side by side, for Jupyter."""
-        caption = f"{self.kind}, similarity {self.similarity:.3f}, {self.distance} differing bits"
+        caption = f"{self.kind}, {self.likeness}"
         rows = [(found.role, *_side_by_side(found)) for found in self.differences]
         return table_html(caption, ("Differs in", self.one.name, self.other.name), rows)
 
@@ -196,7 +207,19 @@ def compare_with_settings(
         )
     found = fingerprints[0].compare(fingerprints[1], identical=settings.identical, near=settings.near)
     differences = diff_lines(pages[0].lines, pages[1].lines)
+    obstacles = [
+        f"{page.name} {_obstacle(fp, settings)}" for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
+    ]
+    if obstacles and found.kind == "different":  # else they are the same byte for byte
+        obstacle = "; ".join(obstacles)
+        return PageComparison("unjudged", None, None, pages[0], pages[1], differences, obstacle)
     return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences)
+
+
+def _obstacle(fp: PageFingerprint, settings: DedupSettings) -> str:
+    if fp.unjudged == "too_short":
+        return f"has {plural(fp.total, 'distinct shingle')}, too few to judge: {settings.min_words} are needed"
+    return UNJUDGED[fp.unjudged or "unknown"].meaning
 
 
 def _words_by_role(lines: Sequence[Line]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.report.data import RunChanges
 from scrapy_simdedup.report.neighbours import FingerprintTable, fingerprint_of
 from scrapy_simdedup.store.base import whole_journal
+from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,6 +118,30 @@ class Move:
     """When the run observed that, or fetched the new URL if the old one was ``not met``; seconds since the epoch."""
     why: str
     """The status of the old URL's answer, ``changed`` if it has another content, ``not met`` if it was not fetched."""
+    is_session: bool = field(init=False)
+    """Whether the two URLs differ in session ids alone, so that the page did not move."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_session", differ_in_session_ids(self.old, self.new))
+
+
+def differ_in_session_ids(one: str, other: str) -> bool:
+    """Whether two URLs are the same but for session ids, and for parameters that track people.
+
+    >>> differ_in_session_ids("http://a.example/p?id=1&sid=9f3a", "http://a.example/p?id=1&sid=77b1")
+    True
+    >>> differ_in_session_ids("http://a.example/p?id=1", "http://a.example/p?id=2")
+    False
+    """
+    left, right = split_url(one), split_url(other)
+    if left is None or right is None:
+        return False
+    if (left.host, left.segments, left.rest) != (right.host, right.segments, right.rest):
+        return False
+    names = {name for name, _ in set(left.parts) ^ set(right.parts)}
+    return bool(names) and all(
+        is_session(name) or is_tracking(name) or name.startswith("segment:") or name == "spelling" for name in names
+    )
 
 
 def find_moves(

@@ -33,6 +33,8 @@ STEPS: dict[Outcome, frozenset[State]] = {
 """From which states a record can be settled to each outcome."""
 DEFAULTS, HEARTBEATS = ".defaults", ".heartbeats"
 """The journals of a store that keeps its defaults and heartbeats as notes."""
+MIN_DAYS_OF_RATE = 1 / 24
+"""Days between the first and the last visit from which they tell how often a page changes."""
 TOMBSTONE_SECONDS = 86_400.0
 """How long the tombstone of a released or forgotten record stays; every worker reads it much sooner."""
 IMPORTED: Final = "imported"
@@ -112,14 +114,14 @@ class Record:
 
     @property
     def changes_per_day(self) -> float | None:
-        """How often the page changes, estimated from its visits; None before the second.
+        """How often the page changes, estimated from its visits; None before the second, and for less than an hour.
 
         The estimator of Cho and Garcia-Molina, Estimating frequency of change (2003), which allows for changes that
         happened between two visits and were not seen one by one.
         """
         accesses = self.visits - 1
         days = (self.last_seen - self.first_seen) / 86_400
-        if accesses < 1 or days <= 0:
+        if accesses < 1 or days < MIN_DAYS_OF_RATE:
             return None
         return -math.log((accesses - min(self.changes, accesses) + 0.5) / (accesses + 0.5)) * accesses / days
 

@@ -22,6 +22,9 @@ _MANY_RULES = 5
 _FIRST_SKIPS = 50
 """Skips before their share of a site's URLs is limited."""
 
+_CREDIT_OF_OTHER_HOSTS = 2
+"""Verifications that count for one success of the host itself, so that a rule is also verified where it is applied."""
+
 Action = Literal["go", "deprioritize", "skip"]
 
 
@@ -51,7 +54,7 @@ GO = UrlDecision()
 def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds, *, dry: bool) -> UrlDecision:
     """Advise about a URL of a site; logs a skip, unless this is a dry run."""
     normalized = site.normalize(parts)
-    rules = normalized.leaf.rules
+    rules = normalized.rules
     known = site.index.find(normalized, rules) if rules.pattern_of else None
     if known is not None and known.tags:
         why = _explain(site, rules, known)
@@ -63,6 +66,8 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
             _log_skip(site, normalized, known, url)
         return UrlDecision("skip", *why)
     likely = normalized.leaf.likely
+    if likely is None and rules is not normalized.leaf.rules:  # what holds on other hosts may well hold on this one
+        likely = normalized.leaf.rules
     if known is None and likely is not None:
         known = site.index.find(site.normalize(parts, likely), likely)
         if known is not None and known.tags:
@@ -82,7 +87,7 @@ def _is_safe(site: Site, url: NormalizedUrl, known: IndexHit, thresholds: Learne
         return False
     if known.ambiguous or not site.contents.can_represent_page(known.content):
         return False
-    if any(site.index.is_ambiguous(url.identity ^ rule.salt) for rule in url.leaf.rules.irrelevant):
+    if any(site.index.is_ambiguous(url.identity ^ rule.salt) for rule in url.rules.irrelevant):
         return False
     share = thresholds.max_skipped / (1 - thresholds.max_skipped)
     return site.skipped <= share * site.fetched + _FIRST_SKIPS and len(site.skips.urls) < thresholds.max_urls
@@ -96,14 +101,17 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
     if is_stub:  # a fetch verifies the content rather than the rules
         need = _verification_rate(thresholds.verify_low_risk, site.contents.verified.get(known.content, 0))
     for rule in known.tags:
-        at = leaf.rules.pattern_of[rule]
+        at = url.rules.pattern_of[rule]
         evidence = at.evidence[rule]
         if evidence.unverified >= thresholds.max_unverified:
             return 1.0
         if not is_stub and (not rule.user_written or evidence.failures):  # a user's rule is trusted until it fails
             low_risk = site.hypotheses.is_low_risk(rule)
             weight = thresholds.verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
-            need += _verification_rate(weight, evidence.verified)
+            verified = evidence.verified
+            if site.hosts.is_counting and not rule.is_initial:
+                verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
+            need += _verification_rate(weight, verified)
         if at is not leaf and not rule.is_initial:  # this pattern inherits the rule
             own = leaf.evidence.get(rule)
             doubt = 1.0 if evidence.exceptions or evidence.agreeing < _FEW_PATTERNS else 0.5
@@ -127,7 +135,7 @@ def _verification_rate(weight: float, verified: int) -> float:
 def _log_skip(site: Site, normalized: NormalizedUrl, known: IndexHit, url: str) -> None:
     rules = tuple(sorted(known.tags, key=lambda rule: rule.number))
     for rule in rules:
-        evidence = normalized.leaf.rules.pattern_of[rule].evidence[rule]
+        evidence = normalized.rules.pattern_of[rule].evidence[rule]
         evidence.unverified += 1
         evidence.skips += 1
     chains = site.chains.setdefault(normalized.leaf, {})

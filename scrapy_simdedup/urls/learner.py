@@ -96,9 +96,10 @@ class UrlLearner:
         if site is None or parts is None:
             return []
         site.fetched += 1
+        site.observe_host(parts.host)
         if not site.is_full(self._thresholds.max_urls):
             content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS
-            learn(Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), url, content))
+            learn(Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), parts, url, content))
         return site.pop_readmitted()
 
     def remaining(self) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
     from scrapy_simdedup.urls.page_index import IndexHit, PartTags
+    from scrapy_simdedup.urls.parts import UrlParts
     from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
     from scrapy_simdedup.urls.rule_book import RuleBook
     from scrapy_simdedup.urls.site import Site
@@ -46,6 +47,7 @@ class Observation(NamedTuple):
     site: Site
     rule_book: RuleBook
     page: NormalizedUrl
+    parts: UrlParts
     url: str
     """The URL as it was asked for."""
     content: int
@@ -68,7 +70,9 @@ class Trial(NamedTuple):
 def learn(seen: Observation) -> None:
     """Learn from a fetched page: verdicts may change by it, and skipped URLs may be readmitted."""
     site, page = seen.site, seen.page
-    known = site.index.find(page, page.leaf.rules)
+    if page.rules is not page.leaf.rules:
+        _try_on_host(seen)
+    known = site.index.find(page, page.rules)
     if site.contents.count_fetch(seen.content, len(site.pages), explained=known is not None):
         site.readmit_by_content(seen.content)
     site.pages.append(seen.url)
@@ -82,6 +86,24 @@ def learn(seen: Observation) -> None:
         _verify_rules(seen, known)
     elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
+
+
+def _try_on_host(seen: Observation) -> None:
+    """Try rules that the host of a page has not confirmed: whether the page is one that they would lead to.
+
+    Where they are several, and the page is another one, none of them is to blame in particular.
+    """
+    site, rules = seen.site, seen.page.leaf.rules
+    known = site.index.find(site.normalize(seen.parts, rules), rules)
+    if known is None or known.ambiguous or site.contents.is_stub_content(known.content):
+        return
+    untried, same = (
+        [rule for rule in known.tags if rule not in seen.page.rules.pattern_of],
+        known.content == seen.content,
+    )
+    if same or len(untried) == 1:
+        for rule in untried:
+            site.count_for_host(rules.pattern_of[rule], rule, seen.page.host, seen.content if same else None)
 
 
 def _try_hypotheses(seen: Observation) -> None:
@@ -102,14 +124,16 @@ def _try_hypotheses(seen: Observation) -> None:
                 hypothesis = _open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
             elif len(tags) > 1:
                 site.noise.remember_excused(leaf, hypothesis, tags)
-        seen.rule_book.count_trial(leaf, hypothesis, seen.url, seen.content, same=trial.same, verifying=False)
+        seen.rule_book.count_trial(
+            leaf, hypothesis, seen.url, seen.content, host=seen.page.host, same=trial.same, verifying=False
+        )
 
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:
     """Verify the rules that lead from the URL of a fetched page to a known page."""
     site, leaf = seen.site, seen.page.leaf
     full_identity = seen.page.identity + sum(shift for _, shift in seen.page.dropped_parts) & U64_MASK
-    fetched_before = full_identity != known.key and site.index.entry_at(leaf.rules, full_identity) is not None
+    fetched_before = full_identity != known.key and site.index.entry_at(seen.page.rules, full_identity) is not None
     site.index.put(full_identity, seen.content, [])
     if known.ambiguous or (fetched_before and known.content != seen.content):  # a page that changed blames no rule
         return
@@ -119,9 +143,11 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
             site.contents.verified[seen.content] = site.contents.verified.get(seen.content, 0) + 1
         for rule in known.tags:
             if is_stub:
-                leaf.rules.pattern_of[rule].evidence[rule].unverified = 0
+                seen.page.rules.pattern_of[rule].evidence[rule].unverified = 0
             else:
-                seen.rule_book.count_trial(leaf, rule, seen.url, seen.content, same=True, verifying=True)
+                seen.rule_book.count_trial(
+                    leaf, rule, seen.url, seen.content, host=seen.page.host, same=True, verifying=True
+                )
         return
     site.readmit_by_content(known.content)
     if site.contents.is_stub_content(known.content):  # the stub is to blame
@@ -132,7 +158,9 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
     if not is_stub:
         tags = {rule: site.coarsen_tag(rule, tag) for rule, tag in known.tags.items()}
         blamed = _open_dispute(seen, seen.page.identity, known.content, tags)
-        seen.rule_book.count_trial(leaf, blamed, seen.url, seen.content, same=False, verifying=True)
+        seen.rule_book.count_trial(
+            leaf, blamed, seen.url, seen.content, host=seen.page.host, same=False, verifying=True
+        )
 
 
 def _trials(seen: Observation) -> Iterator[Trial]:
@@ -213,7 +241,7 @@ def _compare(seen: Observation, hypothesis: Hypothesis, bare: int, key: int) -> 
 
 
 def _entry_at(seen: Observation, key: int) -> int | None:
-    return seen.site.index.entry_at(seen.page.leaf.rules, key)
+    return seen.site.index.entry_at(seen.page.rules, key)
 
 
 def _is_hopeless(seen: Observation, hypothesis: Hypothesis) -> bool:
@@ -245,7 +273,7 @@ def _index_under_likely_rules(seen: Observation) -> None:
     before = site.index.entries.get(key)
     if before is None:
         site.index.put(key, seen.content, [*page.dropped_parts, *promising])
-    elif site.index.entry_at(page.leaf.rules, key) is None and entry_content(before) != seen.content:
+    elif site.index.entry_at(page.rules, key) is None and entry_content(before) != seen.content:
         site.index.set_content(key, ambiguous=True)
 
 
@@ -319,7 +347,9 @@ def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
         for key in (bare, *(bare ^ h.salt for h in dispute.tags)):
             site.index.set_content(key, ambiguous=False, content=seen.content)
     else:
-        seen.rule_book.count_trial(leaf, outcome, seen.url, seen.content, same=False, verifying=True)
+        seen.rule_book.count_trial(
+            leaf, outcome, seen.url, seen.content, host=seen.page.host, same=False, verifying=True
+        )
     seen.rule_book.withdraw_failure(leaf, dispute.blamed)
 
 

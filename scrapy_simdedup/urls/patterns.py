@@ -48,7 +48,7 @@ class ActiveRules:
 class PathPattern:
     """A path pattern, with the evidence found under it and the rules that follow from the evidence."""
 
-    __slots__ = ("evidence", "likely", "lineage", "name", "parts", "rules", "version")
+    __slots__ = ("evidence", "likely", "lineage", "name", "parts", "rules", "rules_by_host", "version")
 
     def __init__(self, name: str) -> None:
         self.name: str = name
@@ -61,6 +61,8 @@ class PathPattern:
         """The version of the site's verdicts that ``rules`` and ``likely`` were derived from."""
         self.rules: ActiveRules = ActiveRules({})
         """The rules in force."""
+        self.rules_by_host: dict[str, ActiveRules] = {}
+        """Host → the rules in force that it has confirmed, where the site has several hosts."""
         self.likely: ActiveRules | None = None
         """The rules in force and the likely hypotheses; None if no hypothesis is just likely."""
 
@@ -76,6 +78,7 @@ class PathPattern:
                     likely.setdefault(hypothesis, pattern)
         in_force = {h: pattern for h, pattern in decided.items() if pattern.evidence[h].holds}
         self.rules = ActiveRules(in_force)
+        self.rules_by_host = {}
         self.likely = ActiveRules({**likely, **in_force}) if likely.keys() - in_force.keys() else None
         self.version = version
 
@@ -90,6 +93,9 @@ class NormalizedUrl:
     """A URL without the parts that active rules drop."""
 
     leaf: PathPattern
+    host: str
+    rules: ActiveRules
+    """The rules in force at the leaf for this host, whichever were used to drop parts."""
     identity: int
     """The sum of the hashes of the path and the remaining parts, modulo 2**64."""
     dropped_parts: DroppedParts

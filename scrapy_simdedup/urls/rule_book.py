@@ -132,7 +132,8 @@ class RuleBook:
 
     What one trial of a hypothesis at a leaf changes:
 
-    1. It is counted at the leaf. Failures always count; successes only until their content has decided enough of them.
+    1. It is counted at the leaf, and for the host of the page as well, since each host must confirm a rule itself.
+       Failures always count; successes only until their content has decided enough of them.
     2. It is reported to the leaf's ancestors, unless the leaf is an exception. Failures are held back until the leaf
        has two successes: before that, the hypothesis may just be wrong for this leaf.
     3. The leaf and its ancestors get their verdicts anew, the leaf first. A rule that fails the ``RuleTests`` is
@@ -151,12 +152,22 @@ class RuleBook:
         self._tests = RuleTests(site, thresholds)
 
     def count_trial(
-        self, leaf: PathPattern, hypothesis: Hypothesis, url: str, content: int, *, same: bool, verifying: bool
+        self,
+        leaf: PathPattern,
+        hypothesis: Hypothesis,
+        url: str,
+        content: int,
+        *,
+        host: str,
+        same: bool,
+        verifying: bool,
     ) -> None:
         """Count one trial of a hypothesis at a leaf, and draw the conclusions."""
         own = leaf.evidence[hypothesis]
         decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
         own.unverified = 0
+        for pattern in leaf.lineage if same and own.vote is not False else [leaf]:
+            self._site.count_for_host(pattern, hypothesis, host, content if same else None)
         if same:
             if not own.succeed(content, self._max_per_content, decay):
                 return
@@ -173,6 +184,7 @@ class RuleBook:
                     above.verified += verifying
                 if failures:
                     above.fail(url, decay, failures)
+                    self._site.count_for_host(pattern, hypothesis, host, None)
                 above.unverified = 0
             if failures:
                 self._check_leaves(hypothesis)

@@ -92,7 +92,7 @@ def export_own_rules(rules: Iterable[Rule]) -> list[GivenRule]:
     learned = [rule for rule in rules if rule.in_force and export_obstacle(rule, own=True) is None]
     return [
         GivenRule(
-            *((rule.site,), (), PART_REMOVAL),
+            *((_whole_site(rule),), (), PART_REMOVAL),
             tuple(part if rule.value is None else f"{part}={rule.value}" for part in rule.parts),
             order,
             None if rule.pattern == WHOLE_SITE else rule.pattern,
@@ -122,9 +122,14 @@ def export_obstacle(rule: Rule, *, own: bool = False) -> str | None:
     return next((obstacle for obstacle, is_there in obstacles.items() if is_there), None)
 
 
+def _whole_site(rule: Rule) -> str:
+    """The URL pattern of a site; a pattern names a port if the URLs do, the name of a site never does."""
+    return rule.host if ":" in rule.host else rule.site
+
+
 def _url_pattern(rule: Rule) -> str | None:
     if rule.pattern == WHOLE_SITE:
-        return rule.site
+        return _whole_site(rule)
     host = rule.host.removeprefix("www.")
     first, _, rest = rule.pattern.partition("/")
     if rest == WHOLE_SITE and "<" not in first and first != "*":

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.compact import BY_CONTENT, BY_RULES, U64_MASK, KeyedRandom, SkipLog, SortedMap, UrlLog
+from scrapy_simdedup.urls.hosts import HostTrials
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
@@ -25,6 +26,9 @@ MAX_HINTED = 100
 _MAX_DIFFERING = 3
 """Parts that two URLs of one page may differ in to suggest hypotheses."""
 
+_MAX_HOSTS_PER_LEAF = 64
+"""Hosts whose rules are kept at hand at a leaf."""
+
 _MAX_ENTRIES_PER_URL = 4
 """Entries of the index per URL that may be logged."""
 
@@ -43,6 +47,7 @@ class Site:
         self.tree: PatternTree = PatternTree()
         self.index: PageIndex = PageIndex()
         self.contents: ContentCounters = ContentCounters()
+        self.hosts: HostTrials = HostTrials(self.contents)
         self.noise: Noise = Noise()
         self.pages: UrlLog = UrlLog()
         """Fetched URLs, so that a decision can name the page that a URL leads to."""
@@ -76,9 +81,8 @@ class Site:
             if name not in parts and is_given(name):
                 self.ensure_part(name)
         leaf = self.tree.leaf_for(url.segments)
-        if leaf.version != self.version:
-            leaf.refresh(self.version)
-        active_rules = leaf.rules if active_rules is None else active_rules
+        in_force = self.rules_of_host(leaf, url.host)
+        active_rules = in_force if active_rules is None else active_rules
         rules = active_rules.pattern_of
         identity = hashed("path", *url.segments, url.rest)
         dropped: DroppedParts = []
@@ -102,7 +106,43 @@ class Site:
             if together:
                 identity -= sum(together)
                 dropped.append((joint, sum(together) & U64_MASK))
-        return NormalizedUrl(leaf, identity & U64_MASK, dropped, left, part_hashes)
+        return NormalizedUrl(leaf, url.host, in_force, identity & U64_MASK, dropped, left, part_hashes)
+
+    def rules_of_host(self, leaf: PathPattern, host: str) -> ActiveRules:
+        """The rules in force at a leaf that a host has confirmed, and those that hold from the start."""
+        if leaf.version != self.version:
+            leaf.refresh(self.version)
+        if host == self.host and not self.hosts.is_counting:
+            return leaf.rules
+        found = leaf.rules_by_host.get(host)
+        if found is None:
+            in_force = leaf.rules.pattern_of
+            own = {h: at for h, at in in_force.items() if h.is_initial or self.hosts.confirms(at, h, host)}
+            found = leaf.rules if len(own) == len(in_force) else ActiveRules(own)
+            if len(leaf.rules_by_host) >= _MAX_HOSTS_PER_LEAF:
+                leaf.rules_by_host.clear()
+            leaf.rules_by_host[host] = found
+        return found
+
+    def observe_host(self, host: str) -> None:
+        """Note that a page of a host was fetched: the second host ends the time in which the first spoke for all."""
+        if host != self.host and not self.hosts.is_counting:
+            patterns = self.tree.patterns.values()
+            self.hosts.begin(self.host, ((at, h, found) for at in patterns for h, found in at.evidence.items()))
+            self.version += 1
+
+    def count_for_host(self, pattern: PathPattern, hypothesis: Hypothesis, host: str, content: int | None) -> None:
+        """Count a trial with a page of a host, None for a failure; what it no longer confirms is readmitted."""
+        if not self.hosts.is_counting:
+            return
+        confirms, evidence = self.hosts.count(pattern, hypothesis, host, content), pattern.evidence.get(hypothesis)
+        if confirms is None or evidence is None or not evidence.holds:
+            return
+        self.version += 1
+        if not confirms:
+            for leaf in self.chains:
+                if pattern in leaf.lineage:
+                    self.readmit_by_rule(leaf, hypothesis)
 
     def ensure_part(self, name: str) -> PartHypotheses | None:
         """The part of this name, made if need be; None if the site has too many names already."""

@@ -151,6 +151,11 @@ class TestIterator:
         with pytest.raises(SimdedupError, match="no item has a field 'txet'; did you mean text"):
             list(dedupe([{"text": ONE}], fields=["txet"]))
 
+    def test_what_comes_a_hundred_times_is_given_once(self) -> None:
+        """It is no captcha that a site shows under many URLs."""
+        assert list(dedupe([ONE, OTHER] * 100)) == [ONE, OTHER]
+        assert len(list(dedupe([page("one", number) for number in range(60)]))) == 1
+
     def test_a_thousand_texts(self) -> None:
         texts = [" ".join(words(number % 100, 80)) for number in range(1_000)]
         assert list(dedupe(texts)) == texts[:100]

@@ -84,6 +84,15 @@ class TestJsonLines:
         feed.write_bytes(lines([{"url": f"http://a.example/{n}", "text": text} for n, text in enumerate(texts)]))
         assert perform_here("dedupe", feed, "--json").json["dropped"] == 1
 
+    def test_items_that_differ_in_a_number_are_kept(self, tmp_path: Path) -> None:
+        feed = tmp_path / "feed.jsonl"
+        shoes = [{"url": f"/shoe?v={n}", "text": prose("one"), "size": size} for n, size in enumerate((42, 44, 42))]
+        feed.write_bytes(lines(shoes))
+        assert perform_here("dedupe", feed, "--json").json["dropped"] == 1
+        assert perform_here("dedupe", feed, "--fields", "text", "--json").json["dropped"] == 2
+        by_class = 'SIMDEDUP_ITEM_FIELDS={"Shoe": ["text"], "Sock": ["text", "size"]}'
+        assert perform_here("dedupe", feed, "-s", by_class, "--json").json["dropped"] == 1
+
     def test_pages_without_a_url_are_compared_with_each_other(self, tmp_path: Path) -> None:
         feed = tmp_path / "feed.jsonl"
         feed.write_bytes(lines([{"html": page(seed, number)} for number, seed in enumerate("abab")]))
@@ -100,7 +109,7 @@ class TestJsonLines:
         feed.write_bytes(lines([{"url": url, "seite": html, "no": url} for url, html in PAGES.items()]))
         assert perform_here("dedupe", feed, "--json", "--html-field", "seite").json["dropped"] == 2
 
-    @pytest.mark.parametrize("line", [b"{broken\n", b"[1]\n", b"null\n", b'{"url": 5}\n', b'{"html": 7}\n', b"\xff\n"])
+    @pytest.mark.parametrize("line", [b"{broken\n", b"[1]\n", b"null\n", b'{"url": 5}\n', b'{"html": []}\n', b"\xff\n"])
     def test_what_is_no_item_is_kept(self, line: bytes, tmp_path: Path) -> None:
         feed, output = tmp_path / "feed.jsonl", tmp_path / "kept.jsonl"
         feed.write_bytes(line + line)

@@ -11,20 +11,30 @@ import pytest
 
 from helpers.command_line import REPEATS, Crawled, perform_here, simdedup, stored
 from helpers.pages import page
+from scrapy_simdedup import compare_pages
 
 
 @pytest.mark.slow
 class TestCompare:
     def test_tells_how_alike_two_files_are_and_what_differs(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a", 1))
-        (tmp_path / "b.html").write_text(page("a", 2).replace("<h1>", "<h1>Newly "))
+        (tmp_path / "b.html").write_text(
+            page("a", 2).replace("<title>", "<title>Newly ").replace("<h1>", "<h2>Newly</h2><h1>")
+        )
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
         first, *lines = answer.out.splitlines()
         assert answer.code == 0
         assert first.startswith("identical: similarity 0.9")
         assert lines[0].startswith("Their headlines differ, so it also weighs"), "two pages cannot tell everything"
         assert "  [footer]" in lines, "what differs is said with the part of the page that it is in"
-        assert any(line.startswith("+# Newly ") for line in lines), "both are shown as Markdown"
+        assert any(line.startswith("+## Newly") for line in lines), "both are shown as Markdown"
+
+    def test_says_that_pages_with_different_headlines_are_two(self, tmp_path: Path) -> None:
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(page("a", 2).replace("<h1>", "<h1>Newly "))
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        assert answer.code == 1
+        assert answer.out.splitlines()[1] == "Their h1s differ, so they count as two pages, however alike."
 
     def test_says_no_where_pages_are_not_identical(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a"))
@@ -34,6 +44,34 @@ class TestCompare:
         assert answer.json["kind"] == "different"
         assert answer.json["one"]["markdown"].startswith("# ")
         assert answer.json["one"]["words_by_role"]["content"] > 200
+
+    def test_says_that_short_pages_cannot_be_judged(self, tmp_path: Path) -> None:
+        """Also where they are the same: a crawl keeps them, and nobody can say that they differ."""
+        for name in ("a.html", "b.html"):
+            (tmp_path / name).write_text("<p>One two three four five")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        assert answer.code == 1
+        why = "has 3 distinct shingles, too few to judge: 20 are needed"
+        assert (
+            answer.out.splitlines()[0]
+            == f"unjudged: {tmp_path}/a.html {why}; {tmp_path}/b.html {why}; a crawl would keep both"
+        )
+        found = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json").json
+        assert (found["kind"], found["similarity"], found["distance"]) == ("unjudged", None, None)
+        assert repr(compare_pages("<p>Hello", "<p>Hello")).startswith(
+            "<PageComparison unjudged, A has 1 distinct shingle,"
+        )
+        assert "too few to judge" in compare_pages("<p>Hello", "<p>Hello")._repr_html_()
+
+    def test_takes_what_is_too_big_by_its_bytes(self, tmp_path: Path) -> None:
+        for name in ("a.html", "b.html"):
+            (tmp_path / name).write_text(page("a") + "x" * 2_000)
+        (tmp_path / "c.html").write_text(page("c") + "x" * 2_000)
+        small = ("-s", "SIMDEDUP_MAX_PAGE_BYTES=1000")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", *small)
+        assert answer.out.startswith("identical: similarity 1.000")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "c.html", *small)
+        assert answer.out.startswith(f"unjudged: {tmp_path}/a.html has more characters than are read; ")
 
     def test_reads_what_is_piped_in_and_fetches_urls(self, crawled: Crawled) -> None:
         answer = simdedup(
@@ -88,6 +126,14 @@ class TestExplain:
         answer = crawled.call("explain", crawled.url("like-a"))
         assert "kept: it is merely similar to another page" in answer.out
         assert f"most like: {crawled.url('a')}" in answer.out
+
+    def test_names_stored_pages_that_begin_alike(self, crawled: Crawled) -> None:
+        """As where the URL is written without its session id."""
+        answer = crawled.call("explain", crawled.site.url("/b"))
+        assert answer.code == 1
+        likely = " or ".join(crawled.url("b", number) for number in (2, 1, 0))
+        assert answer.err.endswith(f"went to another store; did you mean {likely}?\n")
+        assert "did you mean" not in crawled.call("explain", crawled.site.url("/nowhere")).err
 
     def test_says_no_about_a_page_that_never_came_by(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.site.url("/never"))

@@ -53,7 +53,7 @@ class TestForget:
     async def test_what_is_forgotten_is_kept_in_the_next_run(self, crawled_shop: Crawled) -> None:
         assert len((await crawled_shop.crawl(**INCREMENTAL)).items) == 0, "nothing is new"
         answer = crawled_shop.call("forget", crawled_shop.site.url("/7"), "--json")
-        assert answer.json == {"pages": 1, "others": 0, "dry_run": False}
+        assert answer.json == {"missing": [], "pages": 1, "others": 0, "dry_run": False}
         again = await crawled_shop.crawl(**INCREMENTAL)
         assert again.urls == [crawled_shop.site.url("/7")]
         assert again.stat("pages/new") == 1
@@ -61,7 +61,7 @@ class TestForget:
     @on_asyncio
     async def test_who_forgets_a_repeat_forgets_its_content(self, crawled_shop: Crawled) -> None:
         answer = crawled_shop.call("forget", crawled_shop.site.url("/0?print=1"))
-        assert answer.out.startswith("1 pages are forgotten, and 2 with the same content")
+        assert answer.out.startswith("1 page is forgotten, and 2 with the same content")
         again = await crawled_shop.crawl(**INCREMENTAL)
         assert again.urls == [crawled_shop.site.url("/0")]
         assert again.stat("pages/dropped") == 31
@@ -78,6 +78,13 @@ class TestForget:
         assert crawled_shop.call("export").out == ""
         assert crawled_shop.call("report", "--json").json["pages"] == 0
         assert crawled_shop.call("explain", crawled_shop.site.url("/0")).code == 1
+
+    def test_what_is_not_there_is_named(self, crawled_shop: Crawled) -> None:
+        answer = crawled_shop.call("forget", "http://nope.example/")
+        assert (answer.code, answer.out) == (1, "no page fits: nothing is forgotten\n")
+        assert answer.err == "http://nope.example/ is not in the store\n"
+        answer = crawled_shop.call("forget", "http://nope.example/", crawled_shop.site.url("/7"), "--json")
+        assert (answer.code, answer.json["missing"], answer.json["pages"]) == (0, ["http://nope.example/"], 1)
 
     def test_it_wants_to_know_what(self, crawled_shop: Crawled) -> None:
         answer = crawled_shop.call("forget")
@@ -99,6 +106,14 @@ async def test_rollback_takes_out_what_a_run_wrote(shop: Crawled) -> None:
 
 
 @on_asyncio
+async def test_a_run_that_is_not_there_is_said_with_those_that_are(shop: Crawled) -> None:
+    await shop.crawl(SIMDEDUP_RUN="monday")
+    answer = shop.call("rollback", "mondya")
+    assert answer.code == 1
+    assert answer.out == "the store has nothing of a run 'mondya'; its latest runs are monday\n"
+
+
+@on_asyncio
 async def test_drift_tells_pages_that_change_and_sites_that_may_have_a_new_design(shop: Crawled) -> None:
     await shop.crawl()
     assert shop.call("drift").out == "No page was fetched more than once.\n"
@@ -113,6 +128,8 @@ async def test_drift_tells_pages_that_change_and_sites_that_may_have_a_new_desig
     answer = shop.call("drift", "-n", 3)
     assert "127.0.0.1 (a redesign?)" in answer.out
     assert shop.site.url("/3") in answer.out, "the page that changed twice comes first"
+    assert {page["changes_per_day"] for page in shop.call("drift", "--json").json["pages"]} == {None}
+    assert "per day is told once their visits are an hour apart" in answer.out
 
 
 class TestMoved:
@@ -129,6 +146,22 @@ class TestMoved:
         assert (move["old"], move["new"]) == (shop.site.url("/5"), shop.site.url("/moved/5"))
         assert move["similarity"] > 0.95
         assert shop.site.url("/moved/5") in shop.call("moved", "--site", "127.0.0.1").out
+
+    @on_asyncio
+    async def test_a_page_under_another_session_id_did_not_move(self, tmp_path: Path) -> None:
+        with Site() as site:
+            shop = Crawled(tmp_path, site)
+            for number in range(5):
+                site[f"/p?id={number}&sid=a3f9"] = page(number)
+            await shop.crawl()
+            site.answers.clear()
+            for number in range(5):
+                site[f"/p?id={number}&sid=77b1"] = page(number, "later")
+            await shop.crawl()
+            answer = shop.call("moved")
+            assert answer.code == 1
+            assert answer.out.startswith("0 pages moved\n\n5 pages came under another session id, and did not move")
+            assert [move["is_session"] for move in shop.call("moved", "--json").json] == [True] * 5
 
     @on_asyncio
     async def test_a_page_that_is_gone_did_not_move(self, shop: Crawled) -> None:

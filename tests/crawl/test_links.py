@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
 
 from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.hostile import HOSTILE
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
-from scrapy_simdedup.crawl import response_handler
+from scrapy_simdedup.crawl import links
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.settings import DedupSettings
 
 
 class Following(PathsSpider):
@@ -40,6 +44,7 @@ def linked(site: Site) -> Site:
 
 CALLED = {
     "drop": ["/one", "/two?b=1&a=2"],
+    "defer": ["/one", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
     "follow_new": ["/one", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
 }
 
@@ -62,7 +67,7 @@ async def test_links_of_repeats_are_followed_as_the_settings_say(linked: Site, p
 async def test_in_an_incremental_crawl_unchanged_pages_may_lead_on(site: Site, tmp_path: Any) -> None:
     """Where such a page has the links that it had, the crawl has seen them no more than it has seen the page."""
     settings = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path}/pages.sqlite", "SIMDEDUP_AGAINST": "history"}
-    settings |= {"SIMDEDUP_UNCHANGED": "drop", "SIMDEDUP_LINKS": "follow_new"}
+    settings |= {"SIMDEDUP_UNCHANGED": "drop"}
     site["/list"], site["/article"] = page("list", links=("/article",)), page("article")
     first = await crawl(Following, ADDON | settings, urls=site.urls("/list"))
     assert first.urls == site.urls("/list", "/article")
@@ -76,29 +81,39 @@ async def test_with_more_links_than_can_be_remembered_pages_are_followed(
     linked: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too much is followed then, never too little."""
-    monkeypatch.setattr(response_handler, "MAX_LINKS", 0)
-    done = await crawl(Following, ADDON | {"SIMDEDUP_LINKS": "follow_new"}, urls=linked.urls("/one", "/same", "/more"))
-    assert sorted(done.spider.called) == sorted(linked.urls(*CALLED["follow_new"], "/same"))
+    monkeypatch.setattr(links, "MAX_LINKS", 0)
+    for policy in ("follow_new", "defer"):
+        settings = ADDON | {"SIMDEDUP_LINKS": policy}
+        done = await crawl(Following, settings, urls=linked.urls("/one", "/same", "/more"))
+        assert sorted(done.spider.called) == sorted(linked.urls(*CALLED[policy], "/same"))
+        assert done.stat("links/deferred") == 0
 
 
-def test_links_that_cannot_be_read_are_followed(caplog: Any) -> None:
+def links_of_a_crawl() -> links.DeferredLinks:
+    crawler = get_crawler()
+    made = links.DeferredLinks(crawler, DedupSettings(), SimpleNamespace(secret=b"x"), CrawlStats(crawler.stats))
+    made.open(tracks_delivery=True)
+    return made
+
+
+def test_a_page_whose_links_cannot_be_read_is_followed(caplog: Any) -> None:
     """On a page whose base address is none."""
     broken = b'<base href="http://[broken"><a href="/one">One</a>'
-    seen = response_handler.SeenLinks("domain", 5_000_000)
+    seen = links_of_a_crawl()
     for _ in range(2):
-        assert seen.add_links(HtmlResponse("https://shop.example/", body=broken))
+        assert seen.brings_new(HtmlResponse("https://shop.example/", body=broken))
     assert "so it is followed" in caplog.text
 
 
 @pytest.mark.parametrize("name", [name for name, hostile in HOSTILE.items() if hostile.unjudged and not hostile.void])
-def test_links_of_a_page_that_is_too_much_to_read_are_followed(
+def test_a_page_that_is_too_much_to_read_is_followed(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """None of them is looked at, as that is done in the thread of the event loop."""
-    monkeypatch.setattr(response_handler, "canonicalize_url", None)
+    """None of its links is looked at, as that is done in the thread of the event loop."""
+    monkeypatch.setattr(links, "canonicalize_url", None)
     html = HOSTILE[name].page("one")
     response = HtmlResponse("https://shop.example/", body=html.encode("utf-8", "replace"), encoding="utf-8")
-    assert response_handler.SeenLinks("domain", 5_000_000).add_links(response)
+    assert links_of_a_crawl().brings_new(response)
     assert caplog.records == []
 
 
@@ -117,7 +132,4 @@ def test_links_of_a_page_that_is_too_much_to_read_are_followed(
 )
 def test_what_a_link_to_the_site_is(html: str, new: bool) -> None:
     body = f"<html><body><p>Of a shop.</p>{html}</body></html>".encode()
-    assert (
-        response_handler.SeenLinks("domain", 5_000_000).add_links(HtmlResponse("https://shop.example/one", body=body))
-        is new
-    )
+    assert links_of_a_crawl().brings_new(HtmlResponse("https://shop.example/one", body=body)) is new

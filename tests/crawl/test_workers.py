@@ -23,8 +23,9 @@ from scrapy.utils.test import get_crawler
 from helpers.crawl_process import SCRIPT, run
 from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose
 from helpers.site_server import Site
+from scrapy_simdedup import page_markdown
 from scrapy_simdedup.crawl import worker_process
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
@@ -57,6 +58,12 @@ def mischief(html, *others, **more):
         time.sleep(3)  # longer than another worker takes to start
     return fingerprint(html, *others, **more)
 worker.fingerprint = mischief
+markdown = worker._MAKERS["markdown"]
+def slow_markdown(html, *others):
+    if "this text hangs" in html:
+        time.sleep(600)
+    return markdown(html, *others)
+worker._MAKERS["markdown"] = slow_markdown
 worker.main(float(sys.argv[2]))
 """
 """A worker's program in which some pages do what no page should be able to do."""
@@ -108,6 +115,30 @@ async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_a
     made = await asyncio.gather(*(read(workers, html) for html in htmls))
     await workers.close()
     assert [fp.unjudged for fp in made] == [None, "worker_timeout", None]
+
+
+@on_asyncio
+async def test_markdown_is_made_by_workers_under_the_same_deadline(mischief: None) -> None:
+    """As it is made without them."""
+    workers, alone = WorkerPool(1, 1, lambda _: None), WorkerPool(0, 1, lambda _: None)
+    html = page(1)
+    hangs = page(2, body="<p>this text hangs</p>")
+    made = await asyncio.gather(
+        *(workers.markdown(text, "https://site.example/", SETTINGS) for text in (html, hangs, html))
+    )
+    assert made == [page_markdown(html, url="https://site.example/"), None, made[0]]
+    assert await alone.markdown(html, "https://site.example/", SETTINGS) == made[0]
+    await workers.close()
+
+
+@on_asyncio
+async def test_an_item_whose_markdown_takes_too_long_is_delivered_without(site: Site, mischief: None) -> None:
+    site["/one"], site["/two"] = page(1), page(2, body=f"{prose(2)}<p>this text hangs</p>")
+    settings = {"SIMDEDUP_MARKDOWN_FIELD": "text", "SIMDEDUP_WORKERS": 1, "SIMDEDUP_WORKER_TIMEOUT": 1}
+    made = await crawl(PathsSpider, ADDON | settings, urls=site.urls("/one", "/two"))
+    assert made.urls == site.urls("/one", "/two")
+    assert ["text" in item for item in made.items] == [True, False]
+    assert made.stat("confirmed") == 2
 
 
 @on_asyncio
@@ -168,7 +199,7 @@ def test_a_worker_whose_crawl_was_killed_does_not_hang_for_ever() -> None:
         assert process.stdin
         assert process.stdout
         assert read_frame(process.stdout) == READY
-        write_frame(process.stdin, pickle.dumps((hanging(1), b"", SETTINGS, b"")))
+        write_frame(process.stdin, pickle.dumps(("fingerprint", hanging(1), b"", None, SETTINGS, b"")))
         assert process.wait(30) == -signal.SIGALRM
 
 

@@ -11,14 +11,16 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.prints import edited
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, Verdict
-from scrapy_simdedup.detect import site_index
+from scrapy_simdedup.detect import canonical_claims, site_index
 from scrapy_simdedup.detect.policy import PREFERENCES, CopyFacts
 from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.memory import MemoryStore
+from scrapy_simdedup.store.url import store_by_url
 
 LONG, SHORT = "https://shop.example/a?from=home", "https://shop.example/a"
 SHORTER = "https://shop.example/"
+WWW, OTHER_HOST = "https://www.example.com/a", "https://mallory.example.com/a"
 
 
 async def opened(store: FingerprintStore | None = None, **settings: Any) -> NearDuplicateDetector:
@@ -102,6 +104,52 @@ class TestWhatIsBetter:
         detector = await opened(scope="all", prefer=["shorter_url"])
         _, verdict = await added(detector, LONG, "https://x.example/")
         assert (verdict.is_duplicate, verdict.supersedes) == (True, None)
+
+    @pytest.mark.parametrize(
+        ("first", "supersedes"),
+        [
+            (page("a"), True),
+            (claiming(WWW), True),
+            (claiming(f"{WWW}#top"), True),
+            (claiming(OTHER_HOST), False),
+            (claiming("https://www.example.com/b"), False),
+        ],
+        ids=["claims nothing", "agrees", "agrees with a fragment", "claims itself", "claims another"],
+    )
+    @on_asyncio
+    async def test_a_page_of_another_host_is_canonical_if_the_first_one_has_nothing_against_it(
+        self, first: str, supersedes: bool
+    ) -> None:
+        """Else whoever has a host of a domain could take the places of all pages of the other hosts."""
+        detector = await opened(prefer=["canonical"])
+        await detector.add(first, url=OTHER_HOST)
+        verdict = await detector.add(claiming(WWW), url=WWW)
+        assert (verdict.supersedes == OTHER_HOST, verdict.is_duplicate) == (supersedes, not supersedes)
+
+    @on_asyncio
+    async def test_a_page_of_another_host_may_say_that_it_is_not_the_canonical_one(self) -> None:
+        """Then no other criterion is asked."""
+        detector = await opened(prefer=["canonical", "shorter_url"])
+        await detector.add(claiming(f"{WWW}?long"), url=f"{WWW}?long")
+        verdict = await detector.add(claiming(f"{WWW}?long"), url="https://example.com/a")
+        assert (verdict.is_duplicate, verdict.supersedes) == (True, None)
+
+    @on_asyncio
+    async def test_what_a_page_of_another_run_declared_is_not_known(self, sqlite_store: str) -> None:
+        for run, url in (("monday", OTHER_HOST), ("tuesday", WWW)):
+            detector = await opened(store_by_url(sqlite_store), prefer=["canonical"], against="history", run=run)
+            verdict = await detector.add(claiming(WWW), url=url)
+            await detector.close()
+        assert (verdict.is_duplicate, verdict.supersedes) == (True, None)
+
+    @on_asyncio
+    async def test_the_claims_that_are_remembered_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(canonical_claims, "MAX_PAGES", 2)
+        detector = await opened(prefer=["canonical"])
+        await detector.add(page("a"), url=OTHER_HOST)
+        for number in range(2):
+            await detector.add(page(number), url=f"{WWW}?{number}")
+        assert (await detector.add(claiming(WWW), url=WWW)).is_duplicate
 
     @on_asyncio
     async def test_a_near_page_supersedes_where_near_ones_are_dropped(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scrapy_simdedup.detect.stubs import MAX_CONTENTS, MIN_URLS, RECENT_PAGES, StubDetector
+from scrapy_simdedup.detect.stubs import MAX_CONTENTS, MIN_PLACES, RECENT_PAGES, StubDetector
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000
@@ -30,7 +30,7 @@ def watch_with_pages(url: Callable[[int], str] = f"{HOST}/news/article-{{}}".for
 )
 def test_a_captcha_where_other_pages_should_be_is_a_stub(url: Callable[[int], str]) -> None:
     watch = watch_with_pages(url)
-    assert [watch.observe(url(number), STUB) for number in range(MIN_URLS)] == [False] * (MIN_URLS - 1) + [True]
+    assert [watch.observe(url(number), STUB) for number in range(MIN_PLACES)] == [False] * (MIN_PLACES - 1) + [True]
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_a_captcha_where_other_pages_should_be_is_a_stub(url: Callable[[int], st
 )
 def test_an_article_under_many_urls_has_a_bond(url: Callable[[int], str]) -> None:
     watch = watch_with_pages()
-    assert not any(watch.observe(url(number), STUB) for number in range(5 * MIN_URLS))
+    assert not any(watch.observe(url(number), STUB) for number in range(5 * MIN_PLACES))
 
 
 def test_an_article_under_many_urls_is_no_stub_when_nothing_else_was_seen_yet() -> None:
     watch = StubDetector("site.example")
-    assert not any(watch.observe(f"{HOST}/news/rain?sid={number}", STUB) for number in range(5 * MIN_URLS))
+    assert not any(watch.observe(f"{HOST}/news/rain?sid={number}", STUB) for number in range(5 * MIN_PLACES))
 
 
 def test_a_wall_from_the_first_page_on_is_told_once_within_a_hundred_pages() -> None:

@@ -32,6 +32,11 @@ def test_a_page_that_was_seen_once_has_no_rate_of_change() -> None:
     assert replace(PAGE, last_seen=0.0).changes_per_day is None
 
 
+def test_visits_within_an_hour_tell_no_rate() -> None:
+    assert replace(PAGE, last_seen=PAGE.first_seen + 4).changes_per_day is None
+    assert replace(PAGE, last_seen=PAGE.first_seen + 3_600).changes_per_day is not None
+
+
 def test_a_page_that_never_changed_is_thought_to_change_seldom() -> None:
     assert PAGE.changes_per_day == pytest.approx(0.0, abs=1e-9)
 

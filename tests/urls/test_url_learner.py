@@ -59,10 +59,15 @@ def test_one_site_teaches_nothing_about_another() -> None:
     assert not learner.decide("https://bob.github.io/item?id=5&ref=1").skip
 
 
-def test_hosts_of_one_site_share_what_is_known() -> None:
+def test_hosts_of_one_site_share_what_each_has_confirmed() -> None:
+    """Until then, the URL is fetched late: it probably leads to known content."""
     learner = taught(UrlLearner(thresholds=SURE), host="www.example.co.uk")
     learner.observe("https://www.example.co.uk/item?id=900", "item 900")
     learner.observe("https://shop.example.co.uk/item?id=901", "item 901")
+    assert learner.decide("https://shop.example.co.uk/item?id=901&ref=1").action == "deprioritize"
+    for number in range(901, 905):
+        learner.observe(f"https://shop.example.co.uk/item?id={number}", f"item {number}")
+        learner.observe(f"https://shop.example.co.uk/item?id={number}&ref=2", f"item {number}")
     assert learner.decide("https://shop.example.co.uk/item?id=901&ref=1").skip
     assert not learner.decide("https://shop.example.co.uk/item?id=900").skip, "no alias was learned"
 

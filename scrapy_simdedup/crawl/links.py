@@ -1,0 +1,439 @@
+"""Links that only repeats bring: they wait behind all other requests, and then are tried pattern by pattern.
+
+1. A repeat whose links were all requested, or were on a repeat before, is dropped without its callback.
+2. The callback of any other repeat is called for its requests. Each goes into the scheduler as a *deferred* request:
+   with a priority below all others, and past the dupefilter, so that a kept page that brings the link as well has it
+   fetched in its turn.
+3. When a deferred request comes out of the scheduler, its *pattern* decides: the path with numbers masked, and the
+   names of the parameters. While that is open, the request goes into the scheduler once more, as an ordinary one: now
+   the dupefilter, and whoever else filters requests, has its say. What comes of it is a trial of the pattern.
+4. A pattern ends when the upper bound for the share of its links that lead to new content is below 5 %. Its other links
+   are left: :class:`~scrapy_simdedup.LinkNotFollowed`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl, urljoin, urlsplit
+from weakref import WeakKeyDictionary, WeakSet
+
+from scrapy import signals
+from scrapy.utils.response import get_base_url
+from w3lib.url import canonicalize_url
+
+from scrapy_simdedup.crawl.concurrency import KeyedCondition
+from scrapy_simdedup.crawl.eligibility import is_opted_in, is_page
+from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
+from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response, TextResponse
+
+    from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.settings import DedupSettings, Scope
+
+logger = logging.getLogger(__name__)
+
+META_DEFERRED = "simdedup_deferred"
+"""Marks a deferred request with the priority that it had, and its chain: how many repeats in a row lead to it."""
+META_TRIAL = "simdedup_trial"
+"""Marks a request that is a trial with its pattern and its chain."""
+STATE = "simdedup_links"
+"""Where the counts of the patterns are in ``spider.state``, which Scrapy keeps in a JOBDIR."""
+
+MAX_LINKS = 10_000_000
+"""Links of a crawl that are remembered, at most 20 bytes each; repeats are followed for other links at once."""
+MAX_CACHED = 20_000
+"""URLs whose keys are kept, as most links are on many pages."""
+MAX_HEADINGS = 100_000
+"""Headings of trials that are remembered; beyond, each counts as new."""
+MAX_PATTERNS = 50_000
+"""Patterns that are counted; beyond, the oldest is forgotten, and tried again."""
+MAX_CHAIN = 3
+"""Repeats in a row behind which all links of a host are one pattern. A server that ignores the end of a path gives one
+content under paths that grow forever, and so under patterns that never end."""
+
+LAST_PRIORITY = -1_000_000_000
+"""The priority of deferred requests; those of a pattern are spread over some thirty priorities from there down."""
+END_BOUND = 0.05
+"""A pattern ends when the upper bound for its share of links that lead to new content is below."""
+CONFIDENCE_Z = 1.96
+"""Standard deviations of a two-sided confidence of 95 %."""
+WAIT_SECONDS = 1.0
+"""How long a deferred request waits for the trials of its pattern that are on their way, before it is put back."""
+
+NO_CONTENT_STATUSES = frozenset({404, 410})
+"""Statuses that say that a link leads to nothing. Any other error may be one of the moment."""
+_HAS_DIGIT = re.compile(r"\d")
+
+
+def wilson_upper(successes: int, trials: int) -> float:
+    """The upper end of Wilson's interval for a share, at a confidence of 95 %.
+
+    >>> wilson_upper(0, 0), round(wilson_upper(0, 72), 4), round(wilson_upper(0, 73), 4)
+    (1.0, 0.0507, 0.05)
+    """
+    if not trials:
+        return 1.0
+    share, square = successes / trials, CONFIDENCE_Z**2 / trials
+    return (share + square / 2 + math.sqrt(square * (share * (1 - share) + square / 4))) / (1 + square)
+
+
+def link_pattern(url: str, chain: int = 1) -> str:
+    """The pattern of a link: its host, its path, and the sorted names of its parameters.
+
+    Segments with a digit become ``#``, segments of 12 and more characters ``*``.
+
+    >>> link_pattern("https://blog.example/2024/post-7/a?p=1&replytocom=9")
+    'blog.example/#/#/a?p&replytocom'
+    >>> link_pattern("https://blog.example/a/b/c", chain=4)
+    'blog.example/...'
+    """
+    host = host_of(url)
+    if chain > MAX_CHAIN:
+        return f"{host}/..."
+    parts = urlsplit(url)
+    segments = ("#" if _HAS_DIGIT.search(word) else word if len(word) < 12 else "*" for word in parts.path.split("/"))
+    names = sorted({name[:40] for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    return host + "/".join(segments) + ("?" + "&".join(names) if names else "")
+
+
+class LinkMemory:
+    """Remembers which links of its sites a crawl has met, in at most 20 bytes each.
+
+    Args:
+        scope: what a site is.
+        secret: the store's; without it nobody can make two links that are taken for one.
+        max_links: how many links are remembered.
+    """
+
+    _MET, _REQUESTED = 0, 1
+
+    def __init__(self, scope: Scope, secret: bytes, max_links: int = MAX_LINKS) -> None:
+        self._scope, self._max_links = scope, max_links
+        self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
+        self._known = SortedMap()
+        self._cached_key = lru_cache(MAX_CACHED)(self._key)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further link is remembered."""
+        return len(self._known) >= self._max_links
+
+    def key(self, url: str) -> tuple[str, int] | None:
+        """The site of a link, and its hash, keyed by secret and site; None for a URL that is none."""
+        with suppress(ValueError):
+            return self._cached_key(url)
+        return None
+
+    def meet(self, key: int) -> bool:
+        """Remember that a link was on a page; whether it is a new one."""
+        is_new = self._known.get(key) is None
+        if is_new and not self.is_full:
+            self._known.put(key, self._MET)
+        return is_new
+
+    def request(self, key: int) -> bool:
+        """Remember that a link was requested, or deferred; whether it was not before."""
+        known = self._known.get(key)
+        if known == self._REQUESTED:
+            return False
+        if known is not None or not self.is_full:
+            self._known.put(key, self._REQUESTED)
+        return True
+
+    def _key(self, url: str) -> tuple[str, int]:
+        site = site_of(url, self._scope)
+        return site, self.hash(site, canonicalize_url(url))
+
+
+class LinkPatterns:
+    """Counts, pattern by pattern, how many links were tried, and how many of them led to new content.
+
+    Args:
+        counts: pattern → links deferred, of these tried, of these led to new content; those of a job so far.
+    """
+
+    def __init__(self, counts: dict[str, list[int]]) -> None:
+        self._counts = counts
+        self._in_flight: dict[str, WeakSet[Request]] = {}
+        """Trials on their way. One that is lost on it, as another filter took it, is not counted for long."""
+
+    def defer(self, pattern: str) -> int:
+        """Count a link that is deferred; how many the pattern has."""
+        counts = self._of(pattern)
+        counts[0] += 1
+        return counts[0]
+
+    def begin(self, pattern: str, request: Request) -> None:
+        """Expect the outcome of a trial."""
+        self._in_flight.setdefault(pattern, WeakSet()).add(request)
+
+    def end(self, pattern: str, request: Request, *, is_new: bool | None) -> None:
+        """Count the outcome of a trial; None if it says nothing."""
+        in_flight = self._in_flight.get(pattern)
+        if in_flight is not None:
+            in_flight.discard(request)
+            if not in_flight:
+                del self._in_flight[pattern]
+        if is_new is not None:
+            counts = self._of(pattern)
+            counts[1] += 1
+            counts[2] += is_new
+
+    def bound(self, pattern: str) -> float:
+        """The upper bound for the share of the pattern's links that lead to new content."""
+        _, tried, new = self._counts.get(pattern, (0, 0, 0))
+        return wilson_upper(new, tried)
+
+    def is_undecided(self, pattern: str) -> bool:
+        """Whether the pattern ends if all trials on their way lead to nothing new."""
+        in_flight = self._in_flight.get(pattern)
+        if not in_flight:
+            return False
+        _, tried, new = self._counts.get(pattern, (0, 0, 0))
+        return wilson_upper(new, tried + len(in_flight)) < END_BOUND <= wilson_upper(new, tried)
+
+    def _of(self, pattern: str) -> list[int]:
+        counts = self._counts.get(pattern)
+        if counts is None:
+            if len(self._counts) >= MAX_PATTERNS:
+                del self._counts[next(iter(self._counts))]
+            counts = self._counts[pattern] = [0, 0, 0]
+        return counts
+
+
+class DeferredLinks:
+    """Says which repeats bring new links, defers these, and tries them.
+
+    Args:
+        detector: has the secret, once it is open.
+    """
+
+    _memory: LinkMemory
+
+    def __init__(
+        self, crawler: Crawler, settings: DedupSettings, detector: NearDuplicateDetector, stats: CrawlStats
+    ) -> None:
+        self._crawler, self._settings, self._detector, self._stats = crawler, settings, detector, stats
+        self._depth_priority = crawler.settings.getint("DEPTH_PRIORITY")
+        self._follows = self._defers = False
+        self._patterns_: LinkPatterns | None = None
+        self._trial_ended = KeyedCondition()
+        self._headings: set[int] = set()
+        """Hashes of headings of pages that were near another, with their patterns."""
+        self._chains: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        """Requests of repeats whose links are deferred → the chain of these links."""
+
+    def open(self, *, tracks_delivery: bool) -> None:
+        """Begin; ``tracks_delivery``: the spider middlewares are there to take the items of repeats away."""
+        policy = self._settings.links if self._settings.mode == "pages" else "drop"
+        self._defers = policy == "defer" and tracks_delivery
+        self._follows = self._defers or policy == "follow_new"
+        if self._follows:
+            self._memory = LinkMemory(self._settings.scope, self._detector.secret)
+            self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
+            self._crawler.signals.connect(self._filtered, signals.request_dropped)
+
+    # ------------------------------------------------------------------ repeats
+
+    def brings_new(self, response: Response) -> bool:
+        """Whether a repeat has a link to its own site that was not requested, and was on no repeat before.
+
+        Where that cannot be told, it has.
+        """
+        if not self._follows:
+            return False
+        try:
+            keys = self._links_to_own_site(cast("TextResponse", response))
+        except Exception:  # a page that cannot be read must not cost the links that a callback may find
+            logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
+            return True
+        return keys is None or bool([key for key in keys if self._memory.meet(key)])
+
+    def follow(self, request: Request) -> None:
+        """Expect the requests of a repeat, whose callback is called for them."""
+        if self._defers:
+            _, chain = request.meta.get(META_TRIAL) or ("", 0)
+            self._chains[request] = chain + 1
+
+    def chain_of(self, response: Response) -> int | None:
+        """The chain of the links of a repeat; None for a page whose requests are not deferred."""
+        return None if response.request is None else self._chains.get(response.request)
+
+    def defer(self, request: Request, response: Response, chain: int) -> Request | None:
+        """The request as a repeat may pass it on: deferred, if it is one for a link of the site, or else as it is.
+
+        None if the link was requested, or is deferred already.
+        """
+        key = self._memory.key(request.url)
+        own = self._memory.key(response.url)
+        if key is None or own is None or key[0] != own[0] or not self._is_link(request):
+            return request
+        if not self._memory.request(key[1]):
+            return None
+        if self._memory.is_full:  # it might be deferred again and again
+            return request
+        self._stats.link_deferred()
+        # Each link has about its place in a random order of its pattern, as those that were met first may all be of one
+        # part of the site. Powers of two are few priorities, and all patterns have their first trials first.
+        place = int(self._patterns.defer(link_pattern(request.url, chain)) * key[1] / 2**64)
+        return request.replace(
+            priority=LAST_PRIORITY - place.bit_length(),
+            dont_filter=True,
+            meta={**request.meta, META_DEFERRED: [request.priority, chain]},
+        )
+
+    def _is_link(self, request: Request) -> bool:
+        """Whether a request is an ordinary one, about which its callback said nothing special."""
+        return (
+            request.method == "GET"
+            and not request.body
+            and not request.dont_filter
+            and request.priority == -request.meta.get("depth", 0) * self._depth_priority
+            and is_page(request)
+            and is_opted_in(request)
+        )
+
+    def _links_to_own_site(self, response: TextResponse) -> set[int] | None:
+        """The keys of the links of one page; None if the page cannot be parsed within its bounds.
+
+        A hostile page takes Scrapy's own link extractor seconds.
+        """
+        root = parse(response.text, max_bytes=self._settings.max_page_bytes, with_html_methods=False).root
+        if root is None:
+            return None
+        base, itself = get_base_url(response), self._memory.key(response.url)
+        hrefs = {element.get("href", "") for element in root.iter("a", "area")}
+        keys = {self._memory.key(url) for url in _absolute(base, hrefs)} - {itself}
+        return {key[1] for key in keys if key is not None and itself is not None and key[0] == itself[0]}
+
+    # ------------------------------------------------------------------ requests
+
+    async def filter(self, request: Request) -> Request | None:
+        """Let a request pass (None), or give the request that is to be scheduled in its place.
+
+        Raises:
+            LinkNotFollowed: the request is not to be made.
+        """
+        if (trial := request.meta.get(META_TRIAL)) is not None:
+            self._patterns.begin(trial[0], request)
+            return None
+        mark = request.meta.pop(META_DEFERRED, None)
+        if mark is None:
+            return None
+        priority, chain = mark
+        if not self._defers:  # a job is taken up with other settings
+            return request.replace(priority=priority, dont_filter=False)
+        pattern = link_pattern(request.url, chain)
+        if self._patterns.is_undecided(pattern):
+            await self._trial_ended.wait(pattern, WAIT_SECONDS)
+            if self._patterns.is_undecided(pattern):  # lest it takes the place of those that it waits for
+                return request.replace(meta={**request.meta, META_DEFERRED: mark})
+        bound = self._patterns.bound(pattern)
+        if bound < END_BOUND:
+            request.priority, request.dont_filter = priority, False  # as it was, for an errback
+            self._stats.link_left(bound)
+            raise LinkNotFollowed(request.url, pattern, bound)
+        trial = request.replace(
+            priority=priority, dont_filter=False, meta={**request.meta, META_TRIAL: [pattern, chain]}
+        )
+        self._patterns.begin(pattern, trial)
+        return trial
+
+    def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
+        """Count what became of a trial, by its response and the verdict on that, if there is one."""
+        trial = request.meta.get(META_TRIAL)
+        if trial is None:
+            return
+        is_new = _is_new(response.status, verdict, chain=trial[1])
+        if is_new and verdict is not None and verdict["kind"] == "near":
+            is_new = self._has_new_heading(cast("TextResponse", response), trial[0])
+        if not is_new:  # it may be kept to be on the safe side; its links are those of a repeat all the same
+            self.follow(request)
+        self._end(request, is_new)
+
+    def failed(self, request: Request) -> None:
+        """Note that no response came."""
+        self._end(request, None)
+
+    def _has_new_heading(self, response: TextResponse, pattern: str) -> bool:
+        """Whether no page with the heading of this one was near another before, of those that the pattern leads to.
+
+        Variants of a list or a form have one heading; twins that differ in little else have their own.
+        """
+        root = parse(response.text, max_bytes=self._settings.max_page_bytes, with_html_methods=False).root
+        heading = None if root is None else next(root.iter("h1"), next(root.iter("title"), None))
+        if heading is None or len(self._headings) >= MAX_HEADINGS:
+            return True
+        key = self._memory.hash(pattern, " ".join("".join(heading.itertext()).split()))
+        is_new = key not in self._headings
+        self._headings.add(key)
+        return is_new
+
+    def _end(self, request: Request, is_new: bool | None) -> None:
+        # Where a user copies response.meta, the mark would make a trial of another request.
+        trial = request.meta.pop(META_TRIAL, None)
+        if trial is None:
+            return
+        self._patterns.end(trial[0], request, is_new=is_new)
+        if is_new is not None:
+            self._stats.link_tried(is_new=is_new)
+        self._trial_ended.notify(trial[0])
+
+    def _scheduled(self, request: Request) -> None:
+        key = self._memory.key(request.url)
+        if key is not None:
+            self._memory.request(key[1])
+
+    def _filtered(self, request: Request) -> None:
+        """A trial was requested by a kept page meanwhile; or it was redirected to a page that was."""
+        if META_TRIAL in request.meta:
+            self._end(request, False if request.meta.get("redirect_urls") else None)
+
+    @property
+    def _patterns(self) -> LinkPatterns:
+        if self._patterns_ is None:  # Scrapy gives a spider its state when it is opened, as we are
+            state = getattr(self._crawler.spider, "state", None)
+            self._patterns_ = LinkPatterns({} if state is None else state.setdefault(STATE, {}))
+        return self._patterns_
+
+
+def _is_new(status: int, verdict: Mapping[str, Any] | None, chain: int) -> bool | None:
+    """Whether a trial led to new content; None where that is not known.
+
+    What a captcha or a failing server answers says nothing about the links, nor does a page of which an earlier run had
+    the content. Behind a long chain a stub is more likely the answer of a server that ignores the end of a path.
+    """
+    if verdict is None:
+        return False if status in NO_CONTENT_STATUSES else True if 200 <= status < 300 else None
+    if verdict["kind"] == "stub":
+        return None if chain <= MAX_CHAIN else False
+    if verdict["kind"] == "unchanged" and verdict["is_duplicate"]:
+        return None
+    return not verdict["is_duplicate"]
+
+
+def _absolute(base: str, hrefs: set[str]) -> Iterator[str]:
+    """The URLs of links, without those that lead to no page."""
+    for href in hrefs:
+        with suppress(ValueError):
+            url = urljoin(base, href.strip())
+            if url.startswith(("http://", "https://")):
+                yield url

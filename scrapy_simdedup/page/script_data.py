@@ -1,0 +1,97 @@
+"""The data of pages that are a shell around it: JSON in a ``<script>``, or the state of an application.
+
+What such a page says stands in the texts of its data. Keys, numbers, tokens, addresses and times do not say it: they
+differ each time that the same page is fetched. So a text is a string of three words or more, without a time of day.
+A page that shows enough text, or far more than its data has, speaks for itself.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+MAX_SHELL_LENGTH = 2_000
+"""Characters of content above which a page is no shell, whatever data it has: some 300 words."""
+MIN_DATA_SHARE = 0.5
+"""The texts of the data by the text of the content, in characters, from which the page is a shell around them."""
+MIN_DATA_LENGTH = 60
+"""Characters of texts below which data say nothing, such as the name of a site and of its search."""
+MIN_WORDS = 3
+"""Words of a string from which it is a text."""
+MAX_TIMED_WORDS = 12
+"""Words of a string up to which a time of day makes it one that changes each time."""
+MAX_TOKEN_LENGTH = 16
+"""Characters of a word with digits above which it is a token."""
+
+_CODE_TYPES = frozenset({"", "module", "text/javascript", "application/javascript"})
+_STATES = (
+    re.compile(r"__(?:next_f\b|[A-Z]\w{0,40}[\"']?\]?\s{0,9}=(?![=>]))"),
+    re.compile(r"window\.\w{0,40}?(?i:state|data|props|store)\s{0,9}=(?![=>])"),
+)
+"""What gives an application its state, such as ``window["__INITIAL_STATE__"] = ...``; each begins with a letter that
+is searched for fast."""
+_UNICODE_ESCAPE = re.compile(r"\\{1,4}u([0-9a-fA-F]{4})")
+_OTHER_ESCAPE = re.compile(r"\\+[nrtbf]?")
+_TAG = re.compile(r"<[^<>]*>")
+_TIME_OF_DAY = re.compile(r"\d:\d\d")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_DIGIT = re.compile(r"\d")
+_UNSPACED_TEXT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6}")
+"""A text in a script that writes no or few spaces."""
+
+
+def shell_texts(root: HtmlElement, content: int) -> frozenset[str]:
+    """The texts in the data of a page; empty unless the page is a shell around them.
+
+    Args:
+        root: The ``<html>`` element.
+        content: Characters of the page's content.
+    """
+    if content > MAX_SHELL_LENGTH:
+        return frozenset()
+    data = [_data(script) for script in root.iter("script")]
+    least = max(MIN_DATA_SHARE * content, MIN_DATA_LENGTH)
+    if sum(map(len, data)) <= least:
+        return frozenset()
+    texts = frozenset(text for code in data for text in _texts(code))
+    return texts if sum(map(len, texts)) > least else frozenset()
+
+
+def _data(script: HtmlElement) -> str:
+    """The code of a script that holds data; "" for others."""
+    code = script.text
+    if not code or len(code) < MIN_DATA_LENGTH:
+        return ""
+    kind = script.get("type", "").partition(";")[0].strip().lower()
+    is_data = kind.endswith("json") or (kind in _CODE_TYPES and any(state.search(code) for state in _STATES))
+    return code if is_data else ""
+
+
+def _texts(code: str) -> Iterator[str]:
+    """The texts between the quotation marks of some data, which may be a string in data itself."""
+    if "\\" in code:
+        code = _UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), code.replace("\\/", "/"))
+        code = _OTHER_ESCAPE.sub(lambda found: " " if found[0][-1] != "\\" else "", code)
+    parts = code.split('"' if '"' in code else "'")
+    for part, following in pairwise((*parts, "")):
+        if (" " not in part and part.isascii()) or following.lstrip().startswith(":"):
+            continue
+        words = [word for word in _TAG.sub(" ", unescape(part)).split() if not _is_token(word)]
+        text = " ".join(words)
+        count = sum(_WORD.search(word) is not None for word in words)
+        if count < MIN_WORDS and not _UNSPACED_TEXT.search(text):
+            continue
+        if len(words) > MAX_TIMED_WORDS or not _TIME_OF_DAY.search(text):
+            yield text
+
+
+def _is_token(word: str) -> bool:
+    """Whether a word is an address, or a name that a machine made."""
+    return "://" in word or (len(word) > MAX_TOKEN_LENGTH and _DIGIT.search(word) is not None)

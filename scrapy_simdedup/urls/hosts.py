@@ -1,0 +1,102 @@
+"""The hosts of a site: what one of them teaches is no rule on another, until that one has confirmed it.
+
+A site is a registrable domain, and whoever has a host of it could teach rules about the others: with pages that ignore
+their ``id`` on one host, all articles of another would be skipped. So the trials of each host are counted beside those
+of the site, once there is more than one host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy_simdedup.urls.evidence import Evidence
+    from scrapy_simdedup.urls.hypotheses import Hypothesis
+    from scrapy_simdedup.urls.page_index import ContentCounters
+    from scrapy_simdedup.urls.patterns import PathPattern
+
+MIN_CONTENTS = 4
+"""Different contents of its own with which a host must have confirmed a rule of the site."""
+TO_CONFIRM, TO_KEEP = 8, 4
+"""Successes of a host that outweigh one failure, before it confirmed a rule and after: fingerprints err at times."""
+MAX_REMEMBERED = 8
+"""Contents of a host that are remembered per rule, so that each is counted once."""
+MAX_TRIALS = 50_000
+"""Patterns, hypotheses and hosts of a site whose trials are counted, some 350 bytes each; beyond, the one that was
+tried longest ago is forgotten, and has to be confirmed anew."""
+
+
+@dataclass(slots=True, eq=False)
+class _Trials:
+    """The trials of a hypothesis at a pattern with the pages of one host."""
+
+    contents: tuple[int, ...] = ()
+    """The latest contents of successful trials."""
+    same: int = 0
+    different: int = 0
+    outweighed: bool = True
+    """Whether the successes outweigh the failures."""
+
+
+class HostTrials:
+    """The trials by host. While a site has one host, that one has confirmed whatever is known, and none are counted.
+
+    Args:
+        contents: tells which contents are stubs, which confirm nothing.
+    """
+
+    __slots__ = ("_contents", "_trials", "is_counting")
+
+    def __init__(self, contents: ContentCounters) -> None:
+        self._contents = contents
+        self._trials: dict[tuple[PathPattern, Hypothesis, str], _Trials] = {}
+        """The one that was tried last at the end."""
+        self.is_counting: bool = False
+        """Whether the site has more than one host."""
+
+    def begin(self, first_host: str, known: Iterable[tuple[PathPattern, Hypothesis, Evidence]]) -> None:
+        """Count from now on; all that is known yet was found on the first host."""
+        self.is_counting = True
+        for pattern, hypothesis, evidence in known:
+            if evidence.trials:
+                latest = tuple(evidence.contents)[-MAX_REMEMBERED:]
+                self._put((pattern, hypothesis, first_host), _Trials(latest, evidence.successes, evidence.failures))
+
+    def count(self, pattern: PathPattern, hypothesis: Hypothesis, host: str, content: int | None) -> bool | None:
+        """Count a trial with a page of a host: a success with this content, or a failure (None).
+
+        Returns:
+            Whether the host now confirms the hypothesis, if that has changed; else None.
+        """
+        key = pattern, hypothesis, host
+        before = self.confirms(*key)
+        trials = self._trials.pop(key, None) or _Trials()
+        self._put(key, trials)
+        if content is None:
+            trials.different += 1
+        elif content not in trials.contents:
+            trials.contents = (*trials.contents, content)[-MAX_REMEMBERED:]
+            trials.same += 1
+        trials.outweighed = (TO_KEEP if before else TO_CONFIRM) * trials.different <= trials.same
+        after = self.confirms(*key)
+        return None if before is after else after
+
+    def confirms(self, pattern: PathPattern, hypothesis: Hypothesis, host: str) -> bool:
+        """Whether the pages of a host speak for a hypothesis at a pattern, whatever those of other hosts say."""
+        trials = self._trials.get((pattern, hypothesis, host))
+        if trials is None or not trials.outweighed:
+            return False
+        return sum(not self._contents.is_stub_content(content) for content in trials.contents) >= MIN_CONTENTS
+
+    def successes(self, pattern: PathPattern, hypothesis: Hypothesis, host: str) -> int:
+        """The successful trials with pages of a host."""
+        trials = self._trials.get((pattern, hypothesis, host))
+        return 0 if trials is None else trials.same
+
+    def _put(self, key: tuple[PathPattern, Hypothesis, str], trials: _Trials) -> None:
+        self._trials[key] = trials
+        if len(self._trials) > MAX_TRIALS:
+            del self._trials[next(iter(self._trials))]
