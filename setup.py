@@ -1,11 +1,14 @@
-"""The compiled part: the loops that take most of a page's time. Each has a twin in Python, which stands in without it.
+"""The compiled part, and the README as the package index shows it.
 
-A machine that cannot compile installs the package all the same; ``SCRAPY_SIMDEDUP_PURE=1`` asks for that.
+What is compiled are the loops that take most of a page's time. Each has a twin in Python, which stands in without it. A
+machine that cannot compile installs the package all the same; ``SCRAPY_SIMDEDUP_PURE=1`` asks for that.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 import lxml
 from Cython.Build import cythonize
@@ -24,5 +27,17 @@ def extensions() -> list[Extension]:
     return made
 
 
+def readme() -> str:
+    """The README without links to files beside it, which the package index has not."""
+    text = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"^\[[^]]+\]: (?!https?:).*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
+    return re.sub(r"\[([^]]+)\]\[\w+\]", r"\1", text)
+
+
 is_pure = os.environ.get("SCRAPY_SIMDEDUP_PURE", "0") != "0"
-setup(ext_modules=[] if is_pure else extensions())
+setup(
+    ext_modules=[] if is_pure else extensions(),
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+)

@@ -186,6 +186,14 @@ def test_every_setting_is_in_the_table() -> None:
     assert known <= setting_names(ROOT / "README.md")
 
 
+def test_every_setting_has_a_heading_in_the_reference() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "conf.py"))["with_settings"]("<!-- settings of the README -->")
+    assert sorted(re.findall(r"^### `(\w+)`$", made, re.MULTILINE)) == sorted(
+        f"SIMDEDUP_{field.name.upper()}" for field in fields(DedupSettings)
+    )
+    assert "<!-- settings of the README -->" in (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("field", fields(DedupSettings), ids=lambda field: field.name)
 def test_every_choice_of_a_setting_is_in_its_row_of_the_table(field: Field[Any]) -> None:
     name = f"`SIMDEDUP_{field.name.upper()}`"

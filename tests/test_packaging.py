@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -86,6 +87,18 @@ def test_the_wheel_has_the_package_and_nothing_else() -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert {name for name in names if Path(name).suffix not in COMPILED} == shipped()
+
+
+@built
+def test_the_page_on_the_package_index_has_no_link_that_leads_nowhere() -> None:
+    [wheel] = Path(str(DIST)).glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        head, _, text = archive.read(name).decode().partition("\n\n")
+    assert "Project-URL: Documentation, https://" in head
+    assert "# scrapy-simdedup" in text
+    assert [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")] == []
+    assert "[glossary]" not in text
 
 
 @built

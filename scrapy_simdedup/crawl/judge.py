@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.crawl.concurrency import KeyedFifoLock
@@ -89,6 +90,8 @@ class Judge:
             ticket.release()
         if verdict.pending is not None:
             verdict = await self._await_original(verdict, page, len(response.body), request)
+        if verdict.kind == "unchanged" and verdict.original_run == page.run:
+            verdict = replace(verdict, kind="identical")  # to people, unchanged is what it is since an earlier run
         self._stats.judged(verdict, site)
         return verdict
 

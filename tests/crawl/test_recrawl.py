@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scrapy.utils.asyncio import call_later
 
-from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
@@ -174,3 +174,17 @@ async def test_a_handler_of_the_signal_can_pause_the_crawl(site: Site) -> None:
     done = await crawl(Patient, urls=site.urls(*paths))
     assert done.crawler.stats.get_value("elapsed_time_seconds") > 1.4
     assert len(site.requested) == 60
+
+
+@pytest.mark.parametrize("unchanged", ["keep", "drop"])
+@on_asyncio
+async def test_a_page_that_is_fetched_twice_in_the_first_run_is_not_called_unchanged(
+    site: Site, tmp_path: Path, unchanged: str
+) -> None:
+    site["/one"] = page("one")
+    settings = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path}/pages.sqlite", "SIMDEDUP_UNCHANGED": unchanged}
+    first = await crawl(PatientSpider, ADDON | settings, urls=site.urls("/one", "/one"))
+    assert (first.stat("pages/new"), first.stat("pages/identical"), first.stat("pages/unchanged")) == (1, 1, 0)
+    assert len(first.items) == (2 if unchanged == "keep" else 1)
+    second = await crawl(PatientSpider, ADDON | settings, urls=site.urls("/one"))
+    assert second.stat("pages/unchanged") == 1
