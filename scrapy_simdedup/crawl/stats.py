@@ -48,7 +48,7 @@ class CrawlStats:
         self.links_bound: float = 0.0
         """The greatest bound of links that were left."""
         self.repeated: Counter[str] = Counter()
-        """Repeats by the URL of their original."""
+        """Dropped pages by the URL of their original, those of the page itself in an earlier run left out."""
         self.sites: FiguresBySite = FiguresBySite()
         """What became of the pages of each site."""
         self._kept_urls: dict[str, str] = {}
@@ -85,7 +85,7 @@ class CrawlStats:
             self._add("pages/preferred")
         if verdict.reason in KEPT_REASONS:
             self._add("pages/kept_reason_count/<reason>", verdict.reason)
-        if verdict.kind in {"identical", "near"} and verdict.original is not None:
+        if verdict.kind != "unchanged" and verdict.is_duplicate and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
