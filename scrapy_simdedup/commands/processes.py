@@ -41,9 +41,11 @@ class ProcessFingerprinter:
             self._jobs, get_context("spawn"), initializer=_start, initargs=(self._settings, secret)
         )
 
-    async def fingerprint(self, html: str, url: str, *, body: bytes | None = None) -> PageFingerprint:
+    async def fingerprint(
+        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
         """The fingerprint of a page."""
-        return await self._make(_fingerprint_page, html, url, body)
+        return await self._make(_fingerprint_page, html, url, body, identity)
 
     async def fingerprint_texts(self, texts: Sequence[str], identity: str) -> PageFingerprint:
         """The fingerprint of the texts of an item, and of its numbers."""
@@ -70,8 +72,9 @@ def _start(settings: DedupSettings, secret: bytes) -> None:
     _made_by.update(pages=PageSettings(settings), items=settings, secret=secret)
 
 
-def _fingerprint_page(html: str, url: str, body: bytes | None) -> bytes:
-    return bytes(fingerprint(html, _made_by["pages"].of(url), _made_by["secret"], body=body))
+def _fingerprint_page(html: str, url: str, body: bytes | None, identity: str | None) -> bytes:
+    settings: DedupSettings = _made_by["pages"].of(url)
+    return bytes(fingerprint(html, settings, _made_by["secret"], body=body, identity=identity))
 
 
 def _fingerprint_item(texts: Sequence[str], identity: str) -> bytes:
