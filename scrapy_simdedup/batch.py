@@ -24,9 +24,10 @@ from scrapy_simdedup.setting_checks import did_you_mean, nearest
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from scrapy_simdedup.detect.verdict import FetchedPage
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 Thing = TypeVar("Thing")
@@ -125,15 +126,27 @@ class Deduper:
     Args:
         detector: an open detector.
         site: the name of the site of entries without the URL of a page.
+        fingerprint_texts: makes the fingerprints of entries without a page; None makes them in this process.
     """
 
-    def __init__(self, detector: NearDuplicateDetector, site: str) -> None:
+    def __init__(
+        self,
+        detector: NearDuplicateDetector,
+        site: str,
+        fingerprint_texts: Callable[[Sequence[str], str], Awaitable[PageFingerprint]] | None = None,
+    ) -> None:
         self._detector, self._site, self._number = detector, site, 0
+        self._fingerprint_texts = fingerprint_texts
 
-    async def judge(self, entry: FeedEntry) -> Verdict:
-        """The verdict on an entry."""
-        page = await self.fetched(entry)
-        return Verdict("unjudged", reason=entry.unjudged) if page is None else await self.judge_page(page)
+    async def judge(self, entry: FeedEntry, page: FetchedPage | None = None) -> Verdict:
+        """The verdict on an entry.
+
+        Args:
+            entry: the entry.
+            page: what :meth:`fetched` gave for it, if that was called before.
+        """
+        page = page or await self.fetched(entry)
+        return Verdict("unjudged", reason=entry.unjudged) if page is None else await self._judge_page(page)
 
     async def fetched(self, entry: FeedEntry) -> FetchedPage | None:
         """The page that an entry stands for, with its fingerprint; None if the entry cannot be judged."""
@@ -147,13 +160,16 @@ class Deduper:
             name = f"{detector.run} {self._number}"
             key, site = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest(), self._site
         if entry.html is None:
-            fp = detector.fingerprint_texts(entry.texts, identity=entry.identity)
+            make = self._fingerprint_texts
+            if make is None:
+                fp = detector.fingerprint_texts(entry.texts, identity=entry.identity)
+            else:
+                fp = await make(entry.texts, entry.identity)
             return detector.page_of(fp, url=entry.url, key=key, site=site)
         canonical = declared_canonical_url(entry.html, entry.url)
         return await detector.fetched(entry.html, url=entry.url, key=key, site=site, canonical=canonical)
 
-    async def judge_page(self, page: FetchedPage) -> Verdict:
-        """The verdict on the page that an entry stands for."""
+    async def _judge_page(self, page: FetchedPage) -> Verdict:
         verdict = await self._detector.judge_page(page, keep_pending=True)
         await self._detector.confirm(verdict.page)
         if verdict.kind == "stub" and page.site == self._site:

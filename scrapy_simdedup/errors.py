@@ -50,19 +50,3 @@ class StoreBusy(StoreError):
 
 class FingerprintMismatch(SimdedupError, ValueError):
     """Two fingerprints that were not made the same way were about to be compared, or bytes are no fingerprint."""
-
-
-def require_text(value: object, name: str) -> None:
-    """Check an argument that has to be a text.
-
-    Args:
-        value: the argument.
-        name: its name.
-
-    Raises:
-        TypeError: it is none; the message says what to pass instead.
-    """
-    if not isinstance(value, str):
-        found = "None" if value is None else type(value).__name__
-        remedy = "decode it first" if isinstance(value, bytes | bytearray | memoryview) else "pass a text"
-        raise TypeError(f"{name} must be str, not {found}; {remedy}")

@@ -357,3 +357,19 @@ def usable_key(key: str) -> str:
     if re.search(r"[\s*|]", host) or re.search(r"\s", path) or (path and path[0] not in "/?"):
         return ""
     return host + path if path else host.strip("[]")
+
+
+def require_text(value: object, name: str) -> None:
+    """Check an argument that has to be a text.
+
+    Args:
+        value: the argument.
+        name: its name.
+
+    Raises:
+        TypeError: it is none; the message says what to pass instead.
+    """
+    if not isinstance(value, str):
+        found = "None" if value is None else type(value).__name__
+        remedy = "decode it first" if isinstance(value, bytes | bytearray | memoryview) else "pass a text"
+        raise TypeError(f"{name} must be str, not {found}; {remedy}")

@@ -19,7 +19,7 @@ from scrapy_simdedup.commands.stores import (
     records_with_progress,
 )
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
-from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate
+from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.document import write_calibration
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, closest_pairs, fingerprint_of
 from scrapy_simdedup.report.sample import Reservoir
@@ -120,7 +120,8 @@ def _text(found: Calibration) -> Iterator[str]:
         [(f"{c.identical:.2f}", f"{c.near:.2f}", c.sampled, c.because, c.site) for c in found.choices[:SHOWN_SITES]],
     )
     yield ""
-    yield found.setting or "The thresholds in force fit every site."
+    fits = all(choice.because not in NO_THRESHOLD_FITS.values() for choice in found.choices)
+    yield found.setting or ("The thresholds in force fit every site." if fits else "No other thresholds fit better.")
     if found.borderline:
         yield ""
         yield "Borderline pairs, to judge by eye with scrapy simdedup compare:"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
-from collections import Counter
+from collections import Counter, deque
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch import Deduper, FeedEntry, ItemFields, forgetful_settings
 from scrapy_simdedup.commands.archives import Warc
-from scrapy_simdedup.commands.console import YES, Action, Context, read_share
+from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
 from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet
+from scrapy_simdedup.commands.processes import ProcessFingerprinter
 from scrapy_simdedup.commands.stores import open_input, open_output
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.display import plural
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 
 FORMATS: dict[str, type[FeedFormat]] = {
     **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
@@ -35,6 +37,8 @@ FORMATS: dict[str, type[FeedFormat]] = {
     "warc": Warc,
 }
 """The formats, by the ending of a file's name without .gz and .zst."""
+ENTRIES_PER_JOB = 8
+"""Entries that are read ahead for each process."""
 JSON = (JsonLines, JsonArray)
 """The formats that the items of every feed can be written in."""
 _BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
@@ -50,6 +54,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--verdicts", metavar="FILE", help="where the verdict on each goes, as JSON lines")
     parser.add_argument(
         "--format", choices=("json", "jsonl", "csv", "parquet", "warc"), help="of the feed; default: by its name"
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=positive_int, default=1, metavar="N", help="processes that make fingerprints; default: 1"
     )
     parser.add_argument("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
     parser.add_argument(
@@ -155,15 +162,39 @@ async def _judged(context: Context, entries: Iterator[FeedEntry]) -> AsyncIterat
     settings = context.settings
     if context.options.store is None:
         settings = forgetful_settings(settings, first)
-    detector = NearDuplicateDetector(settings=settings)
+    jobs = context.options.jobs
+    processes = ProcessFingerprinter(settings, jobs) if jobs > 1 else None
+    detector = NearDuplicateDetector(settings=settings, fingerprinter=processes)
     await detector.open()
+    ahead: deque[tuple[FeedEntry, asyncio.Task[FetchedPage | None] | None]] = deque()
     try:
-        deduper = Deduper(detector, f"items of {Path(context.options.feed).name}")
+        site = f"items of {Path(context.options.feed).name}"
+        deduper = Deduper(detector, site, processes.fingerprint_texts if processes else None)
         for entry in chain([] if first is None else [first], entries):
             is_counted = entry.unjudged is None or UNJUDGED[entry.unjudged].counted
-            yield entry, await deduper.judge(entry) if is_counted else None
+            if processes is None:
+                yield entry, await deduper.judge(entry) if is_counted else None
+                continue
+            ahead.append((entry, asyncio.create_task(deduper.fetched(entry)) if is_counted else None))
+            if len(ahead) > ENTRIES_PER_JOB * jobs:
+                yield await _judge_next(deduper, ahead)
+        while ahead:
+            yield await _judge_next(deduper, ahead)
     finally:
+        for _, task in ahead:
+            if task is not None:
+                task.cancel()
+        if processes is not None:
+            processes.close()
         await detector.close()
+
+
+async def _judge_next(
+    deduper: Deduper, ahead: deque[tuple[FeedEntry, asyncio.Task[FetchedPage | None] | None]]
+) -> tuple[FeedEntry, Verdict | None]:
+    """Judge the first of the entries whose fingerprints are being made, so that the order of the feed is kept."""
+    entry, task = ahead.popleft()
+    return entry, None if task is None else await deduper.judge(entry, await task)
 
 
 class Counts:

@@ -66,7 +66,10 @@ class NearDuplicateDownloaderMiddleware:
         try:
             return await self.runtime.handler.process(request, response)
         finally:
-            self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
+            try:
+                self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
+            except Exception:  # whatever went wrong in us must not cost the user a page
+                logger.exception("Could not count what became of the link to %s", request.url)
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's signature
         """Note that no response comes."""

@@ -122,7 +122,7 @@ class LinkMemory:
 
     _MET, _REQUESTED = 0, 1
 
-    def __init__(self, scope: Scope, secret: bytes, max_links: int = MAX_LINKS) -> None:
+    def __init__(self, scope: Scope, secret: bytes, max_links: int) -> None:
         self._scope, self._max_links = scope, max_links
         self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
         self._known = SortedMap()
@@ -247,7 +247,7 @@ class DeferredLinks:
         self._defers = policy == "defer" and tracks_delivery
         self._follows = self._defers or policy == "follow_new"
         if self._follows:
-            self._memory = LinkMemory(self._settings.scope, self._detector.secret)
+            self._memory = LinkMemory(self._settings.scope, self._detector.secret, MAX_LINKS)
             self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
             self._crawler.signals.connect(self._filtered, signals.request_dropped)
 
@@ -262,10 +262,10 @@ class DeferredLinks:
             return False
         try:
             keys = self._links_to_own_site(cast("TextResponse", response))
+            return keys is None or bool([key for key in keys if self._memory.meet(key)])
         except Exception:  # a page that cannot be read must not cost the links that a callback may find
             logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
             return True
-        return keys is None or bool([key for key in keys if self._memory.meet(key)])
 
     def follow(self, request: Request) -> None:
         """Expect the requests of a repeat, whose callback is called for them."""
@@ -282,6 +282,13 @@ class DeferredLinks:
 
         None if the link was requested, or is deferred already.
         """
+        try:
+            return self._defer(request, response, chain)
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not defer the link to %s, so it is followed", request.url)
+            return request
+
+    def _defer(self, request: Request, response: Response, chain: int) -> Request | None:
         key = self._memory.key(request.url)
         own = self._memory.key(response.url)
         if key is None or own is None or key[0] != own[0] or not self._is_link(request):
@@ -332,6 +339,8 @@ class DeferredLinks:
         Raises:
             LinkNotFollowed: the request is not to be made.
         """
+        if not self._defers:  # a job may be taken up with other settings
+            request.meta.pop(META_TRIAL, None)
         if (trial := request.meta.get(META_TRIAL)) is not None:
             self._patterns.begin(trial[0], request)
             return None
@@ -339,7 +348,7 @@ class DeferredLinks:
         if mark is None:
             return None
         priority, chain = mark
-        if not self._defers:  # a job is taken up with other settings
+        if not self._defers:
             return request.replace(priority=priority, dont_filter=False)
         pattern = link_pattern(request.url, chain)
         if self._patterns.is_undecided(pattern):

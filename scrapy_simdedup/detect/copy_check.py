@@ -86,8 +86,9 @@ class CopyCheck:
         one, many = fp.comparison_row[0], self._originals.comparison_rows(rows)
         scores = self._method.score(one, many)
         similarity = scores.similarity_under(identical)
-        others = differ(one["identity"], many["identity"]) & (similarity >= drop)
-        similarity[others] = BELOW_THRESHOLD_FACTOR * drop
+        if fp.identity:
+            others = differ(one["identity"], many["identity"]) & (similarity >= drop)
+            similarity[others] = BELOW_THRESHOLD_FACTOR * drop
         asked = np.flatnonzero((similarity >= drop) & ~scores.equal)
         of_asked = scores.take(asked) if len(asked) else None
         if self._method.learns_boilerplate:

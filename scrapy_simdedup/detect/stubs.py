@@ -35,24 +35,37 @@ WALL_SHARE = 0.5
 """The share of the recent pages that one content must have to be a wall."""
 MAX_CONTENTS = 1000
 """Contents of a site that are counted at a time; beyond, those with the fewest URLs are forgotten."""
-MAX_TOKENS = 200
-"""Different tokens, and different paths, that are counted per content."""
+MAX_TOKENS = 100
+"""Different tokens, and different paths, that are counted per content. Of tokens there may be as many again before the
+rarer half is forgotten."""
 MAX_PATHS = 2000
 """Paths of a site whose contents are counted at a time; beyond, the older half is forgotten."""
+MAX_URL_TOKENS = 20
+"""Segments of a URL's path, and parameters, that are looked at."""
+MAX_TOKEN_LENGTH = 40
+"""Characters of a token; a longer one is its beginning and a hash."""
 MAX_SAMPLES = 5
 """URLs that the signal of a wall names."""
+MAX_SAMPLE_LENGTH = 500
+"""Characters of these URLs."""
+MAX_BYTES = 64_000_000
+"""Bytes of the watch on all sites, about; the site whose page came longest ago is forgotten first."""
+BYTES_PER_SITE, BYTES_PER_CONTENT, BYTES_PER_TOKEN, BYTES_PER_PAGE, BYTES_PER_PATH = 2_400, 1_000, 150, 300, 450
+"""Bytes that a site, a content, each of its tokens and paths, a recent page, and a path of the site take, about."""
+COUNT_EVERY = 64
+"""Pages of a site between two counts of its bytes, once it has that many."""
 
 
 @dataclass(slots=True)
 class _ContentUrls:
     count: int = 0
-    paths: Counter[str] = field(default_factory=Counter)
-    """URLs by path; those that name the page that was asked for have no path in common."""
+    paths: Counter[int] = field(default_factory=Counter)
+    """URLs by the hash of their path; those that name the page that was asked for have no path in common."""
     tokens: Counter[str] = field(default_factory=Counter)
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
 
-    def add(self, url: str, path: str, tokens: frozenset[str]) -> None:
+    def add(self, url: str, path: int, tokens: frozenset[str]) -> None:
         self.count += 1
         if path in self.paths or len(self.paths) < MAX_TOKENS:
             self.paths[path] += 1
@@ -60,7 +73,7 @@ class _ContentUrls:
             self.tokens = Counter(dict(self.tokens.most_common(MAX_TOKENS // 2)))
         self.tokens.update(tokens)
         if len(self.samples) < MAX_SAMPLES:
-            self.samples.append(url)
+            self.samples.append(url[:MAX_SAMPLE_LENGTH])
 
 
 @dataclass(slots=True)
@@ -82,11 +95,22 @@ class StubDetector:
         self._recent: deque[tuple[Hashable, frozenset[str]]] = deque(maxlen=RECENT_PAGES)
         self._walls: set[Hashable] = set()
         self._pages = 0
-        self._paths: dict[str, _Path] = {}
+        self._paths: dict[int, _Path] = {}
+        """By the hash of a path."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that the detector takes, about."""
+        tokens = sum(len(urls.tokens) + len(urls.paths) for urls in self._contents.values()) + sum(
+            len(found) for _, found in self._recent
+        )
+        samples = sum(len(url) for urls in self._contents.values() for url in urls.samples)
+        counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
+        return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples
 
     def observe(self, url: str, content: Hashable) -> bool:
         """Count a page under its content; whether that content is a stub."""
-        tokens, path = url_tokens(url), asked_path(url)
+        tokens, path = url_tokens(url), hash(asked_path(url))
         urls = self._contents.get(content)
         if urls is None:
             if len(self._contents) >= MAX_CONTENTS:
@@ -116,7 +140,7 @@ class StubDetector:
         urls.is_stub = True
         return Wall(self._site, share, tuple(urls.samples))
 
-    def _count_path(self, path: str, content: Hashable) -> None:
+    def _count_path(self, path: int, content: Hashable) -> None:
         self._pages += 1
         known = self._paths.get(path)
         if known is None:
@@ -131,7 +155,7 @@ class StubDetector:
         places = sum(count if self._queries_tell(path) else 1 for path, count in urls.paths.items())
         return places >= MIN_PLACES
 
-    def _queries_tell(self, path: str) -> bool:
+    def _queries_tell(self, path: int) -> bool:
         """Whether pages at a path are told apart by their queries."""
         known = self._paths.get(path)
         return known is not None and (
@@ -176,8 +200,32 @@ def asked_path(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return url
-    values = (value for _, value in parse_qsl(parts.query)[:40])
+    values = (value for _, value in parse_qsl(parts.query)[:MAX_URL_TOKENS])
     return " ".join([parts.path, *(value for value in values if value.startswith(("/", "http://", "https://")))])
+
+
+class StubWatch:
+    """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`."""
+
+    def __init__(self) -> None:
+        self._detectors: dict[str, tuple[StubDetector, int, int]] = {}
+        """By site, the one asked for last at the end: the detector, how often that was, and its counted bytes."""
+        self._bytes = 0
+
+    def detector(self, site: str) -> StubDetector:
+        """The detector of a site, for its next page; a new one if there was none, or it was forgotten."""
+        known = self._detectors.pop(site, None)
+        detector, pages, counted = (StubDetector(site), 0, 0) if known is None else known
+        # Young sites are counted whenever they have twice as many pages, so that many of them are no surprise.
+        if pages % COUNT_EVERY == 0 or pages & (pages - 1) == 0:
+            self._bytes -= counted
+            counted = detector.size
+            self._bytes += counted
+        self._detectors[site] = detector, pages + 1, counted
+        while self._bytes > MAX_BYTES and len(self._detectors) > 1:
+            *_, forgotten = self._detectors.pop(next(iter(self._detectors)))
+            self._bytes -= forgotten
+        return detector
 
 
 def url_tokens(url: str) -> frozenset[str]:
@@ -189,10 +237,19 @@ def url_tokens(url: str) -> frozenset[str]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return frozenset({f"path {url}"})
+        return frozenset({_shortened(f"path {url}")})
     words = [word.lower() for word in parts.path.split("/") if word]
-    tokens = {f"path {word}" for word in words}
+    tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
     if words:
         tokens.add(f"end {words[-1]}")
-    tokens.update(f"query {name}={value}" for name, value in parse_qsl(parts.query, keep_blank_values=True)[:40])
-    return frozenset(tokens)
+    parameters = parse_qsl(parts.query, keep_blank_values=True)[:MAX_URL_TOKENS]
+    tokens.update(f"query {name}={value}" for name, value in parameters)
+    return frozenset(map(_shortened, tokens))
+
+
+def _shortened(token: str) -> str:
+    half = MAX_TOKEN_LENGTH // 2
+    return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{hash(token) & _MASK:0{half}x}"
+
+
+_MASK = (1 << 64) - 1

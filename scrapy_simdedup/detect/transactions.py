@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.policy import decide
-from scrapy_simdedup.detect.stubs import StubDetector
+from scrapy_simdedup.detect.stubs import StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
-MAX_SITES = 1000
-"""Sites whose pages are watched for stubs at a time: those that were asked for last."""
 STORE_FAILURES = StoreError, FingerprintMismatch
 """The errors of a store that fails, or that holds what is no fingerprint."""
 
@@ -52,7 +49,7 @@ class Transactions:
     ) -> None:
         self._logs, self._history, self._store_name = logs, history, store_name
         self._on_store_error, self._on_wall = on_store_error, on_wall
-        self._stub_detector = lru_cache(MAX_SITES)(StubDetector)
+        self._stubs = StubWatch()
 
     async def judge(self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool = False) -> Verdict:
         """Decide about a page, and store the decision; the verdict names the page's record if the page is kept.
@@ -137,7 +134,7 @@ class Transactions:
     async def _detect_stub(self, page: FetchedPage, decision: Decision) -> None:
         """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
         original = decision.original
-        content, detector = _content_of(page, original), self._stub_detector(page.site)
+        content, detector = _content_of(page, original), self._stubs.detector(page.site)
         is_stub = detector.observe(page.url, content)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:

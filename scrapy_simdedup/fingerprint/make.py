@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -19,6 +18,7 @@ from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
+from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:

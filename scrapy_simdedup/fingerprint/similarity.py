@@ -93,8 +93,11 @@ class Scores(NamedTuple):
 
     def similarity_under(self, identical: float) -> NDArray[np.float64]:
         """The similarity, which for twins is below the threshold ``identical``, wherever that is."""
-        limit = np.where(self.are_twins, BELOW_THRESHOLD_FACTOR * identical, 1.0)
-        return np.minimum(self.similarity, limit)
+        similarity = self.similarity
+        if self.are_twins.any():
+            limit = np.where(self.are_twins, BELOW_THRESHOLD_FACTOR * identical, 1.0)
+            np.minimum(similarity, limit, out=similarity)
+        return similarity
 
 
 def score(one: np.void, many: NDArray[np.void]) -> Scores:
@@ -143,12 +146,14 @@ def are_twins(one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
         one: A row that begins with :data:`COMMON_FIELDS`.
         many: Rows of the same type, shape (n,).
     """
-    no_h1 = (many["h1"] == 0) & (one["h1"] == 0)
-    other_numbers = (many["numbers"] != one["numbers"]) & (many["exact"] != one["exact"])
-    by_title = no_h1 & differ(one["title"], many["title"]) & other_numbers
-    twins: NDArray[np.bool_] = by_title
-    for name in ("h1", "identity", "data"):
-        twins = twins | differ(one[name], many[name])
+    if one["h1"]:
+        twins = differ(one["h1"], many["h1"])
+    else:
+        twins = differ(one["title"], many["title"]) & (many["numbers"] != one["numbers"]) & (many["h1"] == 0)
+        twins &= many["exact"] != one["exact"]
+    for name in ("identity", "data"):
+        if one[name]:
+            twins |= differ(one[name], many[name])
     return twins
 
 

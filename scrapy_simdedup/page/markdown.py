@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.page.clean import clean_page
 from scrapy_simdedup.page.main_content import main_content
 from scrapy_simdedup.page.markdown_inline import (
@@ -33,6 +32,7 @@ from scrapy_simdedup.page.markdown_inline import (
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, NON_TEXT_TAGS
 from scrapy_simdedup.page.tree_edits import drop_elements, unwrap_elements
+from scrapy_simdedup.setting_checks import require_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -25,6 +25,11 @@ MAX_ERROR_SHARE = 0.01
 """Share of the pairs in a step of similarity that may look wrong, if the step is to be dropped."""
 MIN_PAIRS = 30
 """Pairs from the lowest threshold on that are needed to choose a threshold."""
+NO_THRESHOLD_FITS = {
+    "headlines": "no threshold fits, as headlines differ where the rest is the same: label pairs (--audit)",
+    "labels": "no threshold fits, as pages labelled as different are the same but for a few words",
+}
+"""What is said in place of the advice to drop nothing, by what the thresholds are chosen by."""
 BORDER_WIDTH, MAX_BORDERLINE = 0.03, 20
 """Distance from a threshold within which a pair is borderline, and the number of borderline pairs that are shown."""
 
@@ -172,8 +177,9 @@ def _choose(
         )
     identical = _choose_threshold(found, own.identical, IDENTICAL_FROM)
     if identical > THRESHOLD_GRID[-1]:  # as good as off
-        why = f"{because} differ even where pages are the same, so no threshold fits: label pairs by --audit"
-        return SiteThresholds(site, len(pairs), own.identical, own.near, changed=False, because=why)
+        return SiteThresholds(
+            site, len(pairs), own.identical, own.near, changed=False, because=NO_THRESHOLD_FITS[because]
+        )
     # Pages that are only tagged as near may differ from their originals, so their threshold stays.
     near = min(identical, _choose_threshold(found, own.near, NEAR_FROM) if own.drop == "near" else own.near)
     changed = (identical, near) != (own.identical, own.near)

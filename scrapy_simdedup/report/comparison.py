@@ -9,12 +9,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_html
-from scrapy_simdedup.errors import require_text
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
+from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.unjudged import UNJUDGED
 

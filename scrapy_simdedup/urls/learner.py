@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.errors import require_text
+from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide
 from scrapy_simdedup.urls.evidence import LearnerThresholds

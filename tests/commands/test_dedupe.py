@@ -370,6 +370,24 @@ class TestProject:
         assert perform_here("dedupe", feed, "-s", "SIMDEDUP_ITEM_FIELDS=sku,size").code == 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["text", "html"])
+def test_many_processes_give_what_one_gives(kind: str, tmp_path: Path) -> None:
+    """In the order of the feed, with the same verdicts to the last digit."""
+    feed = tmp_path / "feed.jsonl"
+    content = {"text": lambda number: prose(number // 3), "html": lambda number: page(number // 3, number)}[kind]
+    made = [{"url": f"http://a.example/{number}", kind: content(number)} for number in range(90)]
+    feed.write_bytes(lines([*made[:50], 7, {}, *made[50:]]))
+    found = []
+    for jobs in (1, 3):
+        outputs = tmp_path / f"kept{jobs}.jsonl", tmp_path / f"verdicts{jobs}.jsonl"
+        answer = simdedup("dedupe", feed, "-o", outputs[0], "--verdicts", outputs[1], "-j", jobs, cwd=tmp_path)
+        assert answer.code == 0, answer.err
+        found.append([answer.out, *(output.read_bytes() for output in outputs)])
+    assert found[0] == found[1]
+    assert found[0][0].startswith("92 items: 32 kept, 60 dropped (")
+
+
 class TestJsonArray:
     @pytest.mark.parametrize(("name", "form"), [("items.json", ()), ("items.jsonl", ()), ("-", ("--format", "json"))])
     def test_what_scrapy_writes_comes_out_as_it_came_in(self, name: str, form: tuple[str], tmp_path: Path) -> None:

@@ -273,14 +273,20 @@ async def test_in_mode_items_links_do_not_wait(site: Site) -> None:
     assert done.stat("links/deferred") == 0
 
 
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [(LinkPatterns, "bound"), (LinkPatterns, "defer"), (LinkPatterns, "end"), (LinkMemory, "meet")],
+)
 @on_asyncio
-async def test_an_error_of_our_own_makes_the_request(site: Site, monkeypatch: Any, caplog: Any) -> None:
-    def broken(*_: Any) -> Any:
+async def test_a_mistake_of_ours_costs_no_link(
+    site: Site, monkeypatch: Any, caplog: Any, part: type, name: str
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug of ours")
 
     serve_repeats(site, 0, "/chapter-1")
     site["/chapter-1"] = page("chapter")
-    monkeypatch.setattr(LinkPatterns, "bound", broken)
+    monkeypatch.setattr(part, name, broken)
     done = await crawl(Following, ADDON, urls=site.urls("/post"))
     assert sorted(done.urls) == site.urls("/chapter-1", "/post")
     assert "a bug of ours" in caplog.text
@@ -313,7 +319,7 @@ async def test_a_soft_404_under_many_paths_is_a_stub(site: Site) -> None:
 
 
 def test_ten_million_links_take_no_more_than_200_megabytes() -> None:
-    memory = LinkMemory("domain", b"secret")
+    memory = LinkMemory("domain", b"secret", links.MAX_LINKS)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     for number in range(200_000):
@@ -336,9 +342,9 @@ def test_beyond_its_bound_the_memory_takes_every_link_for_a_new_one() -> None:
 def test_who_does_not_know_the_secret_cannot_make_links_that_are_taken_for_one() -> None:
     """Nor do two sites have links in common."""
     urls = [f"https://shop.example/?a={number}" for number in range(100)]
-    ours, theirs = (LinkMemory("domain", secret) for secret in (b"ours", b"theirs"))
+    ours, theirs = (LinkMemory("domain", secret, 100) for secret in (b"ours", b"theirs"))
     assert not {ours.key(url) for url in urls} & {theirs.key(url) for url in urls}
-    by_host = LinkMemory("host", b"ours")
+    by_host = LinkMemory("host", b"ours", 100)
     assert by_host.hash("a.example", urls[0]) != by_host.hash("b.example", urls[0])
     assert ours.key("https://shop.example/?b=1&a=2#top") == ours.key("https://shop.example/?a=2&b=1")
     assert ours.key("http://[broken") is None

@@ -16,8 +16,8 @@ from helpers.site_server import Site
 from scrapy_simdedup.crawl import pipeline
 from scrapy_simdedup.crawl.items import MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
-from scrapy_simdedup.crawl.response_handler import SeenLinks
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
@@ -33,7 +33,8 @@ PLACES = [
     (UrlObservations, "settled"),
     (ImportedPages, "delivered_at"),
     (Judge, "judge_page"),
-    (SeenLinks, "add_links"),
+    (DeferredLinks, "filter"),
+    (DeferredLinks, "answered"),
     (MarkdownField, "_markdown_of"),
     (RedesignAlerts, "count_page"),
     (EventLog, "page_gone"),

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
-from scrapy_simdedup.detect.stubs import MAX_CONTENTS, MIN_PLACES, RECENT_PAGES, StubDetector
+from scrapy_simdedup.detect import stubs
+from scrapy_simdedup.detect.stubs import (
+    MAX_CONTENTS,
+    MAX_PATHS,
+    MIN_PLACES,
+    RECENT_PAGES,
+    StubDetector,
+    StubWatch,
+)
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000
@@ -79,6 +88,49 @@ def test_a_wall_is_told_by_one_of_its_own_pages() -> None:
     assert watch.wall() is not None
 
 
+def walls_of(watch: StubDetector, urls: list[str]) -> int:
+    """How many walls are told while these URLs give one content."""
+    told = 0
+    for url in urls:
+        watch.observe(url, STUB)
+        told += watch.wall() is not None
+    return told
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        lambda n: f"{HOST}/2024/rain/?replytocom={n}",
+        lambda n: f"{HOST}/2024/rain/{f'comment-page-{n % 3}/' if n % 3 else ''}?replytocom={n}",
+        lambda n: f"{HOST}/?p=12&replytocom={n}",
+    ],
+)
+def test_a_post_under_sixty_reply_links_is_neither_a_stub_nor_a_wall(url: Callable[[int], str]) -> None:
+    """They are fetched in a row, as the newest request is made first."""
+    for watch in (watch_with_pages(), watch_with_pages(lambda n: f"{HOST}/?p={n}")):
+        assert walls_of(watch, [url(number) for number in range(60)]) == 0
+        assert not any(watch.observe(url(number), STUB) for number in range(60))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        lambda n: f"{HOST}/captcha?next=/news/article-{n}",
+        lambda n: f"{HOST}/login?return=https%3A%2F%2Fsite.example%2Fnews%2F{n}&lang=en",
+        lambda n: f"{HOST}/news/article-{n}",
+    ],
+)
+def test_a_captcha_at_one_path_is_a_wall(url: Callable[[int], str]) -> None:
+    """Its queries name the pages that were asked for."""
+    assert walls_of(watch_with_pages(), [url(number) for number in range(60)]) == 1
+
+
+def test_a_wall_in_front_of_a_site_that_is_all_one_path_is_told() -> None:
+    assert walls_of(StubDetector("site.example"), [f"{HOST}/index.php?page={number}" for number in range(200)]) == 1
+    watch = watch_with_pages(lambda n: f"{HOST}/index.php?page={n}")
+    assert walls_of(watch, [f"{HOST}/index.php?page={number}" for number in range(60)]) == 1
+
+
 def test_a_site_of_distinct_pages_has_no_wall() -> None:
     watch = watch_with_pages()
     for number in range(200):
@@ -91,6 +143,58 @@ def test_memory_is_bounded() -> None:
     for number in range(3 * MAX_CONTENTS):
         watch.observe(f"{HOST}/{number}", number)
     assert len(watch._contents) <= MAX_CONTENTS + 1
+    assert len(watch._paths) <= MAX_PATHS
+
+
+def short_url(number: int) -> str:
+    return f"{HOST}/section-{number % 7}/page-{number}?view=full"
+
+
+def long_url(number: int) -> str:
+    """A URL of as many segments and parameters as there may be, and then of long ones."""
+    if number % 2:
+        path, query = ([f"{name}{number}-{at}" for at in range(60)] for name in "sp")
+        return f"{HOST}/{'/'.join(path)}?{'&'.join(f'{name}=1' for name in query)}"
+    return f"{HOST}/{number}{'x' * 2000}?{'y' * 2000}={number}"
+
+
+@pytest.mark.parametrize("url", [short_url, long_url])
+@pytest.mark.parametrize(("sites", "contents"), [(4, 150), (400, 3)])
+def test_the_watch_on_all_sites_takes_bounded_memory(
+    url: Callable[[int], str], sites: int, contents: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether there are few sites with many contents or many with few, and however long their URLs are."""
+    monkeypatch.setattr(stubs, "MAX_BYTES", 1_000_000)
+    watch = StubWatch()
+    tracemalloc.start()
+    for number in range(contents):
+        for site in range(sites):
+            watch.detector(f"{site}.example").observe(url(number), number * sites + site)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    largest = max(detector.size for detector, *_ in watch._detectors.values())
+    assert taken <= 1.5 * stubs.MAX_BYTES + largest
+
+
+def test_the_bytes_of_a_site_are_what_it_takes() -> None:
+    for url in (short_url, long_url):
+        tracemalloc.start()
+        detector = StubDetector("site.example")
+        for number in range(400):
+            detector.observe(url(number), b"%020d" % (number // 2))
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert 0.5 * taken <= detector.size <= 2 * taken
+
+
+def test_a_site_that_was_forgotten_is_watched_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stubs, "MAX_BYTES", 10_000)
+    watch = StubWatch()
+    first = watch.detector("site.example")
+    assert watch.detector("site.example") is first
+    for number in range(10):
+        watch.detector(f"{number}.example")
+    assert watch.detector("site.example") is not first
 
 
 @pytest.mark.parametrize(
