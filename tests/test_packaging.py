@@ -58,6 +58,15 @@ def test_the_metadata_say_what_the_package_says() -> None:
     assert f"\nversion: {scrapy_simdedup.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
+def test_the_conda_recipe_says_what_the_metadata_say() -> None:
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'\n  version: "{scrapy_simdedup.__version__}"\n' in recipe
+    needed = [one for one in metadata("scrapy-simdedup").get_all("Requires-Dist", []) if ";" not in one]
+    wanted = {re.sub(r"\s*>=", " >=", requirement) for requirement in needed} | {"python >=3.10"}
+    (run,) = re.findall(r"\n  run:\n((?:    - .*\n)+)", recipe)
+    assert set(run.replace("    - ", "").splitlines()) == wanted
+
+
 def test_a_stranger_can_compare_two_pages(tmp_path: Path) -> None:
     """In a folder of their own, where nothing of the source tree is at hand."""
     text = " ".join(f"word{number}" for number in range(60))
