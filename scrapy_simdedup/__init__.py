@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware as DeliveryInnerMiddleware
     from scrapy_simdedup.crawl.spider import DeliveryOuterMiddleware as DeliveryOuterMiddleware
     from scrapy_simdedup.detect.detector import NearDuplicateDetector as NearDuplicateDetector
-    from scrapy_simdedup.detect.policy import CopyFacts as CopyFacts
+    from scrapy_simdedup.detect.preference import CopyFacts as CopyFacts
     from scrapy_simdedup.detect.verdict import Verdict as Verdict
     from scrapy_simdedup.errors import FingerprintMismatch as FingerprintMismatch
     from scrapy_simdedup.errors import SettingError as SettingError
@@ -50,7 +50,7 @@ _NAMES_BY_MODULE = {
     "crawl.request_fingerprinter": ["CanonicalRequestFingerprinter"],
     "crawl.spider": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware"],
     "detect.detector": ["NearDuplicateDetector"],
-    "detect.policy": ["CopyFacts"],
+    "detect.preference": ["CopyFacts"],
     "detect.verdict": ["Verdict"],
     "errors": ["FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"],
     "fingerprint.fingerprint": ["Comparison", "PageFingerprint"],

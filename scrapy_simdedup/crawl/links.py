@@ -14,25 +14,20 @@
 from __future__ import annotations
 
 import logging
-import math
-import re
 from contextlib import suppress
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import parse_qsl, urljoin, urlsplit
-from weakref import WeakKeyDictionary, WeakSet
+from urllib.parse import urljoin
+from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.utils.response import get_base_url
-from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.eligibility import is_opted_in, is_page
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
-from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.crawl.link_memory import MAX_LINKS, LinkMemory
+from scrapy_simdedup.crawl.link_patterns import END_BOUND, MAX_CHAIN, LinkPatterns, link_pattern
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,7 +38,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.settings import DedupSettings, Scope
+    from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -54,169 +49,16 @@ META_TRIAL = "simdedup_trial"
 STATE = "simdedup_links"
 """Where the counts of the patterns are in ``spider.state``, which Scrapy keeps in a JOBDIR."""
 
-MAX_LINKS = 10_000_000
-"""Links of a crawl that are remembered, at most 20 bytes each; repeats are followed for other links at once."""
-MAX_CACHED = 20_000
-"""URLs whose keys are kept, as most links are on many pages."""
 MAX_HEADINGS = 100_000
 """Headings of trials that are remembered; beyond, each counts as new."""
-MAX_PATTERNS = 50_000
-"""Patterns that are counted; beyond, the oldest is forgotten, and tried again."""
-MAX_CHAIN = 3
-"""Repeats in a row behind which all links of a host are one pattern. A server that ignores the end of a path gives one
-content under paths that grow forever, and so under patterns that never end."""
 
 LAST_PRIORITY = -1_000_000_000
 """The priority of deferred requests; those of a pattern are spread over some thirty priorities from there down."""
-END_BOUND = 0.05
-"""A pattern ends when the upper bound for its share of links that lead to new content is below."""
-CONFIDENCE_Z = 1.96
-"""Standard deviations of a two-sided confidence of 95 %."""
 WAIT_SECONDS = 1.0
 """How long a deferred request waits for the trials of its pattern that are on their way, before it is put back."""
 
 NO_CONTENT_STATUSES = frozenset({404, 410})
 """Statuses that say that a link leads to nothing. Any other error may be one of the moment."""
-_HAS_DIGIT = re.compile(r"\d")
-
-
-def wilson_upper(successes: int, trials: int) -> float:
-    """The upper end of Wilson's interval for a share, at a confidence of 95 %.
-
-    >>> wilson_upper(0, 0), round(wilson_upper(0, 72), 4), round(wilson_upper(0, 73), 4)
-    (1.0, 0.0507, 0.05)
-    """
-    if not trials:
-        return 1.0
-    share, square = successes / trials, CONFIDENCE_Z**2 / trials
-    return (share + square / 2 + math.sqrt(square * (share * (1 - share) + square / 4))) / (1 + square)
-
-
-def link_pattern(url: str, chain: int = 1) -> str:
-    """The pattern of a link: its host, its path, and the sorted names of its parameters.
-
-    Segments with a digit become ``#``, segments of 12 and more characters ``*``.
-
-    >>> link_pattern("https://blog.example/2024/post-7/a?p=1&replytocom=9")
-    'blog.example/#/#/a?p&replytocom'
-    >>> link_pattern("https://blog.example/a/b/c", chain=4)
-    'blog.example/...'
-    """
-    host = host_of(url)
-    if chain > MAX_CHAIN:
-        return f"{host}/..."
-    parts = urlsplit(url)
-    segments = ("#" if _HAS_DIGIT.search(word) else word if len(word) < 12 else "*" for word in parts.path.split("/"))
-    names = sorted({name[:40] for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
-    return host + "/".join(segments) + ("?" + "&".join(names) if names else "")
-
-
-class LinkMemory:
-    """Remembers which links of its sites a crawl has met, in at most 20 bytes each.
-
-    Args:
-        scope: what a site is.
-        secret: the store's; without it nobody can make two links that are taken for one.
-        max_links: how many links are remembered.
-    """
-
-    _MET, _REQUESTED = 0, 1
-
-    def __init__(self, scope: Scope, secret: bytes, max_links: int) -> None:
-        self._scope, self._max_links = scope, max_links
-        self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
-        self._known = SortedMap()
-        self._cached_key = lru_cache(MAX_CACHED)(self._key)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no further link is remembered."""
-        return len(self._known) >= self._max_links
-
-    def key(self, url: str) -> tuple[str, int] | None:
-        """The site of a link, and its hash, keyed by secret and site; None for a URL that is none."""
-        with suppress(ValueError):
-            return self._cached_key(url)
-        return None
-
-    def meet(self, key: int) -> bool:
-        """Remember that a link was on a page; whether it is a new one."""
-        is_new = self._known.get(key) is None
-        if is_new and not self.is_full:
-            self._known.put(key, self._MET)
-        return is_new
-
-    def request(self, key: int) -> bool:
-        """Remember that a link was requested, or deferred; whether it was not before."""
-        known = self._known.get(key)
-        if known == self._REQUESTED:
-            return False
-        if known is not None or not self.is_full:
-            self._known.put(key, self._REQUESTED)
-        return True
-
-    def _key(self, url: str) -> tuple[str, int]:
-        site = site_of(url, self._scope)
-        return site, self.hash(site, canonicalize_url(url))
-
-
-class LinkPatterns:
-    """Counts, pattern by pattern, how many links were tried, and how many of them led to new content.
-
-    Args:
-        counts: pattern → links deferred, of these tried, of these led to new content; those of a job so far.
-    """
-
-    def __init__(self, counts: dict[str, list[int]]) -> None:
-        self._counts = counts
-        self._in_flight: dict[str, WeakSet[Request]] = {}
-        """Trials on their way. One that is lost on it, as another filter took it, is not counted for long."""
-
-    def defer(self, pattern: str) -> int:
-        """Count a link that is deferred; how many the pattern has."""
-        counts = self._of(pattern)
-        counts[0] += 1
-        return counts[0]
-
-    def begin(self, pattern: str, request: Request) -> None:
-        """Expect the outcome of a trial."""
-        self._in_flight.setdefault(pattern, WeakSet()).add(request)
-
-    def end(self, pattern: str, request: Request, *, is_new: bool | None) -> None:
-        """Count the outcome of a trial; None if it says nothing."""
-        in_flight = self._in_flight.get(pattern)
-        if in_flight is not None:
-            in_flight.discard(request)
-            if not in_flight:
-                del self._in_flight[pattern]
-        if is_new is not None:
-            counts = self._of(pattern)
-            counts[1] += 1
-            counts[2] += is_new
-
-    def bound(self, pattern: str) -> float:
-        """The upper bound for the share of the pattern's links that lead to new content."""
-        _, tried, new = self._counts.get(pattern, (0, 0, 0))
-        return wilson_upper(new, tried)
-
-    def is_undecided(self, pattern: str) -> bool:
-        """Whether the pattern ends if all trials on their way lead to nothing new."""
-        in_flight = self._in_flight.get(pattern)
-        if not in_flight:
-            return False
-        _, tried, new = self._counts.get(pattern, (0, 0, 0))
-        return wilson_upper(new, tried + len(in_flight)) < END_BOUND <= wilson_upper(new, tried)
-
-    def _of(self, pattern: str) -> list[int]:
-        counts = self._counts.get(pattern)
-        if counts is None:
-            if len(self._counts) >= MAX_PATTERNS:
-                del self._counts[next(iter(self._counts))]
-            counts = self._counts[pattern] = [0, 0, 0]
-        return counts
 
 
 class DeferredLinks:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urldefrag
+from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.detect.preference import is_preferred
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.detect.canonical_claims import CanonicalClaims
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason, VerdictKind
     from scrapy_simdedup.fingerprint.structure import Change
-    from scrapy_simdedup.settings import Criterion, DedupSettings
+    from scrapy_simdedup.settings import DedupSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,60 +318,3 @@ def imported_record(
         visits=1,
         changes=0,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class CopyFacts:
-    """What is known of a copy besides its URL."""
-
-    is_canonical: bool
-    """Its URL is the one that the newer of the two copies calls its own (``rel=canonical``). A claim of the page."""
-    length: int
-    """Distinct shingles of its content, at most 65,535."""
-
-
-PreferenceKey: TypeAlias = Callable[[str, CopyFacts], Any]
-"""What copies are compared by: of a copy's URL and facts, a value that is greater for the better one."""
-
-PREFERENCES: dict[Criterion, PreferenceKey] = {
-    "canonical": lambda _, facts: facts.is_canonical,
-    "https": lambda url, _: url.lower().startswith("https:"),
-    "longer": lambda _, facts: facts.length,
-    "shorter_url": lambda url, _: -len(url),
-}
-"""The criteria of ``SIMDEDUP_PREFER`` by their names."""
-
-
-def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] | str, claims: CanonicalClaims) -> bool:
-    """Whether a copy is to take the place of its original.
-
-    Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better. A
-    copy on another host is not believed that it is the canonical one, unless its original agrees or claims nothing.
-
-    Args:
-        page: the copy.
-        original: the page that the copy repeats.
-        by: names of :data:`PREFERENCES`, the first of which that tells the two apart decides; or the import path of a
-            :data:`PreferenceKey`.
-        claims: what the pages of the site declare.
-    """
-    if site_of(page.url) != site_of(original.url):
-        return False
-    known = PageFingerprint.from_bytes(original.fingerprint)
-    key, canonical = _preference_key(by), page.canonical and urldefrag(page.canonical).url
-    if canonical == urldefrag(page.url).url and host_of(page.url) != host_of(original.url):
-        canonical = canonical if claims.agrees(original.key, canonical) else None
-    ours, theirs = (
-        key(url, CopyFacts(canonical is not None and urldefrag(url).url == canonical, fp.content))
-        for url, fp in ((page.url, page.fingerprint), (original.url, known))
-    )
-    return bool(ours > theirs)
-
-
-@lru_cache(8)
-def _preference_key(by: tuple[Criterion, ...] | str) -> PreferenceKey:
-    if isinstance(by, str):
-        made: PreferenceKey = resolve_name(by)
-        return made
-    criteria = [PREFERENCES[name] for name in by]
-    return lambda url, facts: tuple(criterion(url, facts) for criterion in criteria)

@@ -16,8 +16,9 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import LinkNotFollowed
-from scrapy_simdedup.crawl import links
-from scrapy_simdedup.crawl.links import LinkMemory, LinkPatterns, link_pattern
+from scrapy_simdedup.crawl import link_patterns
+from scrapy_simdedup.crawl.link_memory import MAX_LINKS, LinkMemory
+from scrapy_simdedup.crawl.link_patterns import END_BOUND, LinkPatterns, link_pattern
 
 NEEDED = 73
 """Trials that lead to nothing new after which a pattern ends: the upper bound is 4.9994 %."""
@@ -319,7 +320,7 @@ async def test_a_soft_404_under_many_paths_is_a_stub(site: Site) -> None:
 
 
 def test_ten_million_links_take_no_more_than_200_megabytes() -> None:
-    memory = LinkMemory("domain", b"secret", links.MAX_LINKS)
+    memory = LinkMemory("domain", b"secret", MAX_LINKS)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     for number in range(200_000):
@@ -327,7 +328,7 @@ def test_ten_million_links_take_no_more_than_200_megabytes() -> None:
     used = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert len(memory) == 200_000
-    assert used / 200_000 <= 200e6 / links.MAX_LINKS
+    assert used / 200_000 <= 200e6 / MAX_LINKS
 
 
 def test_beyond_its_bound_the_memory_takes_every_link_for_a_new_one() -> None:
@@ -352,13 +353,13 @@ def test_who_does_not_know_the_secret_cannot_make_links_that_are_taken_for_one()
 
 def test_the_pattern_that_was_counted_first_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried again then, so that nothing is lost."""
-    monkeypatch.setattr(links, "MAX_PATTERNS", 2)
+    monkeypatch.setattr(link_patterns, "MAX_PATTERNS", 2)
     patterns = LinkPatterns({})
     request = Request("https://shop.example/")
     for pattern in ("a", "b", "c"):
         for _ in range(NEEDED):
             patterns.end(pattern, request, is_new=False)
-    assert [patterns.bound(pattern) < links.END_BOUND for pattern in ("a", "b", "c")] == [False, True, True]
+    assert [patterns.bound(pattern) < END_BOUND for pattern in ("a", "b", "c")] == [False, True, True]
 
 
 @pytest.mark.parametrize("url", ["http://site.example/" + "a/" * 900, "http://site.example/?" + "&a=1" * 900, "x"])

@@ -14,7 +14,7 @@ from helpers.hostile import HOSTILE
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
-from scrapy_simdedup.crawl import links
+from scrapy_simdedup.crawl import link_memory, links
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.settings import DedupSettings
 
@@ -110,7 +110,7 @@ def test_a_page_that_is_too_much_to_read_is_followed(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """None of its links is looked at, as that is done in the thread of the event loop."""
-    monkeypatch.setattr(links, "canonicalize_url", None)
+    monkeypatch.setattr(link_memory, "canonicalize_url", None)
     html = HOSTILE[name].page("one")
     response = HtmlResponse("https://shop.example/", body=html.encode("utf-8", "replace"), encoding="utf-8")
     assert links_of_a_crawl().brings_new(response)

@@ -12,7 +12,7 @@ from helpers.pages import page, prose, words
 from helpers.prints import edited
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, Verdict
 from scrapy_simdedup.detect import canonical_claims, site_index
-from scrapy_simdedup.detect.policy import PREFERENCES, CopyFacts
+from scrapy_simdedup.detect.preference import PREFERENCES, CopyFacts
 from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.memory import MemoryStore
