@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import pytest
+from scrapy.utils.misc import load_object
 
 from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.documents import ROOT
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
@@ -86,6 +89,26 @@ async def test_a_share_within_its_setting_passes(urls: list[str], caplog: pytest
 async def test_what_would_be_dropped_counts_in_observe_mode(urls: list[str], caplog: pytest.LogCaptureFixture) -> None:
     said = await monitored(urls, caplog, mode="observe", MAX_DROPPED_SHARE=0.3)
     assert said["dropped"] == "FAIL"
+
+
+@on_asyncio
+async def test_drops_with_another_headline_are_a_share_of_the_drops(
+    urls: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(spider: FaultySpider, reason: str) -> None:
+        spider.crawler.stats.set_value("simdedup/pages/dropped_other_headline", 1)
+
+    monkeypatch.setattr(FaultySpider, "closed", closed, raising=False)
+    said = await monitored(urls, caplog, MAX_OTHER_HEADLINE_SHARE=0.3)
+    assert "1 of 2 pages (50.0%)" in said["other_headline_log"]
+
+
+def test_the_guide_has_every_setting() -> None:
+    text = (ROOT / "docs" / "guides" / "monitoring.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(SPIDERMON_SIMDEDUP_\w+)` \|", text, re.MULTILINE)
+    monitors = load_object(SUITE).monitors
+    assert rows == [monitor.threshold_setting for monitor in monitors]
+    assert rows == [f"SPIDERMON_SIMDEDUP_MAX_{name.upper()}_SHARE" for name in MONITORS]
 
 
 @on_asyncio
