@@ -233,7 +233,7 @@ def workers_data(project: Path) -> Path:
     done = run_python(project, "run_workers.py")
     table = LINE.findall(done.stdout)
     assert {word for word, *_ in table} == {"kept"}, done.stdout + done.stderr
-    assert len(table) == 7
+    assert len(table) == 11
     assert done.returncode == 0
     return project / "data"
 

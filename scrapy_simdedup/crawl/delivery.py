@@ -235,7 +235,8 @@ class DeliverySettler:
     Args:
         page_settled: notified of each page once its outcome is written.
         tasks: in which the outcomes are written.
-        on_settled: called with each page once its outcome is written, and whether the page was delivered.
+        on_settled: called with each page once its outcome is written, and whether the page was delivered with an item, or
+            is of those that give none.
 
     Raises:
         SettingError: ``SIMDEDUP_CONFIRM`` cannot work with the other settings.
@@ -287,4 +288,5 @@ class DeliverySettler:
                 await self._detector.release(page)
         finally:
             self._page_settled.notify((page.site, page.id))
-            self._on_settled(page, delivered)
+            # What a URL leads to is not known while the next page with its content may give an item.
+            self._on_settled(page, delivered and (gave_item or self._detector.gives_no_items(page)))

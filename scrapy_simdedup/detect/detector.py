@@ -243,6 +243,12 @@ class NearDuplicateDetector:
         """The settings of the page with this URL, with the overrides of its site and of its pattern."""
         return self._page_settings.of(url)
 
+    def gives_no_items(self, page: PageRef) -> bool:
+        """Whether a page is of a handler that never gives items, as far as is known here."""
+        index = self._logs.indexes.known(page.site)
+        record = None if index is None else index.previous_version(page.key, self.run)
+        return index is not None and record is not None and not index.may_give_items(record.handler)
+
     def passes_items_on(self, handler: str, *, url: str) -> None:
         """Tell that pages of a handler, such as that with this URL, may give their items by way of other callbacks."""
         self._logs.indexes.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)

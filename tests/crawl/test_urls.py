@@ -248,6 +248,33 @@ async def test_a_rule_file_works_from_the_first_request(site: Site, tmp_path: Pa
 
 
 @on_asyncio
+async def test_a_view_that_gave_no_item_saves_no_fetch_of_the_page_behind_it(site: Site, tmp_path: Path) -> None:
+    """Though a rule says that the two show one content."""
+    file = tmp_path / "rules.json"
+    rule = {"order": 1, "urlPattern": {"include": ["/story"]}, "processor": "queryRemoval", "args": ["view"]}
+    file.write_text(json.dumps([rule]))
+    views = [f"/story?id={number}&view=small" for number in range(20)]
+    site["/"] = page("start", links=views)
+    for number, view in enumerate(views):
+        site[view] = page(number, "small", links=(f"/story?id={number}",))
+        site[f"/story?id={number}"] = page(number, "whole", links=(f"/story?id={number}&view=print",))
+        site[f"/story?id={number}&view=print"] = page(number, "print")
+
+    class Views(Spider):
+        name = "views"
+
+        def parse(self, response: Any) -> Any:
+            if "id=" in response.url and "view=small" not in response.url:
+                yield {"url": response.url}
+            yield from response.follow_all(css="a")
+
+    settings = {**ADDON, **ONE_BY_ONE, **SKIP, "SIMDEDUP_URL_RULES": [str(file)]}
+    found = await crawl(Views, settings, start_urls=site.urls("/"))
+    assert sorted(found.urls) == sorted(site.urls(*(f"/story?id={number}" for number in range(20))))
+    assert found.stat("urls/skipped") > 10, "print views of pages that gave their items"
+
+
+@on_asyncio
 async def test_a_site_that_turns_loses_no_page(site: Site) -> None:
     """``view`` does not matter for 100 articles, 300 pages and more, and then it does."""
     magazine = Magazine(site, 160, ("", "&view=full", "&sid={token}"), relevant=100)

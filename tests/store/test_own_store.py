@@ -46,7 +46,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> None:
         ("project_stores.text", "subclass of scrapy_simdedup.stores.FingerprintStore"),
         ("project_stores.Unfinished", "the verbs that it lacks: append, read"),
         ("project_stores.Picky:db://u:geheim@host", "ValueError: db://u:***@host is no database"),
-        ("pages.sqlite", "sqlite:///path/to/pages.sqlite"),
+        ("pages.sqlite", "sqlite:///pages.sqlite"),
         ("two words.Store", "'myproject.stores.MyStore'"),
     ],
 )

@@ -52,8 +52,9 @@ class UrlObservations:
 
     def judged(self, request: Request, verdict: Verdict, canonical: str | None) -> None:
         """Learn from the verdict of a page, whose declared canonical URL is ``canonical``."""
+        is_second_try = verdict.reason == "no_item_yet"
         is_plain = verdict.reason is None or (verdict.kind, verdict.reason) == ("unchanged", "for_links")
-        if self._journal is None or not is_plain or verdict.pending is not None:
+        if self._journal is None or not (is_plain or is_second_try) or verdict.pending is not None:
             return
         original = verdict.original_key if verdict.is_duplicate else None
         page = verdict.page if verdict.kind not in {"stub", "unjudged"} else None
@@ -61,13 +62,14 @@ class UrlObservations:
             return
         if request in self._verifying:
             self._verifying.discard(request)
-            self._stats.url_verified(wrong=original is None)
+            self._stats.url_verified(wrong=original is None and not is_second_try)
         if request.method != "GET" or len(request.url) > MAX_URL_LENGTH:
             return
         if original is not None:
             self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical)))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
-            self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, page.key.hex(), canonical)
+            content = verdict.original_key if is_second_try and verdict.original_key else page.key
+            self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical)
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """Note what was observed of a page that was confirmed; forget it if the page was released."""
