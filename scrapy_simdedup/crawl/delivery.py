@@ -235,7 +235,7 @@ class DeliverySettler:
     Args:
         page_settled: notified of each page once its outcome is written.
         tasks: in which the outcomes are written.
-        on_settled: called with each page once its outcome is written, and whether the page was delivered with an item, or
+        on_settled: called with each page once its outcome is written, and whether it was delivered with an item, or
             is of those that give none.
 
     Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,13 @@ from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy_simdedup.settings import Scope
 
 MAX_LINKS = 10_000_000
-"""Links of a crawl that are remembered, at most 20 bytes each; repeats are followed for other links at once."""
+"""Entries of the memory, at most 20 bytes each; repeats are followed for other links at once. A link that was requested
+and is on a repeat as well has two."""
 MAX_CACHED = 20_000
 """URLs whose keys are kept, as most links are on many pages."""
 
@@ -37,6 +40,7 @@ class LinkMemory:
         self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
         self._known = SortedMap()
         self._cached_key = lru_cache(MAX_CACHED)(self._key)
+        self._cached_site = lru_cache(MAX_CACHED)(partial(site_of, scope=scope))
 
     def __len__(self) -> int:
         return len(self._known)
@@ -52,8 +56,24 @@ class LinkMemory:
             return self._cached_key(url)
         return None
 
-    def meet(self, key: int) -> bool:
-        """Remember that a link was on a page; whether it is a new one."""
+    def site(self, url: str) -> str:
+        """The site of an absolute URL."""
+        return self._cached_site("/".join(url.split("/", 3)[:3]))
+
+    def has_new(self, urls: Iterable[str], page: str) -> bool:
+        """Whether one of a page's links was neither requested, nor on another page for which this was asked.
+
+        Args:
+            urls: the links to the page's own site. They are remembered as they are written: to canonicalise them takes
+                ten times as long, so only those are that were met nowhere yet.
+            page: the URL of the page itself, which is no new link.
+        """
+        site, itself = self.site(page), self.key(page)
+        unmet = [url for url in urls if self._meet(self.hash(site, url))]
+        keys = (self.key(url) for url in unmet)
+        return any(key not in {None, itself} and self._known.get(key[1]) != self._REQUESTED for key in keys)
+
+    def _meet(self, key: int) -> bool:
         is_new = self._known.get(key) is None
         if is_new and not self.is_full:
             self._known.put(key, self._MET)

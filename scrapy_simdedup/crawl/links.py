@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -30,7 +30,7 @@ from scrapy_simdedup.crawl.link_patterns import END_BOUND, MAX_CHAIN, LinkPatter
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -103,8 +103,8 @@ class DeferredLinks:
         if not self._follows:
             return False
         try:
-            keys = self._links_to_own_site(cast("TextResponse", response))
-            return keys is None or bool([key for key in keys if self._memory.meet(key)])
+            urls = self._links_to_own_site(cast("TextResponse", response))
+            return urls is None or self._memory.has_new(urls, response.url)
         except Exception:  # a page that cannot be read must not cost the links that a callback may find
             logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
             return True
@@ -160,18 +160,28 @@ class DeferredLinks:
             and is_opted_in(request)
         )
 
-    def _links_to_own_site(self, response: TextResponse) -> set[int] | None:
-        """The keys of the links of one page; None if the page cannot be parsed within its bounds.
+    def _links_to_own_site(self, response: TextResponse) -> set[str] | None:
+        """The absolute URLs of the links of one page; None if the page cannot be parsed within its bounds.
 
         A hostile page takes Scrapy's own link extractor seconds.
         """
         root = parse(response.text, max_bytes=self._settings.max_page_bytes, with_html_methods=False).root
         if root is None:
             return None
-        base, itself = get_base_url(response), self._memory.key(response.url)
-        hrefs = {element.get("href", "") for element in root.iter("a", "area")}
-        keys = {self._memory.key(url) for url in _absolute(base, hrefs)} - {itself}
-        return {key[1] for key in keys if key is not None and itself is not None and key[0] == itself[0]}
+        base, site = get_base_url(response), self._memory.site(response.url)
+        parts = urlsplit(base)
+        origin = f"{parts.scheme}://{parts.netloc}" if self._memory.site(base) == site else None
+        hrefs = {element.get("href", "").strip().partition("#")[0] for element in root.iter("a", "area")} - {""}
+        urls = set()
+        for href in hrefs:
+            if origin is not None and href[0] == "/" and href[1:2] != "/":  # as most are: there is nothing to work out
+                urls.add(origin + href)
+                continue
+            with suppress(ValueError):
+                url = urljoin(base, href)
+                if url.startswith(("http://", "https://")) and self._memory.site(url) == site:
+                    urls.add(url)
+        return urls
 
     # ------------------------------------------------------------------ requests
 
@@ -279,12 +289,3 @@ def _is_new(status: int, verdict: Mapping[str, Any] | None, chain: int) -> bool 
     if verdict["kind"] == "unchanged" and verdict["is_duplicate"]:
         return None
     return not verdict["is_duplicate"]
-
-
-def _absolute(base: str, hrefs: set[str]) -> Iterator[str]:
-    """The URLs of links, without those that lead to no page."""
-    for href in hrefs:
-        with suppress(ValueError):
-            url = urljoin(base, href.strip())
-            if url.startswith(("http://", "https://")):
-                yield url

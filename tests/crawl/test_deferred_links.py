@@ -276,7 +276,7 @@ async def test_in_mode_items_links_do_not_wait(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("part", "name"),
-    [(LinkPatterns, "bound"), (LinkPatterns, "defer"), (LinkPatterns, "end"), (LinkMemory, "meet")],
+    [(LinkPatterns, "bound"), (LinkPatterns, "defer"), (LinkPatterns, "end"), (LinkMemory, "has_new")],
 )
 @on_asyncio
 async def test_a_mistake_of_ours_costs_no_link(
@@ -336,7 +336,8 @@ def test_beyond_its_bound_the_memory_takes_every_link_for_a_new_one() -> None:
     assert [memory.request(number) for number in (1, 2, 3)] == [True] * 3
     assert memory.is_full
     assert [memory.request(number) for number in (1, 2, 3)] == [False, False, True]
-    assert [memory.meet(number) for number in (1, 2, 3)] == [False, False, True]
+    links = ["https://shop.example/a"]
+    assert [memory.has_new(links, "https://shop.example/") for _ in "12"] == [True, True]
     assert len(memory) == 2
 
 
