@@ -14,7 +14,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from contextlib import suppress
+from html import unescape
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
@@ -51,6 +54,10 @@ STATE = "simdedup_links"
 
 MAX_HEADINGS = 100_000
 """Headings of trials that are remembered; beyond, each counts as new."""
+
+MAX_PAGE_LINKS = 5_000
+"""Links of a repeat that are read; a page with more is followed."""
+_FIND_HREF = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE).finditer
 
 LAST_PRIORITY = -1_000_000_000
 """The priority of deferred requests; those of a pattern are spread over some thirty priorities from there down."""
@@ -161,19 +168,22 @@ class DeferredLinks:
         )
 
     def _links_to_own_site(self, response: TextResponse) -> set[str] | None:
-        """The absolute URLs of the links of one page; None if the page cannot be parsed within its bounds.
+        """The absolute URLs of the links of one page; None if that is too much to read.
 
-        A hostile page takes Scrapy's own link extractor seconds.
+        All values of ``href`` are taken, in whatever elements, without parsing the page once more: one too many has a
+        callback called for nothing, once.
         """
-        root = parse(response.text, max_bytes=self._settings.max_page_bytes, with_html_methods=False).root
-        if root is None:
+        text = response.text
+        if len(text) > self._settings.max_page_bytes:
+            return None
+        found = [match.group(match.lastindex or 0) for match in islice(_FIND_HREF(text), MAX_PAGE_LINKS + 1)]
+        if len(found) > MAX_PAGE_LINKS:
             return None
         base, site = get_base_url(response), self._memory.site(response.url)
         parts = urlsplit(base)
         origin = f"{parts.scheme}://{parts.netloc}" if self._memory.site(base) == site else None
-        hrefs = {element.get("href", "").strip().partition("#")[0] for element in root.iter("a", "area")} - {""}
         urls = set()
-        for href in hrefs:
+        for href in {unescape(href).strip().partition("#")[0] for href in found} - {""}:
             if origin is not None and href[0] == "/" and href[1:2] != "/":  # as most are: there is nothing to work out
                 urls.add(origin + href)
                 continue

@@ -106,15 +106,24 @@ def test_a_page_whose_links_cannot_be_read_is_followed(caplog: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, hostile in HOSTILE.items() if hostile.unjudged and not hostile.void])
-def test_a_page_that_is_too_much_to_read_is_followed(
-    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """None of its links is looked at, as that is done in the thread of the event loop."""
-    monkeypatch.setattr(link_memory, "canonicalize_url", None)
-    html = HOSTILE[name].page("one")
+def test_the_links_of_a_page_that_no_parser_can_read_are_found(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    html = '<a href="/two">Two</a>' + HOSTILE[name].page("one")
     response = HtmlResponse("https://shop.example/", body=html.encode("utf-8", "replace"), encoding="utf-8")
     assert links_of_a_crawl().brings_new(response)
     assert [record for record in caplog.records if record.name.startswith("scrapy_simdedup")] == []
+
+
+@pytest.mark.parametrize("html", ["".join(f'<a href="/{n}">' for n in range(6_000)), "<p>" * 2_000_000])
+def test_a_page_that_is_too_much_to_read_is_followed(html: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of its links is looked at, as that is done in the thread of the event loop."""
+    monkeypatch.setattr(link_memory, "canonicalize_url", None)
+    assert links_of_a_crawl().brings_new(HtmlResponse("https://shop.example/", body=html.encode(), encoding="utf-8"))
+
+
+@pytest.mark.parametrize("piece", ['href="', "href='", "href=", "href = \"'", "href    ", "href=\n"])
+def test_links_without_an_end_are_looked_for_in_linear_time(piece: str) -> None:
+    """Else this took hours."""
+    links_of_a_crawl().brings_new(HtmlResponse("https://shop.example/", body=(piece * 400_000).encode()))
 
 
 @pytest.mark.parametrize(
