@@ -1,6 +1,7 @@
 """Links that only repeats bring: they wait behind all other requests, and then are tried pattern by pattern.
 
-1. A repeat whose links were all requested, or were on a repeat before, is dropped without its callback.
+1. A repeat whose links were all requested, or were on a repeat before, is dropped without its callback. So is any
+   repeat whose callback made no request for so many pages that it seems to make none.
 2. The callback of any other repeat is called for its requests. Each goes into the scheduler as a *deferred* request:
    with a priority below all others, and past the dupefilter, so that a kept page that brings the link as well has it
    fetched in its turn.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from contextlib import suppress
 from html import unescape
 from itertools import islice
@@ -28,8 +30,9 @@ from scrapy.utils.response import get_base_url
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.eligibility import is_opted_in, is_page
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
+from scrapy_simdedup.crawl.handlers import handler_name
 from scrapy_simdedup.crawl.link_memory import MAX_LINKS, LinkMemory
-from scrapy_simdedup.crawl.link_patterns import END_BOUND, MAX_CHAIN, LinkPatterns, link_pattern
+from scrapy_simdedup.crawl.link_patterns import END_BOUND, MAX_CHAIN, LinkPatterns, link_pattern, wilson_upper
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -85,6 +88,10 @@ class DeferredLinks:
         self._follows = self._defers = False
         self._patterns_: LinkPatterns | None = None
         self._trial_ended = KeyedCondition()
+        self._requesting: set[str] = set()
+        """Handlers that made a request of some page."""
+        self._silent_pages: Counter[str] = Counter()
+        """By any other handler, the pages for which it was called."""
         self._headings: set[int] = set()
         """Hashes of headings of pages that were near another, with their patterns."""
         self._chains: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
@@ -110,11 +117,32 @@ class DeferredLinks:
         if not self._follows:
             return False
         try:
+            if self._defers and self._makes_no_requests(response):
+                return False
             urls = self._links_to_own_site(cast("TextResponse", response))
             return urls is None or self._memory.has_new(urls, response.url)
         except Exception:  # a page that cannot be read must not cost the links that a callback may find
             logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
             return True
+
+    def callback_ended(self, response: Response, *, made_request: bool) -> None:
+        """Note whether a callback made a request of a page: that of a spider with a list of URLs never does."""
+        try:
+            if self._defers and response.request is not None:
+                handler = handler_name(response.request, self._crawler.spider)
+                if made_request:
+                    self._requesting.add(handler)
+                elif handler not in self._requesting:
+                    self._silent_pages[handler] += 1
+        except Exception:  # whatever went wrong in us must not cost the callback's output
+            logger.exception("Could not note what the callback of %s made", response.url)
+
+    def _makes_no_requests(self, response: Response) -> bool:
+        """Whether the callback of a page made no request so far, and for so many pages that it may be said of all."""
+        if response.request is None:
+            return False
+        handler = handler_name(response.request, self._crawler.spider)
+        return handler not in self._requesting and wilson_upper(0, self._silent_pages[handler]) < END_BOUND
 
     def follow(self, request: Request) -> None:
         """Expect the requests of a repeat, whose callback is called for them."""

@@ -58,9 +58,11 @@ class DeliveryOuterMiddleware:
         delivery = runtime.delivery_tracker.delivery_of(response)
         drop_items = runtime.handler.drops(response) is not None
         chain = runtime.links.chain_of(response)
+        made_request = False
         try:
             async for output in result:
                 if isinstance(output, Request):
+                    made_request = True
                     if delivery is not None:
                         self._note_request(delivery, output, response)
                     request = output if chain is None else runtime.links.defer(output, response, chain)
@@ -78,6 +80,7 @@ class DeliveryOuterMiddleware:
                 delivery.fail("callback_error")
                 runtime.delivery_tracker.output_ended(delivery)
             raise
+        runtime.links.callback_ended(response, made_request=made_request)
         if delivery is not None:
             if response.meta.get(META_DELIVER) is False:
                 delivery.fail("not_delivered")

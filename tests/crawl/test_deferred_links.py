@@ -178,6 +178,19 @@ async def test_the_rules_of_a_crawl_spider_are_followed(site: Site) -> None:
     assert "/other" not in site.requested
 
 
+@pytest.mark.parametrize("pages", [NEEDED - 1, NEEDED + 5])
+@on_asyncio
+async def test_a_callback_that_never_makes_a_request_is_not_called_for_links(site: Site, pages: int) -> None:
+    """Such as that of a spider that has a list of URLs. Its repeats are dropped as early as they can be."""
+    paths = numbered("/page/", pages)
+    for path in paths:
+        site[path] = page(path, links=(f"{path}/more",))
+    site["/page/0?again"] = page("/page/0", "again", links=("/page/0/again",))
+    done = await crawl(PathsSpider, ADDON | ONE_BY_ONE, urls=site.urls(*paths, "/page/0?again"))
+    assert done.stat("pages/dropped") == 1
+    assert len(done.spider.called) == pages + (pages < NEEDED)
+
+
 @on_asyncio
 async def test_requests_that_are_more_than_links_are_made_at_once(site: Site) -> None:
     class Asking(OneByOne):
