@@ -109,7 +109,7 @@ class DeferredLinks:
 
     # ------------------------------------------------------------------ repeats
 
-    def brings_new(self, response: Response) -> bool:
+    def brings_new(self, request: Request, response: Response) -> bool:
         """Whether a repeat has a link to its own site that was not requested, and was on no repeat before.
 
         Where that cannot be told, it has.
@@ -117,7 +117,7 @@ class DeferredLinks:
         if not self._follows:
             return False
         try:
-            if self._defers and self._makes_no_requests(response):
+            if self._defers and self._makes_no_requests(request):
                 return False
             urls = self._links_to_own_site(cast("TextResponse", response))
             return urls is None or self._memory.has_new(urls, response.url)
@@ -137,11 +137,9 @@ class DeferredLinks:
         except Exception:  # whatever went wrong in us must not cost the callback's output
             logger.exception("Could not note what the callback of %s made", response.url)
 
-    def _makes_no_requests(self, response: Response) -> bool:
+    def _makes_no_requests(self, request: Request) -> bool:
         """Whether the callback of a page made no request so far, and for so many pages that it may be said of all."""
-        if response.request is None:
-            return False
-        handler = handler_name(response.request, self._crawler.spider)
+        handler = handler_name(request, self._crawler.spider)
         return handler not in self._requesting and wilson_upper(0, self._silent_pages[handler]) < END_BOUND
 
     def follow(self, request: Request) -> None:

@@ -212,7 +212,7 @@ class ResponseHandler:
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
         if is_entrance or self._settings.mode == "items":
             self._followed.add(request)
-        elif self._links.brings_new(response):
+        elif self._links.brings_new(request, response):
             self._followed.add(request)
             self._links.follow(request)
         logger.debug("Dropped: %s", dropped, extra={"spider": self._crawler.spider})

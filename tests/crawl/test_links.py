@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
@@ -42,6 +43,7 @@ def linked(site: Site) -> Site:
     return site
 
 
+REQUEST = Request("https://shop.example/")
 CALLED = {
     "drop": ["/one", "/two?b=1&a=2"],
     "defer": ["/one", "/more", "/two?b=1&a=2", "/three.pdf", "/four"],
@@ -101,7 +103,7 @@ def test_a_page_whose_links_cannot_be_read_is_followed(caplog: Any) -> None:
     broken = b'<base href="http://[broken"><a href="/one">One</a>'
     seen = links_of_a_crawl()
     for _ in range(2):
-        assert seen.brings_new(HtmlResponse("https://shop.example/", body=broken))
+        assert seen.brings_new(REQUEST, HtmlResponse("https://shop.example/", body=broken))
     assert "so it is followed" in caplog.text
 
 
@@ -109,7 +111,7 @@ def test_a_page_whose_links_cannot_be_read_is_followed(caplog: Any) -> None:
 def test_the_links_of_a_page_that_no_parser_can_read_are_found(name: str, caplog: pytest.LogCaptureFixture) -> None:
     html = '<a href="/two">Two</a>' + HOSTILE[name].page("one")
     response = HtmlResponse("https://shop.example/", body=html.encode("utf-8", "replace"), encoding="utf-8")
-    assert links_of_a_crawl().brings_new(response)
+    assert links_of_a_crawl().brings_new(REQUEST, response)
     assert [record for record in caplog.records if record.name.startswith("scrapy_simdedup")] == []
 
 
@@ -117,13 +119,17 @@ def test_the_links_of_a_page_that_no_parser_can_read_are_found(name: str, caplog
 def test_a_page_that_is_too_much_to_read_is_followed(html: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """None of its links is looked at, as that is done in the thread of the event loop."""
     monkeypatch.setattr(link_memory, "canonicalize_url", None)
-    assert links_of_a_crawl().brings_new(HtmlResponse("https://shop.example/", body=html.encode(), encoding="utf-8"))
+    assert links_of_a_crawl().brings_new(
+        Request("https://shop.example/"), HtmlResponse("https://shop.example/", body=html.encode(), encoding="utf-8")
+    )
 
 
 @pytest.mark.parametrize("piece", ['href="', "href='", "href=", "href = \"'", "href    ", "href=\n"])
 def test_links_without_an_end_are_looked_for_in_linear_time(piece: str) -> None:
     """Else this took hours."""
-    links_of_a_crawl().brings_new(HtmlResponse("https://shop.example/", body=(piece * 400_000).encode()))
+    links_of_a_crawl().brings_new(
+        Request("https://shop.example/"), HtmlResponse("https://shop.example/", body=(piece * 400_000).encode())
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,4 +147,9 @@ def test_links_without_an_end_are_looked_for_in_linear_time(piece: str) -> None:
 )
 def test_what_a_link_to_the_site_is(html: str, new: bool) -> None:
     body = f"<html><body><p>Of a shop.</p>{html}</body></html>".encode()
-    assert links_of_a_crawl().brings_new(HtmlResponse("https://shop.example/one", body=body)) is new
+    assert (
+        links_of_a_crawl().brings_new(
+            Request("https://shop.example/"), HtmlResponse("https://shop.example/one", body=body)
+        )
+        is new
+    )
