@@ -313,7 +313,8 @@ async def test_links_that_carry_the_marks_of_a_redirect_teach_nothing_wrong(site
         site[f"{listing}&to=it"] = (302, {"Location": listing}, b"")
     site["/"] = page("/", count=120, links=tuple(f"{listing}&to=it" for listing in magazine.listings))
     database = tmp_path / "pages.sqlite"
-    found = await crawl(Copying, {**ADDON, **SKIP, "SIMDEDUP_STORE": f"sqlite:///{database}"}, root=site.root)
+    settings = {**ADDON, **SKIP, "SIMDEDUP_STORE": f"sqlite:///{database}", "SIMDEDUP_CONFIRM": "callback"}
+    found = await crawl(Copying, settings, root=site.root)
     assert times(found.items).keys() == magazine.contents
 
     seen = [note for note in url_notes(database) if isinstance(note, SeenUrl)]
