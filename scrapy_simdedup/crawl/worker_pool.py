@@ -15,7 +15,7 @@ from scrapy_simdedup.detect.detector import LocalFingerprinter
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
-from scrapy_simdedup.fingerprint.worker import read_answer
+from scrapy_simdedup.fingerprint.worker import read_answer, read_fingerprint
 from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
@@ -80,7 +80,7 @@ class WorkerPool:
             return fingerprint_parsed(Page((), "", "", exc.reason), body, settings, secret)
         seconds, made = read_answer(answer)
         self._on_extracted(seconds)
-        return PageFingerprint.from_bytes(made)
+        return read_fingerprint(made)
 
     async def markdown(self, html: str, url: str, settings: DedupSettings) -> str | None:
         """The page's Markdown; None where a worker died of the page, or took too long for it.

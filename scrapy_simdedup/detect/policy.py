@@ -59,6 +59,7 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
         drop=drop,
         near=near,
         identical=settings.identical,
+        novel_words=settings.novel_words,
         count=settings.max_copies > 1,
         handler=page.handler,
         run=page.run,
@@ -92,7 +93,7 @@ def _choose(
     if match is None:
         return _keep(page, revisit, Verdict("new"))
     verdict = _verdict_about(match, settings)
-    decision = _keep(page, revisit, replace(verdict, reason=reason), cluster)
+    decision = _keep(page, revisit, verdict if reason is None else replace(verdict, reason=reason), cluster)
     return decision if copied is None else replace(decision, original=copied.record)
 
 
@@ -206,6 +207,8 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_first_seen=original.first_seen,
         original_run=original.run,
         original_key=original.original or original.key,
+        reason="own_text" if match.has_own_text else None,
+        own_words=match.own_words,
     )
 
 

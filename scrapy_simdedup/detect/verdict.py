@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
-    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback']"
+    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
 )
 
 
@@ -54,7 +54,8 @@ class Verdict:
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
     place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
     page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
-    was got by another callback, or for another spider; ``imported`` where it is ``unchanged`` only because another tool
+    was got by another callback, or for another spider; ``own_text`` where it is only ``near`` because it has a text of
+    its own; ``imported`` where it is ``unchanged`` only because another tool
     knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
@@ -71,6 +72,9 @@ class Verdict:
     structures are not known."""
     supersedes: str | None = None
     """The URL of the page whose place this one takes, as a better copy by ``SIMDEDUP_PREFER``; else None."""
+    own_words: int | None = None
+    """Words of the page's longest text unit that the original lacks: why it is ``near`` with the reason ``own_text``;
+    for a duplicate what it had of its own, usually 0; None where that is not known."""
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
 
@@ -140,5 +144,9 @@ class Match:
     """Share of common content, 0..1."""
     distance: int
     """Differing bits of the simhashes."""
+    own_words: int | None
+    """Words of the page's longest text unit that the originals it is a copy of lack; None where that is not known."""
+    has_own_text: bool
+    """Whether these are so many that the page is no copy."""
     copies: int
     """Originals for which the page would be dropped: this one may be none of them."""

@@ -40,6 +40,10 @@ class Block(NamedTuple):
     """The roles that made it ``BOILERPLATE``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for other classes."""
     heading: bool = False
     """Whether the block is a heading of any level."""
+    links: bool = False
+    """Whether at least half of the text stands inside of links."""
+    path: int = 0
+    """32 bits of the tags around the block; the same for the paragraphs of one article."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,9 @@ def read_page(
     if extractor == "readability":
         classes = _classify_by_readability(document.root, tree, classes, roles)
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
-    made = map(Block._make, zip(tree.texts, classes, roles, headings, strict=True))
+    links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
+    box_paths = [tree.box_paths[box] for box in tree.boxes]
+    made = map(Block._make, zip(tree.texts, classes, roles, headings, links, box_paths, strict=True))
     return Page(tuple(made), tree.title, h1, None, paths, named, data)
 
 
