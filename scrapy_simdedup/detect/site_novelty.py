@@ -71,7 +71,7 @@ class SiteNovelty:
             return None
         near = set(rows.tolist())
         sample = [row for row in self._copy_check.sampled_pages(fp) if row not in near]
-        words = novelty.own_words(units, kept, ~units.are_links if sample else units.of_content)
+        words = novelty.own_words(units, kept, ~units.pass_over if sample else units.of_content)
         if sample and words.max(initial=0) > novelty.MIN_OWN_WORDS:
             words[self._on_other_pages(units, words > novelty.MIN_OWN_WORDS, sample)] = 0
         most = int(words.max(initial=0))

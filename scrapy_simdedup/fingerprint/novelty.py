@@ -4,18 +4,21 @@ Resemblance is symmetric, loss is not: a page of comments may be 98 % alike to t
 comment of its own. The page at hand has all its shingles, the other pages are known by their shingle filters
 (:mod:`scrapy_simdedup.fingerprint.text_units`).
 
-1. The shingles of a unit that are in the samples of all filters are looked up. One that no filter has is missing.
-2. A shingle between two missing ones counts as missing, too: one in four that a page lacks seems to be there.
-3. The words that no present shingle covers, in a gap with a missing one, are the unit's own.
+1. The shingles of a unit that are in the samples of all filters are looked up. One that no filter has is missing for
+   certain.
+2. From the missing ones follows how many shingles of the unit the other pages lack, and from these how many words: as
+   many, but for a word or two at the edges.
+3. A unit of which about as much is missing as of a text that is not there at all is the page's own as a whole.
 """
 
 from __future__ import annotations
 
+from math import ceil, log, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.text_units import is_sampled
+from scrapy_simdedup.fingerprint.text_units import SAMPLE_OF, is_sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +28,10 @@ if TYPE_CHECKING:
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""
-
+WHOLE_SHARE, MIN_MISSING = 0.9, 2
+"""The share of the shingles expected to be missing from which a unit is missing as a whole, and how many at least."""
 SAME_SHARE = 0.9
-"""Share of the shingles of a block that another page must have to have the block."""
+"""The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
 """Shingles that must be looked up for that, and the chance up to which all of them may only seem to be there."""
 
@@ -50,50 +54,24 @@ def longest_own_text(units: PageUnits, others: Sequence[TextUnits], asked: Mask)
 
 
 def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Rows:
-    """The words of each block that other pages lack, shape (m,); of blocks of a few words 0.
+    """Estimate the words of each block that other pages lack, shape (m,); of blocks of a few words 0.
 
     Args:
         units: The blocks of the page.
         others: The text units of the other pages, one at least.
         asked: Which blocks are asked for, shape (m,).
     """
-    made = np.zeros(len(units.lengths), np.intp)
-    asked = asked & (words_of_units(units) > MIN_OWN_WORDS)
-    if not asked.any():
-        return made
+    words = words_of_units(units)
+    asked = asked & (words > MIN_OWN_WORDS)
     sampling = min(other.sampling for other in others)
-    sampled = is_sampled(units.hashes, sampling) & np.repeat(asked, units.lengths)
-    at = sampled.nonzero()[0]
+    found, at = _looked_up(units, asked, sampling)
     missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in others])
-    block = np.repeat(np.arange(len(units.lengths)), units.lengths)[at]
-    for number in np.unique(block[missing]).tolist():
-        here = block == number
-        at_words = at[here] - units.starts[number]
-        words = _uncovered_words(at_words, missing[here], int(units.lengths[number]), units.size, (1 << 16) / sampling)
-        made[number] = words
-    return made
-
-
-def _uncovered_words(places: Rows, missing: Mask, shingles: int, size: int, per_sample: float) -> int:
-    """The words that no present shingle covers, in gaps with a missing one.
-
-    Args:
-        places: The first word of each shingle that was looked up, ascending, shape (n,).
-        missing: Whether it is missing, shape (n,).
-        shingles: The shingles of the unit.
-        size: Words per shingle.
-    """
-    between = np.zeros(len(missing), np.bool_)
-    between[1:-1] = missing[:-2] & missing[2:]
-    missing = missing | between
-    present = places[~missing]
-    starts = np.concatenate(([0], present + size))
-    ends = np.concatenate((present, [shingles + size - 1]))
-    missed = np.bincount(np.searchsorted(present, places[missing]), minlength=len(starts))
-    words = np.maximum(ends - starts, 0) * (missed > 0)
-    if len(present):  # some shingles around a gap are on the page, and not in the sample
-        np.minimum(words, missed * per_sample, out=words, casting="unsafe")
-    return int(words.sum())
+    looked_up = np.bincount(found, minlength=len(words))
+    missed = np.bincount(found, missing, minlength=len(words))
+    shown = prod(1 - other.false_share for other in others)  # of the missing ones, the share that is seen to be missing
+    lacked = np.minimum(words, missed * SAMPLE_OF / max(1e-9, sampling * shown))
+    is_whole = (missed >= WHOLE_SHARE * shown * looked_up) & (missed >= MIN_MISSING)
+    return np.where(is_whole, words, lacked).astype(np.intp)
 
 
 def are_on(units: PageUnits, other: TextUnits, asked: Mask) -> Mask:
@@ -104,11 +82,17 @@ def are_on(units: PageUnits, other: TextUnits, asked: Mask) -> Mask:
         other: The text units of the other page.
         asked: Which blocks are asked for, shape (m,).
     """
-    sampled = is_sampled(units.hashes, other.sampling) & np.repeat(asked, units.lengths)
+    found, at = _looked_up(units, asked, other.sampling)
+    looked_up = np.bincount(found, minlength=len(asked))
+    present = np.bincount(found, other.holds(units.hashes[at]), minlength=len(asked))
+    by_chance = max(1e-9, other.false_share)
+    enough = max(MIN_SAMPLES, ceil(log(MAX_CHANCE) / log(by_chance)) if by_chance < 1 else len(units.hashes) + 1)
+    has: Mask = (looked_up >= enough) & (present >= SAME_SHARE * looked_up)
+    return has
+
+
+def _looked_up(units: PageUnits, asked: Mask, sampling: int) -> tuple[Rows, Rows]:
+    """The sampled shingles of the blocks that are asked for: the block of each, and its number; both of shape (k,)."""
+    sampled = np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)
     at = sampled.nonzero()[0]
-    block = np.repeat(np.arange(len(asked)), units.lengths)[at]
-    looked_up = np.bincount(block, minlength=len(asked))
-    present = np.bincount(block, other.holds(units.hashes[at]), minlength=len(asked))
-    enough = max(MIN_SAMPLES, int(np.ceil(np.log(MAX_CHANCE) / np.log(max(other.false_share, 1e-9)))))
-    found: Mask = (looked_up >= enough) & (present >= SAME_SHARE * looked_up)
-    return found
+    return np.repeat(np.arange(len(asked)), units.lengths)[at], at
