@@ -14,7 +14,7 @@ from scrapy_simdedup.commands.console import YES, Action, Context
 from scrapy_simdedup.commands.stores import open_detector, persistent_store_url
 from scrapy_simdedup.commands.transfer import SiteLogWriter
 from scrapy_simdedup.crawl.other_plugins import IMPORTED_LOG
-from scrapy_simdedup.detect.policy import imported_record
+from scrapy_simdedup.detect.revisit import imported_record
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.setting_checks import redact_password

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from scrapy_simdedup.display import bar_html, format_time, link_html, shorten, table_html
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.store.base import Record
@@ -70,6 +72,9 @@ class Verdict:
     change: Change | None = None
     """What changed since the page's own URL was fetched before: nothing, content, template, or both; None where the
     structures are not known."""
+    unit_changes: dict[str, int] | None = None
+    """Of a revisit, how many text units were ``added``, ``removed``, ``edited`` and ``reordered``; empty where none
+    were. None where the page was judged by its similarity."""
     supersedes: str | None = None
     """The URL of the page whose place this one takes, as a better copy by ``SIMDEDUP_PREFER``; else None."""
     own_words: int | None = None
@@ -133,6 +138,9 @@ class FetchedPage:
     """When another tool delivered the page, of whose content it remembered nothing; None if none did."""
     handler: str = ""
     """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
+    read: Callable[[], Awaitable[PageFingerprint]] | None = field(default=None, repr=False, compare=False)
+    """Reads the page, where its fingerprint is that of an earlier version with the same bytes: only then its text units
+    are at hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from scrapy_simdedup.fingerprint.hashing import fmix64
 from scrapy_simdedup.page.roles import COOKIE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from scrapy_simdedup.fingerprint.features import BlockClasses, Shingles
     from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
@@ -57,6 +57,13 @@ _SIZES = struct.Struct("<3I")
 _FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD = np.uint64(1)
 _NUMBER = re.compile(r"\d[\d.,:/]*")
+_WORD = re.compile(r"[^\W\d_]")
+_CURRENCY = re.compile(
+    r"[$\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5円元원]|%|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|руб|р)(?![^\W\d_])"
+)
+"""Signs and codes of currencies, and the percent sign: numbers beside them are amounts."""
+COUNTER, AMOUNT = 1 << 30, 1 << 31
+"""Bits of the place of a short unit with a number: among words, as of a counter, or alone or with a currency."""
 
 
 class PageUnits(NamedTuple):
@@ -142,10 +149,12 @@ def _places(blocks: Sequence[Block]) -> Places:
     for block in blocks:
         path, text = block.path, block.text
         if len(text) <= MAX_NUMBERED_LENGTH and (words := _NUMBER.sub("#", text)) != text:
+            kind = COUNTER if _WORD.search(words) and not _CURRENCY.search(words) else AMOUNT
             which = crc32(words.encode("utf-8", "surrogatepass"))
         else:
+            kind = 0
             which = seen[path] = seen.get(path, 0) + 1
-        places.append((path ^ which * 0x9E3779B1) & 0xFFFF_FFFF)
+        places.append((path ^ which * 0x9E3779B1) & (COUNTER - 1) | kind)
     return np.array(places, np.uint32)
 
 
@@ -212,10 +221,10 @@ def keep_units(units: PageUnits) -> TextUnits:
     digests, places = units.digests[content], units.places[content]
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
     joined_by = 0
-    rows = table_rows(digests, places, joined_by)
+    rows, _ = table_rows(digests, places, joined_by)
     while len(rows) > room:
         joined_by += 1
-        rows = table_rows(digests, places, joined_by)
+        rows, _ = table_rows(digests, places, joined_by)
     packed = np.packbits(bits, bitorder="little").tobytes()
     return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes())
 
@@ -238,23 +247,27 @@ def sequence_digest(digests: Hashes) -> int:
     return int((fmix64(digests) * weights).sum(dtype=np.uint64))
 
 
-def table_rows(digests: Hashes, places: Places, joined_by: int) -> NDArray[np.void]:
-    """The rows of a unit table.
+def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray[np.void], Rows]:
+    """The rows of a unit table, and the number of the first unit of each.
 
     Neighbours are joined by their content, so that the rows behind an added unit stay as they are: a row ends behind a
-    unit whose digest ends with so many zeros. While few are joined it also ends where the path changes.
+    unit whose digest ends with so many zeros.
 
     Args:
         digests: The digest of each unit, shape (n,).
         places: The place of each unit, shape (n,).
         joined_by: See :attr:`TextUnits.joined_by`.
     """
-    spread = fmix64(digests)
-    rows = np.empty(len(digests), _TABLE_DTYPE)
+    spread, first = fmix64(digests), np.arange(len(digests))
     if joined_by and len(digests):
         ends = spread >> np.uint64(32) & np.uint64((1 << joined_by) - 1) == 0
         first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
-        spread, places = np.add.reduceat(spread, first), places[first]
-        rows = np.empty(len(first), _TABLE_DTYPE)
-    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places & 0xFF
-    return rows
+        spread = np.add.reduceat(spread, first)
+    rows = np.empty(len(first), _TABLE_DTYPE)
+    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places[first] & 0xFF
+    return rows, first
+
+
+def place_bytes(places: Iterable[int]) -> list[int]:
+    """What a unit table keeps of places."""
+    return [place & 0xFF for place in places]
