@@ -35,9 +35,9 @@ from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.main_content import ArticleDocument
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.readability import ArticleDocument
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:

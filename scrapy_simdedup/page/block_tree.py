@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
-from scrapy_simdedup.page.noscript import open_noscripts
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
@@ -21,6 +20,7 @@ from scrapy_simdedup.page.roles import (
     TAG_FLAGS,
     TEXT_ROLES,
 )
+from scrapy_simdedup.page.shells import open_noscripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

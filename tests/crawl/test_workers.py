@@ -29,8 +29,7 @@ from scrapy_simdedup import page_markdown
 from scrapy_simdedup.crawl import worker_process
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.parking import Parking
+from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
