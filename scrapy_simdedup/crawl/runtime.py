@@ -35,7 +35,7 @@ from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.snapshot import SnapshotStore
+from scrapy_simdedup.store.memory import SnapshotStore
 from scrapy_simdedup.store.url import job_store, store_by_url
 
 if TYPE_CHECKING:
