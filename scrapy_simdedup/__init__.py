@@ -22,9 +22,7 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.crawl.middlewares import DeliveryOuterMiddleware as DeliveryOuterMiddleware
     from scrapy_simdedup.crawl.middlewares import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline as NearDuplicatePipeline
-    from scrapy_simdedup.crawl.request_fingerprinter import (
-        CanonicalRequestFingerprinter as CanonicalRequestFingerprinter,
-    )
+    from scrapy_simdedup.crawl.requests import CanonicalRequestFingerprinter as CanonicalRequestFingerprinter
     from scrapy_simdedup.detect.detector import NearDuplicateDetector as NearDuplicateDetector
     from scrapy_simdedup.detect.preference import CopyFacts as CopyFacts
     from scrapy_simdedup.detect.verdict import Verdict as Verdict
@@ -47,7 +45,7 @@ _NAMES_BY_MODULE = {
     "crawl.exceptions": ["LinkNotFollowed", "NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
     "crawl.middlewares": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware", "NearDuplicateDownloaderMiddleware"],
     "crawl.pipeline": ["NearDuplicatePipeline"],
-    "crawl.request_fingerprinter": ["CanonicalRequestFingerprinter"],
+    "crawl.requests": ["CanonicalRequestFingerprinter"],
     "detect.detector": ["NearDuplicateDetector"],
     "detect.preference": ["CopyFacts"],
     "detect.verdict": ["Verdict"],

@@ -123,12 +123,19 @@ class LinkMemory:
             page: the URL of the page itself, which is no new link.
         """
         site, itself, known = self.site(page), self.key(page), self._known
-        hashes = {self.hash(site, url): url for url in urls}
-        unmet = {key: url for key, url in hashes.items() if known.get(key) is None}
-        for key in islice(unmet, max(0, self._max_links - len(known))):
-            known.put(key, self._MET)
-        keys = map(self.key, unmet.values())
-        return any(key not in {None, itself} and known.get(key[1]) != self._REQUESTED for key in keys)
+        room, unmet = self._max_links - len(known), []
+        for url in urls:
+            written = self.hash(site, url)
+            if known.get(written) is None:
+                unmet.append(url)
+                if len(unmet) <= room:
+                    known.put(written, self._MET)
+        for url in unmet:
+            with suppress(ValueError):  # it is none
+                key = self.hash(site, canonicalize_url(url))
+                if (site, key) != itself and known.get(key) != self._REQUESTED:
+                    return True
+        return False
 
     def request(self, key: int) -> bool:
         """Remember that a link was requested, or deferred; whether it was not before."""

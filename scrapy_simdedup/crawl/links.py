@@ -225,13 +225,11 @@ class DeferredLinks:
         return trial
 
     def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
-        """Count what became of a trial, by its response and the verdict on that, if there is one."""
-        trial = request.meta.get(META_TRIAL)
-        if trial is None:
-            return
-        is_new = _is_new(response.status, verdict, chain=trial[1])
+        """Count what became of a request that is a trial, by its response and the verdict on that, if there is one."""
+        pattern, chain = request.meta[META_TRIAL]
+        is_new = _is_new(response.status, verdict, chain=chain)
         if is_new and verdict is not None and verdict["kind"] == "near":
-            is_new = self._has_new_heading(cast("TextResponse", response), trial[0])
+            is_new = self._has_new_heading(cast("TextResponse", response), pattern)
         if not is_new:  # it may be kept to be on the safe side; its links are those of a repeat all the same
             self.follow(request)
         self._end(request, is_new)

@@ -14,6 +14,7 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
+from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import handler_name, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
@@ -54,7 +55,8 @@ class NearDuplicateDownloaderMiddleware:
         request.meta.pop(META_VERDICT, None)
         skipper = self.runtime.url_skipper
         try:
-            replacement = await self.runtime.links.filter(request)
+            is_deferred = META_DEFERRED in request.meta or META_TRIAL in request.meta
+            replacement = await self.runtime.links.filter(request) if is_deferred else None
             if replacement is None and skipper.mode != "off":
                 replacement = await skipper.filter(request)
                 if replacement is None:
@@ -78,7 +80,8 @@ class NearDuplicateDownloaderMiddleware:
             return await self.runtime.handler.process(request, response)
         finally:
             try:
-                self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
+                if META_TRIAL in request.meta:
+                    self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
             except Exception:  # whatever went wrong in us must not cost the user a page
                 logger.exception("Could not count what became of the link to %s", request.url)
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
-    from scrapy_simdedup.crawl.output_files import DroppedFeed
-    from scrapy_simdedup.crawl.reporter import Reporter
+    from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
@@ -124,6 +123,7 @@ class ResponseHandler:
                 is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
                 self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
+        handler = handler_name(request, self._crawler.spider)
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
@@ -136,7 +136,7 @@ class ResponseHandler:
             canonical=canonical,
             known_since=known_since,
             identity=None if given is None else str(given),
-            handler=handler_name(request, self._crawler.spider),
+            handler=handler,
             request=request,
         )
         request.meta[META_VERDICT] = verdict.as_dict()

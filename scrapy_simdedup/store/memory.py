@@ -139,8 +139,10 @@ class MemoryLog(PackedRecords):
 
     def at(self, position: int) -> Record | None:
         """The record that changed last at a position; None if it changed again later, or is gone."""
-        slots = (slot for slot in self._near(position) if self.ids[slot] and self.position(slot) == position)
-        return next((self[slot] for slot in slots), None)
+        for slot in self._near(position):
+            if self.ids[slot] and self.position(slot) == position:
+                return self[slot]
+        return None
 
     def with_id(self, id_: int) -> Record | None:
         """The record that was appended as ``id_``."""

@@ -1,19 +1,31 @@
-"""The base of all methods: the simhash that each keeps of a page, what else it keeps, and how it compares pages.
+"""The base of all methods with the simhash that each keeps of a page, and the default method, which is named after it.
 
-The simhash finds the candidates (Charikar 2002; Manku, Jain, Das Sarma 2007).
+The simhash of weighted features finds the candidates (Charikar 2002; Manku, Jain, Das Sarma 2007). The default method
+confirms them by their sketches.
 """
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, set_digest
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.fingerprint.similarity import BELOW_IDENTICAL, Scores, are_twins, differ
+from scrapy_simdedup.fingerprint.similarity import (
+    BELOW_IDENTICAL,
+    COMPARISON_DTYPE,
+    HEADING_BITS,
+    SIGNATURE_BITS,
+    Scores,
+    are_twins,
+    differ,
+    score,
+)
+from scrapy_simdedup.fingerprint.sketch import odd_sketch, sketch
 from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
@@ -24,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.page import Block
     from scrapy_simdedup.settings import DedupSettings
 
-
 VOTES = {BlockClass.BOILERPLATE: 1, BlockClass.UNMARKED: 10, BlockClass.CONTENT: 10}
 """The votes of a feature, by the class of its block."""
 
@@ -33,6 +44,10 @@ _BIT_SHIFTS = np.arange(8, dtype=np.uint64)[:, None]
 _EACH_BYTE = np.uint64(0x0101010101010101)
 _MAX_BYTE_COUNT = 255  # ones that a byte can count
 _CHUNK = 4 * _MAX_BYTE_COUNT  # 64 kB, which the allocator keeps at hand
+
+_DIGESTS = struct.Struct(
+    "".join(f"{COMPARISON_DTYPE[name].itemsize}s" for name in ("exact", "odd_signatures", "odd_headings", "cells"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +189,27 @@ def _bit_counts(hashes: Hashes) -> NDArray[np.int64]:
         counts = np.add.reduceat(bits, np.arange(0, bits.shape[1], _MAX_BYTE_COUNT), axis=1).astype("<u8", copy=False)
         ones += counts.view(np.uint8).reshape(8, -1, 8).sum(axis=1, dtype=np.int64)
     return np.ravel(ones.T)
+
+
+class WeightedSimhash(Method):
+    """The method ``simhash``: weighted features; see :mod:`scrapy_simdedup.fingerprint.similarity`."""
+
+    row_dtype: np.dtype[np.void] = COMPARISON_DTYPE
+    learns_boilerplate = True
+
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
+        """The sketch of the features, and the odd sketches of block signatures and headings."""
+        return Digests(
+            sketch=sketch(*text.features),
+            exact=set_digest(text.features.hashes),
+            odd_signatures=odd_sketch(text.signatures.blocks, SIGNATURE_BITS),
+            odd_headings=odd_sketch(text.signatures.headings, HEADING_BITS),
+        )
+
+    def unpack(self, raw: bytes) -> Digests:
+        """The digests in the order of the row that is compared."""
+        return Digests(*_DIGESTS.unpack(raw))
+
+    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
+        """See :func:`~scrapy_simdedup.fingerprint.similarity.score`."""
+        return score(one, many)
