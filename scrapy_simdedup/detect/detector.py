@@ -20,7 +20,7 @@ from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest
-from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import store_by_url

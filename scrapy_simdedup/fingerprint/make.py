@@ -10,11 +10,11 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.structure import structure_minhash
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
@@ -25,7 +25,7 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.fingerprint.hashing import WordHasher
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_EMPTY_SHARE = 0.05

@@ -10,7 +10,6 @@ from zlib import crc32
 
 from lxml import etree
 
-from scrapy_simdedup.page.noscript import open_noscripts
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
@@ -23,6 +22,7 @@ from scrapy_simdedup.page.roles import (
     TAG_FLAGS,
     TEXT_ROLES,
 )
+from scrapy_simdedup.page.shells import open_noscripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

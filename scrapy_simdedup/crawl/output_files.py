@@ -1,15 +1,22 @@
-"""The reporter: samples texts while the crawl runs, and writes its report at the end."""
+"""The files that a crawl writes: the feed of dropped pages and the report, and the placeholders in their paths."""
 
 from __future__ import annotations
 
+import csv
+import json
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
+from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.report.sample import DroppedPair, Reservoir, pack_text
 
 if TYPE_CHECKING:
+    from scrapy import Spider
     from scrapy.http import Response
 
     from scrapy_simdedup.crawl.stats import CrawlStats
@@ -20,8 +27,107 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FIELDS = "url", "original", "similarity", "kind"
+"""What a line of the feed has, in this order."""
 MAX_ORIGINALS, MAX_PAIRS = 300, 30
-"""How many texts of kept pages are held, and how many dropped pages are shown beside them."""
+"""How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
+
+
+class Placeholders(dict[str, Any]):
+    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name.
+
+    Args:
+        spider: the spider of the crawl.
+        now: the time; None takes that of the clock.
+    """
+
+    def __init__(self, spider: Spider | None, now: datetime | None = None) -> None:
+        super().__init__()
+        now = (now or datetime.now(timezone.utc)).replace(microsecond=0)
+        self._spider, self._time = spider, now.isoformat().replace(":", "-")
+
+    def __missing__(self, name: str) -> Any:
+        if name in {"time", "batch_time"}:
+            return self._time
+        if name == "batch_id":
+            return 1
+        try:
+            return getattr(self._spider, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def fill(self, setting: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """The paths of a setting with their placeholders filled.
+
+        Raises:
+            SettingError: a placeholder stands for nothing.
+        """
+        return tuple(self._filled(setting, path) for path in paths)
+
+    def _filled(self, setting: str, path: str) -> str:
+        if "%(" not in path:  # then a percent sign is one
+            return path
+        try:
+            return path % self
+        except (KeyError, TypeError, ValueError) as exc:
+            remedy = (
+                f"write %(time)s, or an attribute of the spider such as %(name)s, and %% for a percent sign ({exc})"
+            )
+            raise SettingError(setting, path, remedy) from None
+
+
+class DroppedFeed:
+    """Writes what was dropped, and in favour of what. Like Scrapy's feeds it adds to a file that is there.
+
+    No failure of the feed costs a page: it is logged, and no more is written to that file.
+
+    Args:
+        paths: ``.jsonl`` or ``.jl`` for JSON lines, ``.csv`` for CSV.
+    """
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self._paths = paths
+        self._files: dict[str, TextIO] = {}
+
+    def open(self) -> None:
+        """Open the files, and make their folders."""
+        for path in self._paths:
+            try:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                # Buffered by the line, so that it can be read while the crawl runs.
+                file = Path(path).open("a", buffering=1, encoding="utf-8", newline="")  # noqa: SIM115 - for the crawl
+                self._files[path] = file
+                if path.endswith(".csv") and not file.tell():
+                    csv.writer(file).writerow(FIELDS)
+            except OSError as exc:  # noqa: PERF203 - the other files are written nevertheless
+                self._give_up(path, exc)
+
+    def write(self, url: str, verdict: Verdict) -> None:
+        """Write the line of a page."""
+        similarity = None if verdict.similarity is None else round(verdict.similarity, 3)
+        row = dict(zip(FIELDS, (url, verdict.original, similarity, verdict.kind), strict=True))
+        for path, file in list(self._files.items()):
+            try:
+                if path.endswith(".csv"):
+                    csv.writer(file).writerow(row.values())
+                else:
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            except (OSError, ValueError) as exc:  # noqa: PERF203 - as above
+                self._give_up(path, exc)
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            with suppress(OSError):
+                file.close()
+        self._files.clear()
+
+    def _give_up(self, path: str, exc: Exception) -> None:
+        logger.error("The dropped pages are no longer written to %s: %s", path, exc)
+        file = self._files.pop(path, None)
+        if file is not None:
+            with suppress(OSError):
+                file.close()
 
 
 class Reporter:
