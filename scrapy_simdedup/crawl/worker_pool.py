@@ -16,7 +16,6 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simdedup.detect.detector import LocalFingerprinter
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
 from scrapy_simdedup.page.page import Page
@@ -26,6 +25,7 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 logger = logging.getLogger(__name__)

@@ -101,7 +101,7 @@ class NearDuplicateDetector:
         if settings.clocks and settings.keeps_units:
             self.clocks = ClockBook(self.store, run, self._count_store_error)
         self._transactions = Transactions(
-            self._logs, self.history, self.store_name, self._count_store_error, on_wall, self.clocks
+            self._logs, self.history, self.store_name, self._count_store_error, on_wall, clocks=self.clocks
         )
 
     @property

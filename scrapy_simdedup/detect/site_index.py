@@ -11,8 +11,8 @@ import numpy as np
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.detect.site_novelty import SiteNovelty, own_word_limit
 from scrapy_simdedup.detect.preference import CanonicalClaims
+from scrapy_simdedup.detect.site_novelty import SiteNovelty, own_word_limit
 from scrapy_simdedup.detect.verdict import Match
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS

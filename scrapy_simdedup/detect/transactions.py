@@ -48,6 +48,7 @@ class Transactions:
         store_name: str,
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None,
+        *,
         clocks: ClockBook | None,
     ) -> None:
         self._logs, self._history, self._store_name = logs, history, store_name

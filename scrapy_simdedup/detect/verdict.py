@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
-    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
+    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback',"
+    " 'own_text']"
 )
 
 

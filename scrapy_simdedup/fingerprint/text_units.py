@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -109,13 +109,13 @@ class PageUnits(NamedTuple):
         """The units whose ``bytes()`` these are."""
         size, shingles, blocks = _SIZES.unpack_from(raw)
         at = _SIZES.size
-        arrays = []
-        for dtype, count in (("<u8", shingles), ("<u8", blocks), ("<u4", blocks), ("<u4", blocks), ("u1", blocks), ("?", blocks)):
+        arrays: list[NDArray[Any]] = []
+        for dtype, count in zip(("<u8", "<u8", "<u4", "<u4", "u1", "?"), (shingles, *5 * (blocks,)), strict=True):
             arrays.append(np.frombuffer(raw, dtype, count, at))
             at += arrays[-1].nbytes
-        hashes, digests, lengths, places, classes, links = arrays
+        hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
-        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, links, size)
+        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, size)
 
 
 def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
@@ -238,7 +238,8 @@ def is_sampled(hashes: Hashes, sampling: int) -> Mask:
 def _filter_places(hashes: Hashes, size: int) -> Rows:
     """The bit of each shingle in a filter of so many bytes."""
     low = hashes * _FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
-    return (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
+    places: Rows = (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
+    return places
 
 
 def sequence_digest(digests: Hashes) -> int:

@@ -199,7 +199,8 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
             line.append(text)
             if in_link:
                 linked += len(text.strip())
-    return texts, block_roles, links, nodes, parents, node_roles, numbers, boxes, box_parents, box_roles, box_paths, named
+    of_boxes = boxes, box_parents, box_roles, box_paths
+    return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, named
 
 
 try:
