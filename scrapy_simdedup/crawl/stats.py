@@ -179,6 +179,10 @@ class CrawlStats:
             self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
             self._add("pages/preferred")
+        for change, count in (verdict.unit_changes or {}).items():
+            self._add("units/<change>", change, amount=count)
+        if verdict.kind in {"unchanged", "changed"} and verdict.unit_changes is None:
+            self._add("pages/revisited_by_similarity")
         if verdict.reason in KEPT_REASONS:
             self._add("pages/kept_reason_count/<reason>", verdict.reason)
         if verdict.kind != "unchanged" and verdict.is_duplicate and verdict.original is not None:
