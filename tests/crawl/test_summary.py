@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -166,6 +167,20 @@ class TestSites:
             "  warning: 12 of 12 pages of app.example are unjudged (empty): each has no text of its own; "
             "where scripts make the text, render the page\n"
         ) in summary(stats)
+
+
+@pytest.mark.parametrize(("mode", "acts"), [("off", False), ("observe", True), ("skip", True)])
+@on_asyncio
+async def test_rules_about_urls_that_cannot_act_are_named(
+    site: Site, mode: str, acts: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text('[{"order": 1, "urlPattern": {"include": []}, "processor": "queryRemoval", "args": ["ref"]}]')
+    site["/one"] = page("one")
+    settings = {"SIMDEDUP_URL_RULES": str(rules), "SIMDEDUP_URL_LEARNING": mode}
+    await crawl(PathsSpider, ADDON | settings, urls=site.urls("/one"))
+    note = "  note: SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'"
+    assert (note in caplog.text) is not acts
 
 
 @on_asyncio
