@@ -208,10 +208,12 @@ def compare_with_settings(
     found = fingerprints[0].compare(fingerprints[1], identical=settings.identical, near=settings.near)
     differences = diff_lines(pages[0].lines, pages[1].lines)
     obstacles = [
-        f"{page.name} {_obstacle(fp, settings)}" for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
+        (page.name, _obstacle(fp, settings)) for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
     ]
     if obstacles and found.kind == "different":  # else they are the same byte for byte
-        obstacle = "; ".join(obstacles)
+        whys = {why for _, why in obstacles}
+        is_common = len(obstacles) == len(pages) and len(whys) == 1
+        obstacle = f"each {whys.pop()}" if is_common else "; ".join(f"{name} {why}" for name, why in obstacles)
         return PageComparison("unjudged", None, None, pages[0], pages[1], differences, obstacle)
     return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences)
 
