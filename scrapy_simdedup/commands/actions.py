@@ -36,6 +36,7 @@ ACTIONS: dict[str, Action] = {
     "explain": explain.EXPLAIN,
     "similar": explain.SIMILAR,
     "clusters": clusters.CLUSTERS,
+    "changes": changes.CHANGES,
     "drift": changes.DRIFT,
     "moved": changes.MOVED,
     "rules": rules.RULES,
