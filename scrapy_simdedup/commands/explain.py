@@ -16,6 +16,7 @@ from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.explanation import Explanation
 from scrapy_simdedup.report.gather import live_records
+from scrapy_simdedup.report.near_pages import event_of, read_compared_pages
 from scrapy_simdedup.report.neighbours import Nearest
 from scrapy_simdedup.report.tallies import push_largest
 from scrapy_simdedup.setting_checks import did_you_mean
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
+    from scrapy_simdedup.detect.events import PageCompared
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
@@ -43,7 +45,7 @@ async def run_explain(context: Context) -> int:
     url = context.options.url
     async with open_store(existing_store_url(context)) as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
-        found = [Explanation(record, await _deciding_page(context, store, site, record)) for site, record in pages]
+        found = [await _explain(context, store, site, record) for site, record in pages]
         alike = [] if found else await _urls_that_begin_alike(store, url)
     if not found:
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
@@ -83,8 +85,20 @@ async def _urls_that_begin_alike(store: FingerprintStore, url: str) -> list[str]
     return [found for shared, _, found in sorted(nearest, reverse=True) if 2 * shared > most + host]
 
 
-async def _deciding_page(context: Context, store: FingerprintStore, site: str, page: Record) -> Record | None:
-    """The original of a repeat, or the page that a near-duplicate is most like."""
+async def _explain(context: Context, store: FingerprintStore, site: str, page: Record) -> Explanation:
+    events = await read_compared_pages(store, site)
+    compared = event_of(page, events.get((site, page.key)))
+    return Explanation(page, await _deciding_page(context, store, site, page, compared), compared)
+
+
+async def _deciding_page(
+    context: Context, store: FingerprintStore, site: str, page: Record, compared: PageCompared | None
+) -> Record | None:
+    """The original of a repeat, or the page that a near-duplicate was compared with, or else is most like."""
+    if compared is not None and page.original is None:
+        found = [record async for _, record in live_records(store, site) if record.url == compared.original]
+        if found:
+            return max(found, key=lambda record: (record.delivered, record.id))
     if page.original is not None:
         found = [record async for _, record in live_records(store, site) if record.key == page.original]
         return max(found, key=lambda record: (record.delivered, record.id), default=None)

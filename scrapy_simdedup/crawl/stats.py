@@ -24,8 +24,9 @@ JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
 MAX_OTHER_HEADLINE_SHARE = 0.1
 """Share of the dropped pages that may have another headline than their original without a warning in the summary."""
-KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback"})
-"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them."""
+KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "own_text"})
+"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them, or if others
+said all that they say."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 
@@ -294,6 +295,9 @@ class CrawlStats:
             if items:
                 saved += f", {plural(items, 'item')}"
             lines.append(saved)
+        own = self["pages/kept_reason_count/own_text"]
+        if own:
+            lines.append(f"  {plural(own, 'near page')} kept for text of their own")
         others = self["pages/dropped_other_headline"]
         if others > MAX_OTHER_HEADLINE_SHARE * dropped:
             lines.append(

@@ -33,7 +33,7 @@ class Transactions:
 
     Args:
         logs: the sites' logs.
-        history: logs the contents that are gone from their URLs.
+        history: logs the contents that are gone from their URLs, and what pages were compared with.
         store_name: the store's name in errors.
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
@@ -67,6 +67,8 @@ class Transactions:
                 await self.settle(page.site, decision.replaced.id, "released")
             if decision.left is not None and verdict.pending is None:
                 await self._history.content_left(page.site, decision.left, "changed")
+            if verdict.pending is None:
+                await self._history.page_compared(page, verdict)
             if verdict.pending is None and settings.stubs != "keep":
                 await self._detect_stub(page, decision)
         except STORE_FAILURES as exc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from scrapy_simdedup.display import bar_html, format_time, link_html, shorten, table_html
+from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
-    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback']"
+    "UnjudgedReason"
+    " | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
 )
 
 
@@ -54,7 +55,8 @@ class Verdict:
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
     place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
     page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
-    was got by another callback, or for another spider; ``imported`` where it is ``unchanged`` only because another tool
+    was got by another callback, or for another spider; ``own_text`` where it is ``near`` only because it says what its
+    original does not, see :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool
     knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
@@ -73,6 +75,9 @@ class Verdict:
     """The URL of the page whose place this one takes, as a better copy by ``SIMDEDUP_PREFER``; else None."""
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
+    own_words: int | None = None
+    """Words of the page's longest text unit that the original lacks: why it is ``near`` with the reason ``own_text``;
+    for a duplicate what it had of its own, usually 0; None where that is not known."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
@@ -87,6 +92,8 @@ class Verdict:
             parts.append(self.reason)
         if self.similarity is not None:
             parts.append(f"{self.similarity:.3f} like {shorten(self.original or '')}")
+        if self.own_words:
+            parts.append(f"{plural(self.own_words, 'word')} of its own")
         if self.pending:
             parts.append("which is still in work")
         return f"<Verdict {', '.join(parts)}>"
@@ -100,6 +107,7 @@ class Verdict:
             ("supersedes", self.supersedes and link_html(self.supersedes)),
             ("similarity", None if self.similarity is None else bar_html(self.similarity)),
             ("differing bits", self.distance),
+            ("words of its own", self.own_words),
             ("original first seen", None if first_seen is None else format_time(first_seen)),
             ("original run", self.original_run),
             ("waits for", self.pending and link_html(self.pending.url)),

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.display import format_time
+from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.report.near_pages import what_kept
+from scrapy_simdedup.report.neighbours import fingerprint_of
 from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scrapy_simdedup.detect.events import PageCompared
     from scrapy_simdedup.fingerprint.fingerprint import Comparison
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
@@ -37,8 +40,9 @@ KEPT_BECAUSE = {
     "unjudged": "it could not be judged",
     "preferred": "it is a better copy of another page, whose place it took",
     "second try": "the page before it with its content gave no item",
+    "own text": "it says what the page that it is like does not",
 }
-"""By verdict, or ``preferred`` or ``second try``: why a page was kept."""
+"""By verdict, or ``preferred``, ``second try`` or ``own text``: why a page was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,15 @@ class Explanation:
     record: Record
     other: Record | None
     """The original that the page repeats, or the page that it is most like; None if the store has no such page."""
+    compared: PageCompared | None = None
+    """What was noted when the page was compared with its original; None if nothing was."""
+
+    @property
+    def kept_by(self) -> str | None:
+        """What kept a near page, in words; None of any other page, and where that is not known."""
+        if self.compared is None or self.dropped:
+            return None
+        return what_kept(self.compared, fingerprint_of(self.record), fingerprint_of(self.other))
 
     @property
     def dropped(self) -> bool:
@@ -72,7 +85,9 @@ class Explanation:
             reason = PageFingerprint.from_bytes(record.fingerprint).unjudged if record.kind == "unjudged" else None
             reason_of_cluster = "preferred" if self.other is None or self.other.state != "itemless" else "second try"
             is_in_cluster = record.original is not None and record.kind in {"identical", "near"}
-            why = KEPT_BECAUSE.get(reason_of_cluster if is_in_cluster else record.kind, record.kind)
+            has_own_text = self.compared is not None and self.compared.reason == "own_text" and record.kind == "near"
+            kind = "own text" if has_own_text else reason_of_cluster if is_in_cluster else record.kind
+            why = KEPT_BECAUSE.get(kind, kind)
             why += _because(reason) if reason else ""
             return f"kept: {why}; {STATE_MEANINGS.get(record.state, record.state)}"
         kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"
@@ -96,6 +111,8 @@ class Explanation:
             "why": self.why(settings),
             "other": self.other and {name: getattr(self.other, name) for name in names},
             "distance": found and found.distance,
+            "own_words": None if self.compared is None else self.compared.own_words,
+            "kept_by": self.kept_by,
         }
 
     def text(self, settings: DedupSettings) -> Iterator[str]:
@@ -112,6 +129,11 @@ class Explanation:
         if self.other is not None:
             role = "original" if self.dropped else "most like"
             bits = f"; {found.distance} differing bits" if found else ""
+            if self.dropped:
+                words = self.compared.own_words if self.compared else None
+                yield f"  of its own it had {plural(words, 'word') if words else 'nothing that was noted'}"
+            elif self.kept_by:
+                yield f"  kept by {self.kept_by}"
             other = self.other
             yield f"  {role}: {other.url}"
             yield f"    {other.state}, run {other.run}; first seen {format_time(other.first_seen)}{bits}"
