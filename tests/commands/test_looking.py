@@ -16,7 +16,7 @@ import pytest
 
 from helpers.command_line import REPEATS, Crawled, in_a_thread, perform_here, simdedup, stored
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose
 from helpers.site_server import Site
 from scrapy_simdedup import compare_pages
 from scrapy_simdedup.detect.events import PageCompared, compared_journal, encode_event
@@ -58,8 +58,40 @@ class TestCompare:
         assert answer.code == 0
         assert first.startswith("identical: similarity 0.9")
         assert lines[0].startswith("Their headlines differ, so it also weighs"), "two pages cannot tell everything"
-        assert "  [footer]" in lines, "what differs is said with the part of the page that it is in"
+        assert "  [content]" in lines, "what differs is said with the part of the page that it is in"
+        assert any(line.startswith("  boilerplate, folded: ") and "2 lines of footer" in line for line in lines)
         assert any(line.startswith("+## Newly") for line in lines), "both are shown as Markdown"
+
+    def test_says_in_which_direction_text_would_be_lost(self, tmp_path: Path) -> None:
+        comment = "And this is what a reader of the page had to say about all of it"
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(page("a", 2).replace("</article>", f"<p>{comment}</p></article>"))
+        lines = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out.splitlines()
+        assert "Without - a crawl loses nothing; without + a crawl loses 16 words, 16 of them in one line." in lines
+        assert f"  + {comment}" in lines
+        lines = perform_here("compare", tmp_path / "b.html", tmp_path / "a.html").out.splitlines()
+        assert "Without - a crawl loses 16 words, 16 of them in one line; without + a crawl loses nothing." in lines
+        found = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json").json
+        (line,) = [line for line in found["own_lines"][1] if line[0] == "content"]
+        assert line == ["content", comment, 16, 16]
+
+    def test_text_that_stands_elsewhere_is_not_lost(self, tmp_path: Path) -> None:
+        first, second, *_ = re.findall("<p>.*</p>", prose("a"))
+        turned = page("a", 1).replace(first, "").replace(second, f"{second}{first}")
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(turned)
+        out = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out
+        assert "Without - a crawl loses nothing; without + a crawl loses nothing." in out
+        assert "lines of words that the other page has elsewhere" in out
+
+    def test_a_price_is_words_that_the_other_page_lacks(self, tmp_path: Path) -> None:
+        for name, price in ("a", "29 EUR"), ("b", "sold out"):
+            html = page("a", 1).replace("</article>", f"<p>{price}</p><p>The price today is {price}</p></article>")
+            (tmp_path / f"{name}.html").write_text(html)
+        out = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out
+        assert "  - 29 EUR\n  + sold out\n" in out
+        assert "  - (2 of 6 words) The price today is 29 EUR\n" in out
+        assert "Without - a crawl loses 4 words, 2 of them in one line; without + a crawl loses 4 words" in out
 
     def test_says_that_pages_with_different_headlines_are_two(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a", 1))
