@@ -73,11 +73,11 @@ class Verdict:
     structures are not known."""
     supersedes: str | None = None
     """The URL of the page whose place this one takes, as a better copy by ``SIMDEDUP_PREFER``; else None."""
-    other_headline: bool = False
-    """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
     own_words: int | None = None
     """Words of the page's longest text unit that the original lacks: why it is ``near`` with the reason ``own_text``;
     for a duplicate what it had of its own, usually 0; None where that is not known."""
+    other_headline: bool = False
+    """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
