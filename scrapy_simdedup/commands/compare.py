@@ -58,19 +58,26 @@ def run(context: Context) -> int:
     found = compare_with_settings(
         settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url)
     )
-    drop = settings.near if settings.drop == "near" else settings.identical
-    context.console.print_answer(found.as_dict(), _text(found, drop))
+    context.console.print_answer(found.as_dict(), _text(found))
     return YES if found.kind == "identical" else NO
 
 
 COMPARE = Action("tell how alike two pages are, and what differs", run, add_options)
 
 
-def _text(found: PageComparison, drop: float) -> Iterator[str]:
+WHAT_A_CRAWL_DOES = {
+    (True, True): "drop the later one",
+    (True, False): "drop - if it comes after +, and keep both if + comes later",
+    (False, True): "drop + if it comes after -, and keep both if - comes later",
+    (False, False): "keep both",
+}
+"""By whether a crawl would drop either page for the other."""
+
+
+def _text(found: PageComparison) -> Iterator[str]:
     one, other = found.one, found.other
-    would_drop = found.kind != "different" and found.similarity is not None and found.similarity >= drop
-    yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {'drop one' if would_drop else 'keep both'}")
-    if would_drop and (one.title, one.h1) != (other.title, other.h1):
+    yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {WHAT_A_CRAWL_DOES[found.drops]}")
+    if any(found.drops) and (one.title, one.h1) != (other.title, other.h1):
         yield Soft("Their headlines differ, so it also weighs what other pages of the site repeat, and may keep both.")
     if found.kind == "near" and one.h1 and other.h1 and one.h1 != other.h1:
         yield Soft("Their h1s differ, so they count as two pages, however alike.")

@@ -161,7 +161,8 @@ class PageComparison:
     """How alike two pages are, and what differs."""
 
     kind: Relation | Literal["unjudged"]
-    """``unjudged`` where a page cannot be compared by its text, and the two are not the same byte for byte either."""
+    """``identical`` where each is a copy of the other; ``unjudged`` where a page cannot be compared by its text, and
+    the two are not the same byte for byte either."""
     similarity: float | None
     """Share of common content, 0..1; None if unjudged."""
     distance: int | None
@@ -172,6 +173,8 @@ class PageComparison:
     """The lines that differ, in the order of the pages."""
     own_lines: tuple[tuple[OwnLine, ...], tuple[OwnLine, ...]]
     """The lines of each page of which the other lacks words, boilerplate among them."""
+    drops: tuple[bool, bool]
+    """Whether a crawl would drop the first page if the other was delivered before, and the other way round."""
     obstacle: str | None = None
     """Why the pages are unjudged, as a sentence; None if they are compared."""
 
@@ -268,7 +271,13 @@ def compare_with_settings(
         pages.append(
             ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines, markdown)
         )
-    found = fingerprints[0].compare(fingerprints[1], identical=settings.identical, near=settings.near)
+    drop = settings.near if settings.drop == "near" else settings.identical
+    both_ways = [
+        page.compare(earlier, identical=settings.identical, near=settings.near)
+        for page, earlier in (fingerprints, reversed(fingerprints))
+    ]
+    drops = both_ways[0].similarity >= drop, both_ways[1].similarity >= drop
+    found = min(both_ways, key=lambda way: way.similarity)
     one, other = pages
     differences = diff_lines(one.lines, other.lines)
     own = own_lines(one.lines, other.lines), own_lines(other.lines, one.lines)
@@ -277,8 +286,8 @@ def compare_with_settings(
     ]
     if obstacles and found.kind == "different":  # else they are the same byte for byte
         obstacle = "; ".join(obstacles)
-        return PageComparison("unjudged", None, None, one, other, differences, own, obstacle)
-    return PageComparison(found.kind, found.similarity, found.distance, one, other, differences, own)
+        return PageComparison("unjudged", None, None, one, other, differences, own, drops, obstacle)
+    return PageComparison(found.kind, found.similarity, found.distance, one, other, differences, own, drops)
 
 
 def _obstacle(fp: PageFingerprint, settings: DedupSettings) -> str:
