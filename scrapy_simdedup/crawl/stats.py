@@ -84,7 +84,7 @@ class CrawlStats:
             self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
             self._add("pages/preferred")
-        if verdict.reason in KEPT_REASONS:
+        if verdict.reason in KEPT_REASONS and not verdict.is_duplicate:
             self._add("pages/kept_reason_count/<reason>", verdict.reason)
         if verdict.kind != "unchanged" and verdict.is_duplicate and verdict.original is not None:
             self.repeated[verdict.original] += 1
