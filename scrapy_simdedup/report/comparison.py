@@ -273,7 +273,7 @@ def compare_with_settings(
         )
     drop = settings.near if settings.drop == "near" else settings.identical
     both_ways = [
-        page.compare(earlier, identical=settings.identical, near=settings.near)
+        page.compare(earlier, identical=settings.identical, near=settings.near, novel_words=settings.novel_words)
         for page, earlier in (fingerprints, reversed(fingerprints))
     ]
     drops = both_ways[0].similarity >= drop, both_ways[1].similarity >= drop
