@@ -33,6 +33,7 @@ ACTIONS: dict[str, Action] = {
     "explain": explain.EXPLAIN,
     "similar": explain.SIMILAR,
     "clusters": overview.CLUSTERS,
+    "changes": changes.CHANGES,
     "drift": changes.DRIFT,
     "moved": changes.MOVED,
     "rules": rules.RULES,

@@ -14,11 +14,12 @@ from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good
 from scrapy_simdedup.commands.stores import existing_store_url, open_detector, open_store, record_batches
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.display import format_time
+from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.gather import live_records
-from scrapy_simdedup.report.neighbours import Nearest
+from scrapy_simdedup.report.near_pages import event_of, read_compared_pages, what_kept
+from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of
 from scrapy_simdedup.report.tallies import push_largest
 from scrapy_simdedup.setting_checks import did_you_mean
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
+    from scrapy_simdedup.detect.events import PageCompared
     from scrapy_simdedup.fingerprint.fingerprint import Comparison
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
@@ -53,8 +55,9 @@ KEPT_BECAUSE = {
     "unjudged": "it could not be judged",
     "preferred": "it is a better copy of another page, whose place it took",
     "second try": "the page before it with its content gave no item",
+    "own text": "it says what the page that it is like does not",
 }
-"""By verdict, or ``preferred`` or ``second try``: why a page was kept."""
+"""By verdict, or ``preferred``, ``second try`` or ``own text``: why a page was kept."""
 
 
 def add_explain_options(parser: ArgumentParser) -> None:
@@ -67,7 +70,7 @@ async def run_explain(context: Context) -> int:
     url = context.options.url
     async with open_store(existing_store_url(context)) as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
-        found = [Explanation(record, await _deciding_page(context, store, site, record)) for site, record in pages]
+        found = [await _explain(context, store, site, record) for site, record in pages]
         alike = [] if found else await _urls_that_begin_alike(store, url)
     if not found:
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
@@ -113,8 +116,20 @@ def _without_scheme(url: str) -> str:
     return re.sub(r"^\w+://", "", url)
 
 
-async def _deciding_page(context: Context, store: FingerprintStore, site: str, page: Record) -> Record | None:
-    """The original of a repeat, or the page that a near-duplicate is most like."""
+async def _explain(context: Context, store: FingerprintStore, site: str, page: Record) -> Explanation:
+    events = await read_compared_pages(store, site)
+    compared = event_of(page, events.get((site, page.key)))
+    return Explanation(page, await _deciding_page(context, store, site, page, compared), compared)
+
+
+async def _deciding_page(
+    context: Context, store: FingerprintStore, site: str, page: Record, compared: PageCompared | None
+) -> Record | None:
+    """The original of a repeat, or the page that a near-duplicate was compared with, or else is most like."""
+    if compared is not None and page.original is None:
+        found = [record async for _, record in live_records(store, site) if record.url == compared.original]
+        if found:
+            return max(found, key=lambda record: (record.delivered, record.id))
     if page.original is not None:
         found = [record async for _, record in live_records(store, site) if record.key == page.original]
         return max(found, key=lambda record: (record.delivered, record.id), default=None)
@@ -206,6 +221,15 @@ class Explanation:
     record: Record
     other: Record | None
     """The original that the page repeats, or the page that it is most like; None if the store has no such page."""
+    compared: PageCompared | None = None
+    """What was noted when the page was compared with its original; None if nothing was."""
+
+    @property
+    def kept_by(self) -> str | None:
+        """What kept a near page, in words; None of any other page, and where that is not known."""
+        if self.compared is None or self.dropped:
+            return None
+        return what_kept(self.compared, fingerprint_of(self.record), fingerprint_of(self.other))
 
     @property
     def dropped(self) -> bool:
@@ -230,7 +254,9 @@ class Explanation:
             reason = PageFingerprint.from_bytes(record.fingerprint).unjudged if record.kind == "unjudged" else None
             reason_of_cluster = "preferred" if self.other is None or self.other.state != "itemless" else "second try"
             is_in_cluster = record.original is not None and record.kind in {"identical", "near"}
-            why = KEPT_BECAUSE.get(reason_of_cluster if is_in_cluster else record.kind, record.kind)
+            has_own_text = self.compared is not None and self.compared.reason == "own_text" and record.kind == "near"
+            kind = "own text" if has_own_text else reason_of_cluster if is_in_cluster else record.kind
+            why = KEPT_BECAUSE.get(kind, kind)
             why += _because(reason) if reason else ""
             return f"kept: {why}; {STATE_MEANINGS.get(record.state, record.state)}"
         kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"
@@ -254,6 +280,8 @@ class Explanation:
             "why": self.why(settings),
             "other": self.other and {name: getattr(self.other, name) for name in names},
             "distance": found and found.distance,
+            "own_words": None if self.compared is None else self.compared.own_words,
+            "kept_by": self.kept_by,
         }
 
     def text(self, settings: DedupSettings) -> Iterator[str]:
@@ -270,6 +298,11 @@ class Explanation:
         if self.other is not None:
             role = "original" if self.dropped else "most like"
             bits = f"; {found.distance} differing bits" if found else ""
+            if self.dropped:
+                words = self.compared.own_words if self.compared else None
+                yield f"  of its own it had {plural(words, 'word') if words else 'nothing that was noted'}"
+            elif self.kept_by:
+                yield f"  kept by {self.kept_by}"
             other = self.other
             yield f"  {role}: {other.url}"
             yield f"    {other.state}, run {other.run}; first seen {format_time(other.first_seen)}{bits}"

@@ -1,4 +1,4 @@
-"""``clusters``, ``report`` and ``check``: what is in a store, and whether it is sound."""
+"""``clusters``, ``report`` and ``check``: repeats and near pages, all that is in a store, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.clusters import Cluster, ClusterDetails, TopClusters
 from scrapy_simdedup.report.document import write_report
 from scrapy_simdedup.report.gather import build_report
+from scrapy_simdedup.report.near_pages import NearPages, read_compared_pages
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.url import store_by_url
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_simdedup.report.data import Report
+    from scrapy_simdedup.report.near_pages import NearPage
     from scrapy_simdedup.store.base import Record
 
 SHOWN_ROWS = 20
@@ -121,12 +123,17 @@ def add_clusters_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"
     )
+    parser.add_argument(
+        "--near", action="store_true", help="list instead what is near another page and was kept, and what kept it"
+    )
     parser.add_argument("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20")
 
 
 async def run_clusters(context: Context) -> int:
-    """List the biggest clusters; the answer is no if nothing is repeated."""
+    """List the biggest clusters, or near pages; the answer is no if nothing is repeated, or near another page."""
     options = context.options
+    if options.near:
+        return await _run_near(context)
     top = TopClusters(options.limit)
     async with open_store(existing_store_url(context)) as store:
         async for site, record in records_with_progress(context, store, options.site, "pages counted"):
@@ -141,7 +148,36 @@ async def run_clusters(context: Context) -> int:
     return YES if clusters else NO
 
 
+async def _run_near(context: Context) -> int:
+    options = context.options
+    async with open_store(existing_store_url(context)) as store:
+        near = NearPages(await read_compared_pages(store, options.site), options.limit)
+        async for site, record in records_with_progress(context, store, options.site, "pages counted"):
+            near.add(site, record)
+        for site in near.sites:
+            async for _, record in records_with_progress(context, store, site):
+                near.add_original(site, record)
+    pages = near.pages
+    data = {"near": [asdict(page) for page in pages], "total": near.total}
+    context.console.print_answer(data, _near_text(pages, near.total))
+    return YES if pages else NO
+
+
 CLUSTERS = Action("list the pages with the most repeats, and what differs in them", run_clusters, add_clusters_options)
+
+
+def _near_text(pages: tuple[NearPage, ...], total: int) -> Iterator[str]:
+    if not pages:
+        yield StyledLine("No page that was kept is near another.")
+        return
+    of = "" if total == len(pages) else f"; the {len(pages):,} most similar:"
+    yield StyledLine(f"{plural(total, 'page')} kept that {'is' if total == 1 else 'are'} near another{of}")
+    for page in pages:
+        yield ""
+        yield page.url
+        yield f"  {page.similarity:.3f}  {page.original or 'a page that nobody noted'}"
+        if page.kept_by:
+            yield f"  kept by {page.kept_by}"
 
 
 def _cluster_lines(clusters: list[Cluster], total: int, width: int) -> Iterator[str]:

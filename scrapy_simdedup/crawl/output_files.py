@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIELDS = "url", "original", "similarity", "kind"
+FIELDS = "url", "original", "similarity", "kind", "own_words"
 """What a line of the feed has, in this order."""
 MAX_ORIGINALS, MAX_PAIRS = 300, 30
 """How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
@@ -105,7 +105,8 @@ class DroppedFeed:
     def write(self, url: str, verdict: Verdict) -> None:
         """Write the line of a page."""
         similarity = None if verdict.similarity is None else round(verdict.similarity, 3)
-        row = dict(zip(FIELDS, (url, verdict.original, similarity, verdict.kind), strict=True))
+        values = url, verdict.original, similarity, verdict.kind, verdict.own_words
+        row = dict(zip(FIELDS, values, strict=True))
         for path, file in list(self._files.items()):
             try:
                 if path.endswith(".csv"):

@@ -26,8 +26,9 @@ JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
 MAX_OTHER_HEADLINE_SHARE = 0.1
 """Share of the dropped pages that may have another headline than their original without a warning in the summary."""
-KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "within_budget"})
-"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them."""
+KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "within_budget", "own_text"})
+"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them, or if others
+said all that they say."""
 WAITED_IN_VAIN = {
     "timeout": "after SIMDEDUP_PENDING_TIMEOUT",
     "no_room": "with no room to wait",
@@ -196,7 +197,7 @@ class CrawlStats:
             self._add("units/<change>", change, amount=count)
         if verdict.kind in {"unchanged", "changed"} and verdict.unit_changes is None:
             self._add("pages/revisited_by_similarity")
-        if verdict.reason in KEPT_REASONS:
+        if verdict.reason in KEPT_REASONS and not verdict.is_duplicate:
             self._add("pages/kept_reason_count/<reason>", verdict.reason)
         if not verdict.is_duplicate and verdict.reason is None:
             if verdict.kind == "identical":
@@ -422,6 +423,8 @@ class CrawlStats:
                 remedy = "if these are other pages, name what tells them apart in SIMDEDUP_IDENTITY, such as 'sku'"
                 line = f"warning: {line}; {remedy}"
             lines.append(f"  {line}")
+        if own := self["pages/kept_reason_count/own_text"]:
+            lines.append(f"  {plural(own, 'near page')} kept for text of their own")
         return [*lines, *self._near_lines()]
 
     def _near_lines(self) -> list[str]:

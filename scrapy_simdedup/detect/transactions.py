@@ -34,7 +34,7 @@ class Transactions:
 
     Args:
         logs: the sites' logs.
-        history: logs the contents that are gone from their URLs.
+        history: logs the contents that are gone from their URLs, and what pages were compared with.
         store_name: the store's name in errors.
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
@@ -74,6 +74,8 @@ class Transactions:
                 await self._history.content_left(page.site, decision.left, "changed")
             if decision.evidence is not None and verdict.pending is None and self._clocks is not None:
                 await self._clocks.observe(page.site, decision.evidence)
+            if verdict.pending is None:
+                await self._history.page_compared(page, verdict)
             if verdict.pending is None and settings.stubs != "keep":
                 await self._detect_stub(page, decision)
         except STORE_FAILURES as exc:

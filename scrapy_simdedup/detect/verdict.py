@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from scrapy_simdedup.display import bar_html, format_time, link_html, shorten, table_html
+from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
-    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback',"
-    " 'own_text']"
+    "UnjudgedReason"
+    " | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
 )
 
 
@@ -57,8 +57,8 @@ class Verdict:
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
     place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
     page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
-    was got by another callback, or for another spider; ``own_text`` where it is only ``near`` because it has a text of
-    its own; ``imported`` where it is ``unchanged`` only because another tool
+    was got by another callback, or for another spider; ``own_text`` where it is ``near`` only because it says what its
+    original does not, see :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool
     knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
@@ -97,6 +97,8 @@ class Verdict:
             parts.append(self.reason)
         if self.similarity is not None:
             parts.append(f"{self.similarity:.3f} like {shorten(self.original or '')}")
+        if self.own_words:
+            parts.append(f"{plural(self.own_words, 'word')} of its own")
         if self.pending:
             parts.append("which is still in work")
         return f"<Verdict {', '.join(parts)}>"
@@ -110,6 +112,7 @@ class Verdict:
             ("supersedes", self.supersedes and link_html(self.supersedes)),
             ("similarity", None if self.similarity is None else bar_html(self.similarity)),
             ("differing bits", self.distance),
+            ("words of its own", self.own_words),
             ("original first seen", None if first_seen is None else format_time(first_seen)),
             ("original run", self.original_run),
             ("waits for", self.pending and link_html(self.pending.url)),

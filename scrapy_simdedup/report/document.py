@@ -41,6 +41,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
     "similarity": ("How similar pages are", sections.similarity),
     "verdicts": ("Verdicts over time", sections.verdicts),
     "clusters": ("Most repeated pages", sections.clusters),
+    "near": ("Near pages that were kept", sections.near),
     "stubs": ("Stubs and walls", sections.stubs),
     "sites": ("Sites", sections.sites),
     "rules": ("URL rules", sections.rules),

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
+    COMPARED,
     EVENTS,
     ContentLeft,
+    PageCompared,
     RunStarted,
     SiteRedesigned,
     decode_event,
@@ -56,7 +58,7 @@ class RunHistory:
         if isinstance(note, RunStarted):
             self.run_starts.append(note.at)
             return
-        if site not in {None, note.site}:
+        if isinstance(note, PageCompared) or site not in {None, note.site}:
             return
         place = note.site, note.run
         if isinstance(note, ContentLeft):
@@ -98,7 +100,7 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
     history = RunHistory()
     async for name in store.journals():
         of_run, kind = split_journal_name(name)
-        if kind != EVENTS or run not in {None, of_run}:
+        if kind != EVENTS or of_run == COMPARED or run not in {None, of_run}:
             continue
         async for raw in whole_journal(store, name):
             history.add(raw, site)
