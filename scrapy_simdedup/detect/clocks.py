@@ -17,6 +17,7 @@ A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each.
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import astuple, dataclass
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.text_units import AMOUNT, COUNTER
+from scrapy_simdedup.fingerprint.text_units import is_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,12 +54,37 @@ TITLE_PLACE = 1
 """The place of the title."""
 
 
+SAMPLE_LENGTH = 40
+"""Characters of a text that tell people which place is meant."""
+
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+_CURRENCY = re.compile(
+    r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
+    r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
+)
+"""Signs and codes of currencies, and the percent sign."""
+
+
+def is_amount(text: str) -> bool:
+    """Whether a short text is a number alone, or with a currency."""
+    return is_short(text) and _DIGIT.search(text) is not None and (not _LETTER.search(text) or _has_currency(text))
+
+
+def is_counter(text: str) -> bool:
+    """Whether a short text is a number among words."""
+    return is_short(text) and _DIGIT.search(text) is not None and not is_amount(text)
+
+
+def _has_currency(text: str) -> bool:
+    return _CURRENCY.search(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class ClockEvidence:
     """What two versions of a page say about the clocks of its site."""
 
     edited: dict[int, str]
-    """The places at which the text differs, with how it begins now."""
+    """The places at which the text differs, with the text of now; of a long one the beginning."""
     equal: frozenset[int]
     """The places at which it is equal."""
     edited_share: float = 0.0
@@ -79,6 +105,7 @@ class PlaceCounts:
     last_run: int = 0
     """32 bits of the name of the last one."""
     is_clock: bool = False
+    is_amount: bool = False
     sample: str = ""
     """How a text that stood there begins."""
 
@@ -93,7 +120,7 @@ class PlaceCounts:
             self.seen, self.differed = self.seen // 2, self.differed // 2
         was_clock = self.is_clock
         share = self.differed / self.seen
-        has_runs = not self.place & AMOUNT or self.runs >= AMOUNT_RUNS
+        has_runs = not self.is_amount or self.runs >= AMOUNT_RUNS
         enough = self.seen >= MIN_PAGES and has_runs
         self.is_clock = enough and share >= (STILL_SHARE if was_clock else CLOCK_SHARE)
         return self.is_clock != was_clock
@@ -123,9 +150,9 @@ class SiteClocks:
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
         for place, sample in evidence.edited.items():
-            if not is_rewritten or place & COUNTER:
+            if not is_rewritten or is_counter(sample):
                 counts = self.places.setdefault(place, PlaceCounts(place))
-                counts.sample = sample
+                counts.sample, counts.is_amount = sample[:SAMPLE_LENGTH], is_amount(sample)
                 is_news |= counts.observe(run_number, differs=True)
         for place in evidence.equal & self.places.keys():
             is_news |= self.places[place].observe(run_number, differs=False)

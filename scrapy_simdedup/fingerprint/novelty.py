@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""
-WHOLE_SHARE, MIN_MISSING = 0.9, 2
-"""The share of the shingles expected to be missing from which a unit is missing as a whole, and how many at least."""
+DEVIATIONS_ALLOWED, MIN_MISSING = 2.0, 2
+"""Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and how
+many are missing at least."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
@@ -70,7 +71,8 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     missed = np.bincount(found, missing, minlength=len(words))
     shown = prod(1 - other.false_share for other in others)  # of the missing ones, the share that is seen to be missing
     lacked = np.minimum(words, missed * SAMPLE_OF / max(1e-9, sampling * shown))
-    is_whole = (missed >= WHOLE_SHARE * shown * looked_up) & (missed >= MIN_MISSING)
+    least = shown * looked_up - DEVIATIONS_ALLOWED * np.sqrt(shown * (1 - shown) * looked_up)
+    is_whole = (missed >= least) & (missed >= MIN_MISSING)
     return np.where(is_whole, words, lacked).astype(np.intp)
 
 

@@ -43,13 +43,11 @@ MAX_BYTES = 400
 """Bytes that a record keeps of the text units of a page at most."""
 MAX_FILTER_BITS = 2400
 """Bits of a shingle filter at most."""
-BITS_PER_SAMPLE = 2
-"""Bits of the filter for each shingle of the sample: then 39 % of the shingles that a page lacks seem to be there. With
-fewer bits more shingles are sampled; 2 are close to what shows most of the missing ones."""
+BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
+"""Bits of the filter for each shingle of the sample, and where it is full: then 28 % and 39 % of the shingles that a page
+lacks seem to be there. With fewer bits more shingles are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
-SAMPLE_LENGTH = 40
-"""Characters of a block that tell people which one it is."""
 MAX_NUMBERED_LENGTH = 100
 """Characters up to which a block with a number in it is known by its other words, wherever it stands."""
 
@@ -61,13 +59,6 @@ _SIZES = struct.Struct("<3I")
 _FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD = np.uint64(1)
 _NUMBER = re.compile(r"\d[\d.,:/]*")
-_WORD = re.compile(r"[^\W\d_]")
-_CURRENCY = re.compile(
-    r"[$\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5円元원]|%|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|руб|р)(?![^\W\d_])"
-)
-"""Signs and codes of currencies, and the percent sign: numbers beside them are amounts."""
-COUNTER, AMOUNT = 1 << 30, 1 << 31
-"""Bits of the place of a short unit with a number: among words, as of a counter, or alone or with a currency."""
 
 
 class PageUnits(NamedTuple):
@@ -82,13 +73,13 @@ class PageUnits(NamedTuple):
     digests: Hashes
     """A digest of the text of each block; shape (m,)."""
     places: Places
-    """The place of each block in the layout; shape (m,)."""
+    """The place of each block of the content in the layout, 0 for others; shape (m,)."""
     block_classes: BlockClasses
     """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block; shape (m,)."""
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
-    samples: tuple[str, ...]
-    """How the text of each block begins."""
+    samples: Sequence[str]
+    """The text of each block, as far as the first :data:`MAX_NUMBERED_LENGTH` characters and one more."""
     size: int
     """Words per shingle."""
 
@@ -109,7 +100,7 @@ class PageUnits(NamedTuple):
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
         sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests))
-        samples = json.dumps(self.samples).encode()
+        samples = json.dumps(list(self.samples)).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
@@ -123,7 +114,7 @@ class PageUnits(NamedTuple):
             at += arrays[-1].nbytes
         hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
-        samples = tuple(json.loads(raw[at:]))
+        samples = json.loads(raw[at:])
         return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, samples, size)
 
 
@@ -132,37 +123,46 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
     if not len(found.hashes):
         none = np.zeros(0, np.intp)
         no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
-        return PageUnits(found.hashes, none, none, found.hashes, *no_places, (), size)
+        return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
+    classes = as_uint8([block.block_class for block in chosen])
+    pass_over = [block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen]
+    samples = [block.text[: MAX_NUMBERED_LENGTH + 1] for block in chosen]
+    in_content = (classes > BOILERPLATE).nonzero()[0].tolist()
+    places = np.zeros(len(chosen), np.uint32)
+    places[in_content] = _places([chosen[at].path for at in in_content], [samples[at] for at in in_content])
     return PageUnits(
         found.hashes,
         found.starts,
         found.lengths,
         np.add.reduceat(found.hashes, found.starts),
-        _places(chosen),
-        as_uint8([block.block_class for block in chosen]),
-        np.fromiter([block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen], np.bool_, len(chosen)),
-        tuple([block.text[:SAMPLE_LENGTH] for block in chosen]),
+        places,
+        classes,
+        np.array(pass_over, np.bool_),
+        samples,
         size,
     )
 
 
-def _places(blocks: Sequence[Block]) -> Places:
+def _places(paths: Sequence[int], texts: Sequence[str]) -> list[int]:
     """The place of each block: the tags around it, and which of the blocks with these tags it is.
 
     A short block with a number is known by its other words instead, as a counter below a text of any length.
     """
-    places, seen = [], dict[int, int]()
-    for block in blocks:
-        path, text = block.path, block.text
-        if len(text) <= MAX_NUMBERED_LENGTH and (words := _NUMBER.sub("#", text)) != text:
-            kind = COUNTER if _WORD.search(words) and not _CURRENCY.search(words) else AMOUNT
+    made, seen = [], dict[int, int]()
+    short = "\0".join([text if is_short(text) else "" for text in texts])
+    for path, words in zip(paths, _NUMBER.sub("#", short).split("\0"), strict=False):
+        if "#" in words:
             which = crc32(words.encode("utf-8", "surrogatepass"))
         else:
-            kind = 0
             which = seen[path] = seen.get(path, 0) + 1
-        places.append((path ^ which * 0x9E3779B1) & (COUNTER - 1) | kind)
-    return np.array(places, np.uint32)
+        made.append((path ^ which * 0x9E3779B1) & 0xFFFF_FFFF)
+    return made[: len(paths)] + [0] * (len(paths) - len(made))
+
+
+def is_short(text: str) -> bool:
+    """Whether a text with a number is known by its other words, wherever it stands."""
+    return len(text) <= MAX_NUMBERED_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class TextUnits:
 def keep_units(units: PageUnits) -> TextUnits:
     """What is kept of the text units of a page."""
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
-    sampling = min(MAX_SAMPLING, (MAX_FILTER_BITS * SAMPLE_OF // (BITS_PER_SAMPLE * max(1, len(hashes)))))
+    sampling = min(MAX_SAMPLING, MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes))))
     sample = hashes[is_sampled(hashes, sampling)]
     size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
     bits = np.zeros(8 * size, np.uint8)

@@ -48,7 +48,7 @@ class UnitComparison(NamedTuple):
     changes: UnitChanges
     """What changed, but for clocks."""
     edited_places: dict[int, str]
-    """The places at which the text differs, clocks among them, with how it begins now."""
+    """The places at which the text differs, clocks among them, with the text of now; of a long one the beginning."""
     equal_places: frozenset[int]
     """The places with an equal text."""
     edited_share: float

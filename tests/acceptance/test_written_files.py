@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from scrapy.http import Response
-from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
+from scrapy_simdedup.crawl.output_files import DroppedFeed
 
 from helpers.crawling import ADDON, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
