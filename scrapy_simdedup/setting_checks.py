@@ -77,6 +77,22 @@ def one_of(*choices: str) -> Callable[[str, Any], str]:
     return check
 
 
+def choice_or_names(*choices: str) -> Check:
+    """A check of one of these texts, or of a list of other names such as those of fields."""
+    remedy = f"write one of {_shown(choices)}, or a list of fields of items such as ['price', 'stock']"
+
+    def check(name: str, value: Any) -> str | tuple[str, ...]:
+        if isinstance(value, str) and value in choices:
+            return value
+        is_list = not isinstance(value, str) or "," in value or value.startswith("[")
+        names = _names(value) if is_list else None  # one word alone may be a choice that was misspelt
+        if not names:
+            raise SettingError(name, value, remedy)
+        return names
+
+    return check
+
+
 def any_of(*choices: str) -> Callable[[str, Any], tuple[str, ...]]:
     """A check of any of some words; they are put into the order of the choices."""
 
@@ -170,9 +186,12 @@ def paths(remedy: str, *suffixes: str) -> Callable[[str, Any], tuple[str, ...]]:
     return check
 
 
+_NONE = ["None", "none", "null"]
+
+
 def optional(check: Check) -> Check:
-    """A check of None, or of what another check takes."""
-    return lambda name, value: None if value is None else check(name, value)
+    """A check of None, which forms and command lines write as a text, or of what another check takes."""
+    return lambda name, value: None if value is None or value in _NONE else check(name, value)
 
 
 def _listed(value: Any) -> Any:

@@ -22,6 +22,7 @@ Links = Literal["defer", "drop", "follow_new"]
 Criterion = Literal["canonical", "https", "longer", "shorter_url"]
 Against = Literal["run", "history"]
 Unchanged = Literal["keep", "drop"]
+UnchangedBy = Literal["content", "similarity"]
 Callbacks = Literal["same", "any"]
 Scope = Literal["domain", "host", "all"]
 Extractor = Literal["roles", "readability"]
@@ -53,9 +54,12 @@ SITE_CHECKS: dict[str, checks.Check] = {
     "drop": checks.one_of(*get_args(DropKind)),
     "identical": checks.similarity,
     "near": checks.similarity,
+    "novel_words": checks.optional(checks.whole(1, 10_000)),
     "max_copies": checks.whole(1, MOST_COPIES),
     "prefer": checks.preference(*get_args(Criterion)),
     "unchanged": checks.one_of(*get_args(Unchanged)),
+    "unchanged_by": checks.choice_or_names(*get_args(UnchangedBy)),
+    "clocks": checks.flag,
     "callbacks": checks.one_of(*get_args(Callbacks)),
     "extractor": checks.one_of(*get_args(Extractor)),
     "min_words": checks.whole(1, 10_000),
@@ -120,6 +124,9 @@ class DedupSettings:
     """Similarity (0..1) from which two pages are identical."""
     near: float = 0.85
     """Similarity (0..1) from which two pages are near-duplicates."""
+    novel_words: int | None = 20
+    """Words of a text unit from which a page that the other page lacks it is no copy of it, or a fifth of the page's
+    content where that is less, but at least 6. With None only the similarity counts."""
     max_copies: int = 1
     """Pages with one content that are kept, the first ones; the others are dropped."""
     prefer: tuple[Criterion, ...] | str | None = None
@@ -135,6 +142,10 @@ class DedupSettings:
     """The run's name; None makes a new one for each crawl."""
     unchanged: Unchanged = "keep"
     """What happens to a page whose URL had the same content in an earlier run."""
+    unchanged_by: UnchangedBy | tuple[str, ...] = "content"
+    """What makes a page unchanged: equal text units of the content, similarity, or equal fields of its items."""
+    clocks: bool = True
+    """Whether the places of a site whose text changes by itself, such as counters, are learned and passed over."""
     callbacks: Callbacks = "same"
     """Which pages can displace a page: those of the same spider and callback, or those of any."""
     scope: Scope = "domain"
@@ -236,6 +247,15 @@ class DedupSettings:
     def lowest_near(self) -> float:
         """The similarity from which pages are near-duplicates under any of the site settings."""
         return min([self.near, *(float(own["near"]) for own in self.site_settings.values() if "near" in own)])
+
+    @property
+    def keeps_units(self) -> bool:
+        """Whether any page is compared by its text units."""
+        kinds = (
+            (own.get("novel_words", self.novel_words), own.get("unchanged_by", self.unchanged_by))
+            for own in ({}, *self.site_settings.values())
+        )
+        return any(novel is not None or by == "content" for novel, by in kinds)
 
     def with_site_settings(self, *keys: str) -> DedupSettings:
         """These settings with the overrides of some keys of ``site_settings``, of which the later ones win.

@@ -110,6 +110,10 @@ class CopyCheck:
             similarity[at[alike < drop]] = BELOW_THRESHOLD_FACTOR * drop
         return similarity
 
+    def sampled_pages(self, fp: PageFingerprint) -> list[int]:
+        """The slots of pages that stand for the site, none a version of another; none while the site is unknown."""
+        return self._sample.chosen(fp) if self._method.learns_boilerplate else []
+
     def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
         """Whether two judged pages, similar from ``drop`` on, may have nothing but boilerplate in common."""
         if not self._method.learns_boilerplate:

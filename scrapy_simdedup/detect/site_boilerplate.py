@@ -140,6 +140,11 @@ class BoilerplateSample:
             self._boilerplate[group] = ids, learned
         return learned
 
+    def chosen(self, fp: PageFingerprint) -> list[int]:
+        """The slots of the sampled originals that can be compared with a page; none while the site is unknown."""
+        slots = self._choose_sample(fp)
+        return slots if len(slots) >= MIN_SAMPLE else []
+
     def older_version(self, scores: Scores, rows: Rows, key: bytes) -> RecordSlot:
         """The first of some originals that a page is a version of: it is near, and its headlines are the same.
 

@@ -12,15 +12,16 @@ from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.preference import CanonicalClaims
+from scrapy_simdedup.detect.site_novelty import SiteNovelty, own_word_limit
 from scrapy_simdedup.detect.verdict import Match
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
-from scrapy_simdedup.fingerprint.similarity import NEAR_RESEMBLANCE
+from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, NEAR_RESEMBLANCE
 from scrapy_simdedup.store.base import IMPORTED
 from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from scrapy_simdedup.store.base import Record, Tail
 
@@ -71,6 +72,7 @@ class SiteIndex:
         self.canonical_claims: CanonicalClaims = CanonicalClaims()
         """What the pages declare that this process judged since it made the index."""
         self._copy_check = CopyCheck(self._records, self._originals, METHODS[method])
+        self._novelty = SiteNovelty(self._records, self._originals, self._copy_check)
         self._domain_first_seen = DomainFirstSeen() if across_domains else None
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
 
@@ -180,6 +182,8 @@ class SiteIndex:
         drop: float,
         near: float,
         identical: float = 0.95,
+        novel_words: int | None = None,
+        clocks: Collection[int] = (),
         count: bool = False,
         handler: str = "",
         run: str | None = None,
@@ -201,6 +205,9 @@ class SiteIndex:
             drop: similarity from which the page is dropped.
             near: similarity from which the page is near.
             identical: similarity from which the page is identical.
+            novel_words: words of a unit from which the page has a text of its own, and is no copy of originals without
+                it; None passes over such texts.
+            clocks: places of the site whose text changes by itself, and is no text of the page's own.
             count: find all copies, to count them.
             handler: the page's handler.
             run: the page's run; None takes all originals for pages of one run.
@@ -210,6 +217,12 @@ class SiteIndex:
         alike = self._copy_check.similarity(fp, key, rows, drop, identical)
         rows, alike = rows[alike >= near], alike[alike >= near]
         is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
+        own_words, has_own_text = None, False
+        if novel_words is not None:
+            own_words = self._novelty.own_words(fp, rows, (alike >= identical) & is_own, key, clocks)
+            has_own_text = own_words is not None and own_words > own_word_limit(fp, novel_words)
+        if has_own_text:
+            alike = np.where(is_own, np.minimum(alike, max(near, BELOW_THRESHOLD_FACTOR * identical)), alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()
@@ -222,7 +235,7 @@ class SiteIndex:
             ):
                 continue
             if best is None:
-                best = Match(record, float(alike[at]), originals.distance(rows[at], fp), 0)
+                best = Match(record, float(alike[at]), originals.distance(rows[at], fp), own_words, has_own_text, 0)
             if alike[at] < drop or not is_own[at]:
                 break
             if record.state != "itemless":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -12,17 +12,24 @@ from scrapy_simdedup.display import bar_html, plural, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
+from scrapy_simdedup.fingerprint.novelty import longest_own_text, own_word_limit
+from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR
 from scrapy_simdedup.fingerprint.structure import STRUCTURE_SIZE
+from scrapy_simdedup.fingerprint.text_units import TextUnits
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.similarity import Scores
+    from scrapy_simdedup.fingerprint.text_units import PageUnits
     from scrapy_simdedup.unjudged import UnjudgedReason
 
-ALGORITHM = 2
+ALGORITHM = 3
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
+
+NOVEL_WORDS = 20
+"""The default of ``SIMDEDUP_NOVEL_WORDS``."""
 
 Relation = Literal["identical", "near", "different"]
 
@@ -36,6 +43,9 @@ class Comparison:
     """Share of common content, 0 to 1."""
     distance: int
     """Bits in which the simhashes differ."""
+    own_words: int | None = None
+    """Words of the page's longest text unit that the other page lacks, if more than six; else 0. None where that was
+    not looked for, because the pages are not alike or their text units are not known."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits>"
@@ -47,7 +57,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PageFingerprint:
-    """A page in few bytes, by the default method at most 528; the same in every process, platform and Python."""
+    """A page in few bytes, by the default method at most 930; the same in every process, platform and Python.
+
+    What :func:`~scrapy_simdedup.fingerprint_page` made also knows the text units of the page that it was made of, so it
+    can tell what the page says that another does not. What was read from bytes cannot.
+    """
 
     simhash: int
     """The simhash; 0 if unjudged."""
@@ -70,7 +84,7 @@ class PageFingerprint:
     headings: int
     """Hashes of the block signatures of the content's headings, at most 65,535."""
     data: int
-    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.script_data`); 0 for none."""
+    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.shells`); 0 for none."""
     odd_signatures: bytes
     """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes
@@ -99,18 +113,34 @@ class PageFingerprint:
     """16 bits of the set of numbers in the content of a page without an h1; 0 for none."""
     identity: int = 0
     """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
+    units: TextUnits | None = None
+    """The text units (:mod:`scrapy_simdedup.fingerprint.text_units`); None if nobody asked for them, or if unjudged."""
+    page_units: PageUnits | None = field(default=None, repr=False, compare=False)
+    """The text units of the page at hand; no part of the bytes, so None in what was read from bytes."""
 
     def __repr__(self) -> str:
         found = self.unjudged or f"simhash {self.simhash:0{self.bits // 4}x}"
         return f"<PageFingerprint {found}, {plural(self.content, 'shingle')} of content>"
 
-    def compare(self, other: PageFingerprint, *, identical: float = 0.95, near: float = 0.85) -> Comparison:
-        """Compare two pages; symmetric. A page without enough text is no copy of anything, not even of itself.
+    def compare(
+        self,
+        other: PageFingerprint,
+        *,
+        identical: float = 0.95,
+        near: float = 0.85,
+        novel_words: int | None = NOVEL_WORDS,
+    ) -> Comparison:
+        """Compare a page with an earlier one: may it be dropped as a copy?
+
+        A page without enough text is no copy of anything, not even of itself. The similarity is symmetric, the kind is
+        not: a page that says what the earlier one does not is near at most, as far as its text units are at hand.
 
         Args:
             other: The fingerprint of the other page.
             identical: Similarity from which pages are identical.
             near: Similarity from which pages are near-duplicates.
+            novel_words: Words of the content from which a unit that the other page lacks is a text of the page's own;
+                None passes over such texts. In a short page fewer do; see ``SIMDEDUP_NOVEL_WORDS``.
 
         Raises:
             FingerprintMismatch: the fingerprints were not made the same way.
@@ -125,8 +155,15 @@ class PageFingerprint:
             copies = copies and not self.identity_differs(other)
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
         alike = float(self.score(other.comparison_row).similarity_under(identical)[0])
+        own = None
+        if alike >= identical and novel_words is not None and self.page_units is not None and other.units is not None:
+            own = 0
+            if self.exact != other.exact:
+                own = longest_own_text(self.page_units, [other.units], self.page_units.of_content)
+            if own > own_word_limit(self.page_units, novel_words):
+                alike = max(near, min(alike, BELOW_THRESHOLD_FACTOR * identical))
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
-        return Comparison(kind, alike, distance)
+        return Comparison(kind, alike, distance, own)
 
     def identity_differs(self, other: PageFingerprint) -> bool:
         """Whether the identities of two pages are known and differ: then they are no copies, whatever they share."""
@@ -161,13 +198,15 @@ class PageFingerprint:
         made_by = self.shingle_size | _METHOD_NAMES.index(self.method) << _METHOD_SHIFT
         made_by |= _READABILITY_FLAG if self.extractor == "readability" else 0
         judged = (self.unjudged is None) | self.variant << 1 | (_STRUCTURE_FLAG if self.structure else 0)
+        units = b"" if self.units is None else bytes(self.units)
         head = _HEAD.pack(
-            self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total
+            *(self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total),
+            len(units),
         )
         tail = self._comparison_bytes()
         if self.unjudged is not None:
             tail = tail[: _COUNTS.size] + self.unjudged.encode()
-        return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), self.structure, tail))
+        return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), self.structure, units, tail))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageFingerprint:
@@ -181,14 +220,15 @@ class PageFingerprint:
             raise TypeError(f"raw must be bytes, not {type(raw).__name__}; give what bytes(fingerprint) gave")
         if len(raw) < _HEAD.size:
             raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
-        algorithm, bits, made_by, judged, secret_id, words_id, body, total = _HEAD.unpack_from(raw)
+        algorithm, bits, made_by, judged, secret_id, words_id, body, total, units_size = _HEAD.unpack_from(raw)
         if algorithm != ALGORITHM:
             raise FingerprintMismatch(
                 f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
                 "fingerprint the pages again, or use the scrapy-simdedup that made it"
             )
         end = _HEAD.size + bits // 8
-        start = end + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
+        units_start = end + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
+        start = units_start + units_size
         tail, reason = raw[start:], raw[start + _COUNTS.size :]
         number = (made_by & ~_READABILITY_FLAG) >> _METHOD_SHIFT
         variant, judged = (judged & ~_STRUCTURE_FLAG) >> 1, judged & 1
@@ -222,13 +262,14 @@ class PageFingerprint:
             role_words=words_id,
             method=name,
             variant=variant,
-            structure=raw[end:start],
+            structure=raw[end:units_start],
             numbers=numbers,
             identity=identity,
+            units=TextUnits.from_bytes(raw[units_start:start]) if units_size else None,
         )
 
 
-_HEAD = struct.Struct("<BBBBHH8sH")
+_HEAD = struct.Struct("<BBBBHH8s2H")
 _COUNTS = struct.Struct("<5H3I")
 _READABILITY_FLAG = 0x80
 _METHOD_NAMES = list(METHODS)

@@ -10,10 +10,11 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.structure import structure_minhash
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
+from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
@@ -24,7 +25,7 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.fingerprint.hashing import WordHasher
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_EMPTY_SHARE = 0.05
@@ -96,6 +97,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     data = _data_digest(page.shell_texts, words)
     if data and not unjudged:  # then equal texts are no equal pages
         digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
+    units = None if unjudged or not settings.keeps_units else page_units(shingles, page.blocks, settings.shingle_size)
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
@@ -121,6 +123,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
         numbers=0 if page.h1 else _numbers_digest(page.blocks, words),  # else nobody asks for it
         identity=identity_digest(page.identity, secret),
+        units=None if units is None else keep_units(units),
+        page_units=units,
     )
 
 
@@ -167,7 +171,7 @@ def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
 def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
     """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
     boilerplate = BlockClass.BOILERPLATE
-    text = "\n".join([text for text, of, _, _ in blocks if of is not boilerplate])
+    text = "\n".join([block.text for block in blocks if block.block_class is not boilerplate])
     raw = text.encode("utf-8", "surrogatepass")
     found = set(raw.translate(_DIGITS).split())
     if any(lead in raw for lead in _LEADS_OF_OTHER_DIGITS):

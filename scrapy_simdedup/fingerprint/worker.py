@@ -1,8 +1,8 @@
 """The program of a worker process: it reads pages and writes fingerprints, or Markdown, until its input ends.
 
 Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted and its arguments.
-An answer is the seconds it took and the bytes of the fingerprint, or of the Markdown: a crawl unpickles nothing from a
-process that reads the pages of strangers.
+An answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or of the Markdown: a
+crawl unpickles nothing from a process that reads the pages of strangers.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import socket
 import struct
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.fingerprint.text_units import PageUnits
 from scrapy_simdedup.page.roles import role_words
 
 if TYPE_CHECKING:
@@ -52,7 +55,9 @@ def main(max_seconds: float) -> None:
 
 
 def _make_fingerprint(html: str, body: bytes, identity: str | None, settings: DedupSettings, secret: bytes) -> bytes:
-    return bytes(fingerprint(html, settings, secret, body=body, identity=identity))
+    made = fingerprint(html, settings, secret, body=body, identity=identity)
+    units = b"" if made.page_units is None else bytes(made.page_units)
+    return encode_frame(bytes(made)) + units
 
 
 def _make_markdown(html: str, url: str, settings: DedupSettings) -> bytes:
@@ -79,8 +84,16 @@ def _set_alarm(seconds: float) -> None:
 
 
 def read_answer(frame: bytes) -> tuple[float, bytes]:
-    """The seconds that a page took, and the bytes of its fingerprint."""
+    """The seconds that a page took, and the bytes that were made of it."""
     return _SECONDS.unpack_from(frame)[0], frame[_SECONDS.size :]
+
+
+def read_fingerprint(made: bytes) -> PageFingerprint:
+    """The fingerprint of a page, with the page's text units, that a worker made."""
+    (length,) = FRAME_LENGTH.unpack_from(made)
+    end = FRAME_LENGTH.size + length
+    found = PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end])
+    return replace(found, page_units=PageUnits.from_bytes(made[end:])) if len(made) > end else found
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:

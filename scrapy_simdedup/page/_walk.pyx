@@ -16,6 +16,8 @@ from lxml.includes.tree cimport (
     xmlNode,
 )
 
+from zlib import crc32
+
 from lxml import etree
 
 from scrapy_simdedup.page import roles as _roles
@@ -40,12 +42,14 @@ cdef unsigned int NODE_ROLES = _roles.NODE_ROLES
 
 cdef enum:
     TAGS = 64  # a power of two
+cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
 
 
 cdef struct Around:
     unsigned int text_roles
     Py_ssize_t node
     Py_ssize_t box
+    unsigned int path
     bint in_link
     bint is_block
 
@@ -57,13 +61,13 @@ def walk(_Element root not None, words):
     return (
         done.texts, done.text_roles, done.links, done.nodes,
         done.parents, done.roles, done.numbers,
-        done.boxes, done.box_parents, done.box_roles, done.named,
+        done.boxes, done.box_parents, done.box_roles, done.box_paths, done.named,
     )
 
 
 @cython.final
 cdef class Walk:
-    cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles
+    cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles, box_paths
     cdef object words
     cdef unsigned int named
     cdef Py_ssize_t number
@@ -84,13 +88,14 @@ cdef class Walk:
     cdef const void* names[TAGS]
     """Tags seen before, by the address of the name: libxml2 keeps each name once."""
     cdef unsigned int flags[TAGS]
+    cdef unsigned int tag_numbers[TAGS]
 
     def __cinit__(self, words):
         self.words = words
         self.number = -1
         self.texts, self.text_roles, self.links, self.nodes, self.boxes = [], [], [], [], []
         self.parents, self.roles, self.numbers = [-1], [0], [0]
-        self.box_parents, self.box_roles = [-1], [0]
+        self.box_parents, self.box_roles, self.box_paths = [-1], [0], [0]
 
     def __dealloc__(self):
         PyMem_Free(self.around)
@@ -130,6 +135,8 @@ cdef class Walk:
             if roles & LINK:
                 self.here.in_link = True
             is_box = roles & BOX
+            if is_box:
+                self.here.path = self.here.path * PATH_FACTOR + self.tag_numbers[place_of(element)]
             roles &= NODE_ROLES
             if roles:
                 self.parents.append(self.here.node)
@@ -140,6 +147,7 @@ cdef class Walk:
                 self.box_parents.append(self.here.box)
                 self.here.box = len(self.box_roles)
                 self.box_roles.append(roles)
+                self.box_paths.append(self.here.path)
         self.add_text(element.children)
         return True
 
@@ -165,11 +173,14 @@ cdef class Walk:
 
     cdef unsigned int flags_of(self, xmlNode* element) except? 0xFFFFFFFF:
         cdef size_t place
+        cdef str tag
         if element.ns is not NULL and element.ns.href is not NULL:
             return 0
-        place = (<size_t> element.name >> 3) & (TAGS - 1)
+        place = place_of(element)
         if self.names[place] is not <const void*> element.name:
-            self.flags[place] = TAG_FLAGS.get(decoded(<const char*> element.name), 0)
+            tag = decoded(<const char*> element.name)
+            self.flags[place] = TAG_FLAGS.get(tag, 0)
+            self.tag_numbers[place] = crc32(tag.encode())
             self.names[place] = <const void*> element.name
         return self.flags[place]
 
@@ -240,6 +251,10 @@ cdef class Walk:
             self.boxes.append(self.here.box)
         self.length = self.linked = 0
         return 0
+
+
+cdef inline size_t place_of(xmlNode* element) noexcept:
+    return (<size_t> element.name >> 3) & (TAGS - 1)
 
 
 cdef inline xmlNode* first_element(xmlNode* node) noexcept:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from zlib import crc32
 
 from lxml import etree
 
-from scrapy_simdedup.page.noscript import open_noscripts
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
@@ -21,6 +22,7 @@ from scrapy_simdedup.page.roles import (
     TAG_FLAGS,
     TEXT_ROLES,
 )
+from scrapy_simdedup.page.shells import open_noscripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.roles import RoleWords
 
     Ints: TypeAlias = list[int]
-    Walked: TypeAlias = tuple[list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int]
+    Walked: TypeAlias = tuple[list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int]
 
 
 _title_of_head = etree.XPath("string(head/title)", smart_strings=False)
@@ -65,10 +67,22 @@ class BlockTree:
     """The box around each box; -1 for the page."""
     box_roles: list[int]
     """The roles of each box, without those of the boxes around it."""
+    box_paths: list[int]
+    """32 bits of the tags of each box and of the boxes around it, without their classes and ids; 0 for the page."""
     named_roles: int
     """All roles that class and id names of the page gave."""
     title: str
     """The text of ``<title>``; may be empty."""
+
+
+PATH_FACTOR = 0x9E3779B1
+"""What the path of a box is multiplied by before the tag of a box inside it is added."""
+
+
+@lru_cache(256)
+def tag_number(tag: str) -> int:
+    """32 bits of the name of an element."""
+    return crc32(tag.encode())
 
 
 def build_block_tree(root: HtmlElement, words: RoleWords) -> BlockTree:
@@ -104,9 +118,9 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
     nodes: list[int] = []
     parents, node_roles, numbers = [-1], [0], [0]
     boxes: list[int] = []
-    box_parents, box_roles = [-1], [0]
+    box_parents, box_roles, box_paths = [-1], [0], [0]
     line: list[str] = []
-    node = box = text_roles = named = linked = 0
+    node = box = path = text_roles = named = linked = 0
     number = -1
     in_link = False
 
@@ -122,7 +136,7 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
 
     inside: Any = None  # the innermost element that is not over yet
     is_block = 0
-    around: list[tuple[Any, int, int, int, int, bool]] = []
+    around: list[tuple[Any, int, int, int, int, int, bool]] = []
     elements = chain(root.iter("*"), [_END])  # a list of them all would set off the garbage collector
     for element in elements:
         above = element.getparent()
@@ -131,12 +145,12 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
                 end_line(node, box, text_roles, linked)
                 linked = 0
             tail = inside.tail
-            inside, is_block, node, box, text_roles, in_link = around.pop()
+            inside, is_block, node, box, path, text_roles, in_link = around.pop()
             if tail and (line or not tail.isspace()):
                 line.append(tail)
                 if in_link:
                     linked += len(tail.strip())
-        around.append((inside, is_block, node, box, text_roles, in_link))
+        around.append((inside, is_block, node, box, path, text_roles, in_link))
         inside = element
         number += 1
         roles = TAG_FLAGS.get(element.tag, 0)
@@ -167,6 +181,8 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
             if roles & LINK:
                 in_link = True
             is_box = roles & BOX
+            if is_box:
+                path = (path * PATH_FACTOR + tag_number(element.tag)) & 0xFFFF_FFFF
             roles &= NODE_ROLES
             if roles:
                 parents.append(node)
@@ -177,12 +193,14 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
                 box_parents.append(box)
                 box = len(box_roles)
                 box_roles.append(roles)
+                box_paths.append(path)
         text = element.text
         if text and (line or not text.isspace()):
             line.append(text)
             if in_link:
                 linked += len(text.strip())
-    return texts, block_roles, links, nodes, parents, node_roles, numbers, boxes, box_parents, box_roles, named
+    of_boxes = boxes, box_parents, box_roles, box_paths
+    return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, named
 
 
 try:

@@ -106,7 +106,7 @@ ROLE_WORDS: dict[int, str] = {
 ``top``, ``more``, ``time``) are left out: ``padding-bottom`` is no footer."""
 
 NON_TEXT_TAGS = frozenset(
-    "title script style template audio canvas embed iframe map object svg video button datalist option select textarea"
+    "title script style template audio canvas embed iframe map object svg video button datalist option select"
     " noembed noframes noscript".split()
 )
 """Elements whose text is not the page's own: code, choices, and what shows only where something else fails."""
@@ -114,7 +114,7 @@ NON_TEXT_TAGS = frozenset(
 BLOCK_TAGS = frozenset(
     "html body main article section div header footer nav aside center p pre xmp blockquote address figure figcaption"
     " details summary dialog br hr h1 h2 h3 h4 h5 h6 hgroup ul ol menu li dl dt dd form fieldset legend table caption"
-    " thead tbody tfoot tr td th".split()
+    " thead tbody tfoot tr td th textarea".split()
 )
 """Elements that begin and end a block of text; all others, unknown ones too, stand inside a line."""
 

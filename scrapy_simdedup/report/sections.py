@@ -6,10 +6,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.display import format_bytes, format_time, plural
-from scrapy_simdedup.report.charts import AxisMark, Series, bar_chart, similarity_chart
 from scrapy_simdedup.report.comparison import diff_words
 from scrapy_simdedup.report.data import SIMILARITY_BUCKETS, VERDICT_KINDS
-from scrapy_simdedup.report.elements import data_table, format_number, h, link, shorten, sortable_table
+from scrapy_simdedup.report.elements import (
+    AxisMark,
+    Series,
+    bar_chart,
+    data_table,
+    format_number,
+    h,
+    link,
+    shorten,
+    similarity_chart,
+    sortable_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,8 +16,8 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.scrapy_project import ScrapyProject
 from helpers.site_server import Site
-from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.output_files import DroppedFeed
 from scrapy_simdedup.detect.verdict import Verdict
 
 PATHS = ["/one", "/one?again", "/two", "/two?again"]

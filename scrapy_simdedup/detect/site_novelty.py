@@ -1,0 +1,95 @@
+"""Site novelty: whether a page that would be dropped says something that its site did not say before.
+
+1. *Ask* only for pages that would be dropped, and only for those of their text units that the kept copies of their
+   content lack, all copies together (:mod:`scrapy_simdedup.fingerprint.novelty`).
+2. *While the site is unknown*, only units of the content count: a pair of pages cannot tell an advertisement from a
+   comment.
+3. *Once it is known*, a unit counts whatever class it has, unless pages with other contents have it, too: an
+   advertisement, a consent notice or a teaser stands on other pages, a comment does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_simdedup.fingerprint import novelty
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.detect.candidate_index import CandidateIndex
+    from scrapy_simdedup.detect.copy_check import CopyCheck
+    from scrapy_simdedup.fingerprint.hashing import Rows
+    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits
+    from scrapy_simdedup.store.packed_records import PackedRecords
+
+
+def own_word_limit(fp: PageFingerprint, novel_words: int) -> int:
+    """Words of a unit above which it is a text of the page's own."""
+    return 0 if fp.page_units is None else novelty.own_word_limit(fp.page_units, novel_words)
+
+
+class SiteNovelty:
+    """The novelty of pages of one site.
+
+    Args:
+        records: the site's records.
+        originals: those of them that pages are compared with.
+        copy_check: knows which pages stand for the site.
+    """
+
+    def __init__(self, records: PackedRecords, originals: CandidateIndex, copy_check: CopyCheck) -> None:
+        self._records, self._originals, self._copy_check = records, originals, copy_check
+
+    def own_words(
+        self, fp: PageFingerprint, rows: Rows, are_copied: NDArray[np.bool_], key: bytes, clocks: Collection[int]
+    ) -> int | None:
+        """Words of the page's longest text unit that the originals it is a copy of lack.
+
+        Args:
+            fp: the page's fingerprint.
+            rows: the slots of the originals that the page is near.
+            are_copied: whether it is a copy of each, as far as their texts are alike; shape (n,).
+            key: the page's request fingerprint.
+            clocks: places of the site whose text changes by itself.
+
+        Returns:
+            None where it is a copy of none, or where text units are not known.
+        """
+        copied = rows[are_copied]
+        delivered = copied[self._originals.delivered(copied) == 2]  # others may be released, and their text with them
+        chosen = (delivered if len(delivered) else copied).tolist()
+        records = [self._records[row] for row in chosen]
+        found = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
+        if any(other.exact == fp.exact and not fp.unjudged for other in found):
+            return 0
+        kept = [other.units for other in found if other.units is not None]
+        units = fp.page_units
+        if units is None or not kept or len(kept) < len(found):
+            return None
+        near = set(rows.tolist())
+        sample = [row for row in self._copy_check.sampled_pages(fp) if row not in near]
+        asked = ~units.pass_over if sample else units.of_content
+        if clocks:
+            asked &= ~np.isin(units.places, list(clocks))
+        words = novelty.own_words(units, kept, asked)
+        if sample and words.max(initial=0) > novelty.MIN_OWN_WORDS:
+            words[self._on_other_pages(units, words > novelty.MIN_OWN_WORDS, sample)] = 0
+        most = int(words.max(initial=0))
+        return most if most > novelty.MIN_OWN_WORDS else 0
+
+    def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
+        """Which of the blocks that are asked for stand on other pages of the site."""
+        found = np.zeros(len(asked), np.bool_)
+        for row in sample:
+            other = PageFingerprint.from_bytes(self._records[row].fingerprint).units
+            if other is not None:
+                found |= novelty.are_on(units, other, asked & ~found)
+            if found[asked].all():
+                break
+        return found

@@ -1,0 +1,274 @@
+"""Text units: the blocks of a page that say something, as its record keeps them.
+
+Two questions are asked of a page whose text is gone: does it say what another page says, and did its own text change?
+The first is a matter of shingles, in whatever blocks they stand. The second is a matter of blocks. So a record keeps
+
+1. a *shingle filter*: of the shingles of all units, in content or boilerplate, a sample as the bits of a hash table (a
+   Bloom filter with one hash, Bloom 1970). A shingle that the page has is in the filter for certain, another one with a
+   chance of two in five; a run of shingles that are in it is on the page.
+2. a *unit table*: of the units of the content in their order, 16 bits of the text and 8 bits of the place, and one
+   digest of all. Where a page has more units than the table has room for, neighbours share a row.
+
+Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices. Numbers
+count like any words.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
+from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.page.roles import COOKIE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from scrapy_simdedup.fingerprint.features import BlockClasses, Shingles
+    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
+    from scrapy_simdedup.page.page import Block
+
+Places: TypeAlias = NDArray[np.uint32]
+Mask: TypeAlias = NDArray[np.bool_]
+
+MAX_BYTES = 400
+"""Bytes that a record keeps of the text units of a page at most."""
+MAX_FILTER_BITS = 2400
+"""Bits of a shingle filter at most."""
+BITS_PER_SAMPLE = 2
+"""Bits of the filter for each shingle of the sample: then 39 % of the shingles that a page lacks seem to be there. With
+fewer bits more shingles are sampled; 2 are close to what shows most of the missing ones."""
+SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
+"""The scale of samplings; and of so many shingles, how many are in the sample at most."""
+MAX_NUMBERED_LENGTH = 100
+"""Characters up to which a block with a number in it is known by its other words, wherever it stands."""
+
+_HEAD = struct.Struct("<2HBQ")
+"""Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
+_TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "u1")])
+_SIZES = struct.Struct("<3I")
+_FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
+_ODD = np.uint64(1)
+_NUMBER = re.compile(r"\d[\d.,:/]*")
+_WORD = re.compile(r"[^\W\d_]")
+_CURRENCY = re.compile(
+    r"[$\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5円元원]|%|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|руб|р)(?![^\W\d_])"
+)
+"""Signs and codes of currencies, and the percent sign: numbers beside them are amounts."""
+COUNTER, AMOUNT = 1 << 30, 1 << 31
+"""Bits of the place of a short unit with a number: among words, as of a counter, or alone or with a currency."""
+
+
+class PageUnits(NamedTuple):
+    """The blocks of a page that is at hand, links and boilerplate among them, with their shingles."""
+
+    hashes: Hashes
+    """The hashes of the shingles of all blocks in their order; shape (n,)."""
+    starts: Rows
+    """Where the shingles of each block begin; shape (m,)."""
+    lengths: Rows
+    """How many shingles each block has; shape (m,)."""
+    digests: Hashes
+    """A digest of the text of each block; shape (m,)."""
+    places: Places
+    """The place of each block in the layout; shape (m,)."""
+    block_classes: BlockClasses
+    """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block; shape (m,)."""
+    pass_over: Mask
+    """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
+    size: int
+    """Words per shingle."""
+
+    @property
+    def of_content(self) -> Mask:
+        """Which blocks are units of the content; shape (m,)."""
+        texts: Mask = (self.block_classes > BOILERPLATE) & ~self.pass_over
+        return texts
+
+    @property
+    def in_table(self) -> Mask:
+        """Which blocks are rows of the unit table: those of the content, with its links if most of it is links."""
+        content = self.block_classes > BOILERPLATE
+        texts = self.of_content
+        is_index = 2 * self.lengths[texts].sum() < self.lengths[content].sum()
+        return content if is_index else texts
+
+    def __bytes__(self) -> bytes:
+        arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
+        return b"".join((_SIZES.pack(self.size, len(self.hashes), len(self.digests)), *(a.tobytes() for a in arrays)))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> PageUnits:
+        """The units whose ``bytes()`` these are."""
+        size, shingles, blocks = _SIZES.unpack_from(raw)
+        at = _SIZES.size
+        arrays: list[NDArray[Any]] = []
+        for dtype, count in zip(("<u8", "<u8", "<u4", "<u4", "u1", "?"), (shingles, *5 * (blocks,)), strict=True):
+            arrays.append(np.frombuffer(raw, dtype, count, at))
+            at += arrays[-1].nbytes
+        hashes, digests, lengths, places, classes, passed_over = arrays
+        counts = lengths.astype(np.intp)
+        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, size)
+
+
+def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
+    """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each."""
+    if not len(found.hashes):
+        none = np.zeros(0, np.intp)
+        return PageUnits(found.hashes, none, none, found.hashes, *_no_blocks(), size)
+    chosen = [blocks[number] for number in found.blocks.tolist()]
+    return PageUnits(
+        found.hashes,
+        found.starts,
+        found.lengths,
+        np.add.reduceat(found.hashes, found.starts),
+        _places(chosen),
+        as_uint8([block.block_class for block in chosen]),
+        np.fromiter([block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen], np.bool_, len(chosen)),
+        size,
+    )
+
+
+def _no_blocks() -> tuple[Places, BlockClasses, Mask]:
+    return np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
+
+
+def _places(blocks: Sequence[Block]) -> Places:
+    """The place of each block: the tags around it, and which of the blocks with these tags it is.
+
+    A short block with a number is known by its other words instead, as a counter below a text of any length.
+    """
+    places, seen = [], dict[int, int]()
+    for block in blocks:
+        path, text = block.path, block.text
+        if len(text) <= MAX_NUMBERED_LENGTH and (words := _NUMBER.sub("#", text)) != text:
+            kind = COUNTER if _WORD.search(words) and not _CURRENCY.search(words) else AMOUNT
+            which = crc32(words.encode("utf-8", "surrogatepass"))
+        else:
+            kind = 0
+            which = seen[path] = seen.get(path, 0) + 1
+        places.append((path ^ which * 0x9E3779B1) & (COUNTER - 1) | kind)
+    return np.array(places, np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class TextUnits:
+    """What a record keeps of the text units of a page."""
+
+    sampling: int
+    """Of 65,536 shingles, how many are in the sample."""
+    shingle_filter: bytes
+    """The shingle filter; empty for a page without text."""
+    sequence: int = 0
+    """64 bits of the units of the content in their order."""
+    joined_by: int = 0
+    """The number of bits of a digest that are 0 where a row of the table ends; 0 where each unit has a row."""
+    table: bytes = b""
+    """The unit table; see :attr:`rows`."""
+
+    @property
+    def rows(self) -> NDArray[np.void]:
+        """The rows of the unit table, with the fields ``digest`` and ``place``; shape (n,)."""
+        return np.frombuffer(self.table, _TABLE_DTYPE)
+
+    def without_table(self) -> TextUnits:
+        """The shingle filter alone, where nobody asks whether the page changed."""
+        return TextUnits(self.sampling, self.shingle_filter)
+
+    def __bytes__(self) -> bytes:
+        head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, self.sequence)
+        return head + self.shingle_filter + self.table
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> TextUnits:
+        """The text units whose ``bytes()`` these are."""
+        sampling, size, joined_by, sequence = _HEAD.unpack_from(raw)
+        end = _HEAD.size + size
+        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:])
+
+    def holds(self, hashes: Hashes) -> Mask:
+        """Whether each shingle is in the filter; of a shingle that is not in the sample this says nothing."""
+        if not self.shingle_filter:
+            return np.zeros(len(hashes), np.bool_)
+        bits = np.frombuffer(self.shingle_filter, np.uint8)
+        at = _filter_places(hashes, len(bits))
+        found: Mask = bits[at >> 3] >> (at & 7).astype(np.uint8) & 1 > 0
+        return found
+
+    @property
+    def false_share(self) -> float:
+        """The share of the shingles that the page lacks and that seem to be in the filter, 0..1."""
+        bits = 8 * len(self.shingle_filter)
+        return int.from_bytes(self.shingle_filter, "little").bit_count() / bits if bits else 0.0
+
+
+def keep_units(units: PageUnits) -> TextUnits:
+    """What is kept of the text units of a page."""
+    hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
+    sampling = min(MAX_SAMPLING, (MAX_FILTER_BITS * SAMPLE_OF // (BITS_PER_SAMPLE * max(1, len(hashes)))))
+    sample = hashes[is_sampled(hashes, sampling)]
+    size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
+    bits = np.zeros(8 * size, np.uint8)
+    bits[_filter_places(sample, size)] = 1
+    content = units.in_table
+    digests, places = units.digests[content], units.places[content]
+    room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
+    joined_by = 0
+    rows, _ = table_rows(digests, places, joined_by)
+    while len(rows) > room:
+        joined_by += 1
+        rows, _ = table_rows(digests, places, joined_by)
+    packed = np.packbits(bits, bitorder="little").tobytes()
+    return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes())
+
+
+def is_sampled(hashes: Hashes, sampling: int) -> Mask:
+    """Which shingles are in a sample of so many of 65,536; a smaller sample is part of a larger one."""
+    chosen: Mask = hashes * _FILTER_SALT >> np.uint64(48) < np.uint64(sampling)
+    return chosen
+
+
+def _filter_places(hashes: Hashes, size: int) -> Rows:
+    """The bit of each shingle in a filter of so many bytes."""
+    low = hashes * _FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
+    places: Rows = (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
+    return places
+
+
+def sequence_digest(digests: Hashes) -> int:
+    """64 bits of texts in their order, of which the digests are given."""
+    weights = 2 * np.arange(len(digests), dtype=np.uint64) + _ODD
+    return int((fmix64(digests) * weights).sum(dtype=np.uint64))
+
+
+def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray[np.void], Rows]:
+    """The rows of a unit table, and the number of the first unit of each.
+
+    Neighbours are joined by their content, so that the rows behind an added unit stay as they are: a row ends behind a
+    unit whose digest ends with so many zeros.
+
+    Args:
+        digests: The digest of each unit, shape (n,).
+        places: The place of each unit, shape (n,).
+        joined_by: See :attr:`TextUnits.joined_by`.
+    """
+    spread, first = fmix64(digests), np.arange(len(digests))
+    if joined_by and len(digests):
+        ends = spread >> np.uint64(32) & np.uint64((1 << joined_by) - 1) == 0
+        first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
+        spread = np.add.reduceat(spread, first)
+    rows = np.empty(len(first), _TABLE_DTYPE)
+    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places[first] & 0xFF
+    return rows, first
+
+
+def place_bytes(places: Iterable[int]) -> list[int]:
+    """What a unit table keeps of places."""
+    return [place & 0xFF for place in places]
