@@ -97,17 +97,23 @@ async def _find_pages(store: FingerprintStore, url: str, site: str | None) -> li
 
 
 async def _urls_that_begin_alike(store: FingerprintStore, url: str) -> list[str]:
-    """Stored URLs that have the longest beginning in common with a URL, beyond the host at least."""
+    """Stored URLs that have the longest beginning in common with a URL, whatever the scheme: the host at least."""
     nearest: list[tuple[int, int, str]] = []
-    host = len(re.sub(r"(://[^/]*/?).*", r"\1", url))
+    asked = _without_scheme(url)
+    host = len(re.sub(r"([^/]*/?).*", r"\1", asked))
     async for _, record in live_records(store, None):
-        shared = len(commonprefix((url, record.url)))  # noqa: RUF071 - of texts, not of paths
+        known = _without_scheme(record.url)
+        shared = len(commonprefix((asked, known)))  # noqa: RUF071 - of texts, not of paths
         entry = shared, -len(record.url), record.url
-        if (shared > host or record.url.startswith(url)) and entry not in nearest:
+        if (shared > host or known.startswith(asked)) and entry not in nearest:
             push_largest(nearest, entry, MAX_SUGGESTED)
     most = max(nearest, default=(0,))[0]
     # One that shares much less than the best does not begin alike.
     return [found for shared, _, found in sorted(nearest, reverse=True) if 2 * shared > most + host]
+
+
+def _without_scheme(url: str) -> str:
+    return re.sub(r"^\w+://", "", url)
 
 
 async def _explain(context: Context, store: FingerprintStore, site: str, page: Record) -> Explanation:

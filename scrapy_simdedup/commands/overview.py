@@ -1,4 +1,4 @@
-"""``clusters``, ``report`` and ``check``: what is in a store, and whether it is sound."""
+"""``clusters``, ``report`` and ``check``: repeats and near pages, all that is in a store, and whether it is sound."""
 
 from __future__ import annotations
 

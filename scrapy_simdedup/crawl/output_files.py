@@ -105,7 +105,8 @@ class DroppedFeed:
     def write(self, url: str, verdict: Verdict) -> None:
         """Write the line of a page."""
         similarity = None if verdict.similarity is None else round(verdict.similarity, 3)
-        row = dict(zip(FIELDS, (url, verdict.original, similarity, verdict.kind, verdict.own_words), strict=True))
+        values = url, verdict.original, similarity, verdict.kind, verdict.own_words
+        row = dict(zip(FIELDS, values, strict=True))
         for path, file in list(self._files.items()):
             try:
                 if path.endswith(".csv"):

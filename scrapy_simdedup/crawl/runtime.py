@@ -238,6 +238,8 @@ class Runtime:
         await self.url_skipper.close()
         await self.worker_pool.close()
         missing = self._missing_parts()
+        if self.settings.url_rules and self.url_skipper.mode == "off" and not self._is_inspection:
+            missing.append("SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'")
         await self.reporter.write(
             self.detector, self.stats, self.url_skipper, self.delivery_tracker.seconds_per_page, missing
         )

@@ -97,15 +97,15 @@ def _compare_units(
     assert now.page_units is not None
     assert before.units is not None
     found = compare_units(now.page_units, before.units, clocks)
-    edited, equal = list(found.edited_places), set(found.equal_places)
+    edited, equal = dict(found.edited_places), set(found.equal_places)
     changes = found.changes
     if now.title == before.title:
         equal.add(TITLE_PLACE)
     else:
-        edited.append(TITLE_PLACE)
+        edited[TITLE_PLACE] = "(the title)"
         if TITLE_PLACE not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
-    return changes, ClockEvidence(frozenset(edited), frozenset(equal), found.edited_share)
+    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share)
 
 
 def imported_record(

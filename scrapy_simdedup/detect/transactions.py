@@ -72,10 +72,10 @@ class Transactions:
                 await self.settle(page.site, decision.replaced.id, "released")
             if decision.left is not None and verdict.pending is None:
                 await self._history.content_left(page.site, decision.left, "changed")
-            if verdict.pending is None:
-                await self._history.page_compared(page, verdict)
             if decision.evidence is not None and verdict.pending is None and self._clocks is not None:
                 await self._clocks.observe(page.site, decision.evidence)
+            if verdict.pending is None:
+                await self._history.page_compared(page, verdict)
             if verdict.pending is None and settings.stubs != "keep":
                 await self._detect_stub(page, decision)
         except STORE_FAILURES as exc:

@@ -74,20 +74,21 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     return np.where(is_whole, words, lacked).astype(np.intp)
 
 
-def are_on(units: PageUnits, other: TextUnits, asked: Mask) -> Mask:
-    """Whether another page has nearly all of each block that is asked for, shape (m,); False where that is not known.
+def are_on(units: PageUnits, other: TextUnits, asked: Mask, share: float = SAME_SHARE) -> Mask:
+    """Whether another page has each block that is asked for, shape (m,); False where that is not known.
 
     Args:
         units: The blocks of the page.
         other: The text units of the other page.
         asked: Which blocks are asked for, shape (m,).
+        share: The share of the shingles of a block that the other page must have.
     """
     found, at = _looked_up(units, asked, other.sampling)
     looked_up = np.bincount(found, minlength=len(asked))
     present = np.bincount(found, other.holds(units.hashes[at]), minlength=len(asked))
     by_chance = max(1e-9, other.false_share)
     enough = max(MIN_SAMPLES, ceil(log(MAX_CHANCE) / log(by_chance)) if by_chance < 1 else len(units.hashes) + 1)
-    has: Mask = (looked_up >= enough) & (present >= SAME_SHARE * looked_up)
+    has: Mask = (looked_up >= enough) & (present >= share * looked_up)
     return has
 
 

@@ -15,6 +15,7 @@ count like any words.
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from dataclasses import dataclass
@@ -47,9 +48,12 @@ BITS_PER_SAMPLE = 2
 fewer bits more shingles are sampled; 2 are close to what shows most of the missing ones."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
+SAMPLE_LENGTH = 40
+"""Characters of a block that tell people which one it is."""
 MAX_NUMBERED_LENGTH = 100
 """Characters up to which a block with a number in it is known by its other words, wherever it stands."""
 
+_MAX_JOINED_BY = 32
 _HEAD = struct.Struct("<2HBQ")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "u1")])
@@ -83,6 +87,8 @@ class PageUnits(NamedTuple):
     """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block; shape (m,)."""
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
+    samples: tuple[str, ...]
+    """How the text of each block begins."""
     size: int
     """Words per shingle."""
 
@@ -102,7 +108,9 @@ class PageUnits(NamedTuple):
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        return b"".join((_SIZES.pack(self.size, len(self.hashes), len(self.digests)), *(a.tobytes() for a in arrays)))
+        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests))
+        samples = json.dumps(self.samples).encode()
+        return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageUnits:
@@ -115,14 +123,16 @@ class PageUnits(NamedTuple):
             at += arrays[-1].nbytes
         hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
-        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, size)
+        samples = tuple(json.loads(raw[at:]))
+        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, samples, size)
 
 
 def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
     """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each."""
     if not len(found.hashes):
         none = np.zeros(0, np.intp)
-        return PageUnits(found.hashes, none, none, found.hashes, *_no_blocks(), size)
+        no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
+        return PageUnits(found.hashes, none, none, found.hashes, *no_places, (), size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
     return PageUnits(
         found.hashes,
@@ -132,12 +142,9 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         _places(chosen),
         as_uint8([block.block_class for block in chosen]),
         np.fromiter([block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen], np.bool_, len(chosen)),
+        tuple([block.text[:SAMPLE_LENGTH] for block in chosen]),
         size,
     )
-
-
-def _no_blocks() -> tuple[Places, BlockClasses, Mask]:
-    return np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
 
 
 def _places(blocks: Sequence[Block]) -> Places:
@@ -188,9 +195,15 @@ class TextUnits:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> TextUnits:
-        """The text units whose ``bytes()`` these are."""
-        sampling, size, joined_by, sequence = _HEAD.unpack_from(raw)
+        """The text units whose ``bytes()`` these are.
+
+        Raises:
+            ValueError: the bytes are no text units.
+        """
+        sampling, size, joined_by, sequence = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0)
         end = _HEAD.size + size
+        if end > len(raw) or (len(raw) - end) % _TABLE_DTYPE.itemsize or joined_by >= _MAX_JOINED_BY:
+            raise ValueError(f"{len(raw)} bytes are no text units")
         return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:])
 
     def holds(self, hashes: Hashes) -> Mask:
@@ -222,7 +235,7 @@ def keep_units(units: PageUnits) -> TextUnits:
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
     joined_by = 0
     rows, _ = table_rows(digests, places, joined_by)
-    while len(rows) > room:
+    while len(rows) > room and joined_by < _MAX_JOINED_BY - 1:
         joined_by += 1
         rows, _ = table_rows(digests, places, joined_by)
     packed = np.packbits(bits, bitorder="little").tobytes()

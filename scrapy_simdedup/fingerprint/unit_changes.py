@@ -47,8 +47,8 @@ class UnitComparison(NamedTuple):
 
     changes: UnitChanges
     """What changed, but for clocks."""
-    edited_places: tuple[int, ...]
-    """The places at which the text differs, clocks among them."""
+    edited_places: dict[int, str]
+    """The places at which the text differs, clocks among them, with how it begins now."""
     equal_places: frozenset[int]
     """The places with an equal text."""
     edited_share: float
@@ -66,7 +66,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     chosen = units.in_table
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
-        return UnitComparison(UnitChanges(), (), frozenset(places.tolist()), 0.0)
+        return UnitComparison(UnitChanges(), {}, frozenset(places.tolist()), 0.0)
     rows, first = table_rows(digests, places, before.joined_by)
     old = before.rows
     new_digests, old_digests = rows["digest"].tolist(), old["digest"].tolist()
@@ -87,7 +87,10 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
     equal_places = frozenset(row_places[is_equal].tolist())
     removed_at = Counter(old["place"][removed].tolist())
-    edited_places = tuple(int(row_places[number]) for number in added if removed_at[int(rows["place"][number])])
+    at = chosen.nonzero()[0][first]
+    edited_places = {
+        int(row_places[number]): units.samples[at[number]] for number in added if removed_at[int(rows["place"][number])]
+    }
     clock_bytes = set(place_bytes(clocks))
     added = [number for number in added if int(row_places[number]) not in clocks]
     removed = [number for number in removed if int(old["place"][number]) not in clock_bytes]
@@ -110,7 +113,7 @@ def _without_moves_to_boilerplate(
     if added:
         asked = np.zeros(len(units.lengths), np.bool_)
         asked[chosen.nonzero()[0][added]] = True
-        present = are_on(units, before, asked)[chosen]
+        present = are_on(units, before, asked, 1.0)[chosen]
         added = [number for number in added if not present[number]]
     if removed:
         others, _ = table_rows(units.digests[~chosen], units.places[~chosen], 0)

@@ -282,12 +282,14 @@ def compare_with_settings(
     differences = diff_lines(one.lines, other.lines)
     own = own_lines(one.lines, other.lines), own_lines(other.lines, one.lines)
     obstacles = [
-        f"{page.name} {_obstacle(fp, settings)}" for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
+        (page.name, _obstacle(fp, settings)) for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
     ]
     if obstacles and found.kind == "different":  # else they are the same byte for byte
-        obstacle = "; ".join(obstacles)
-        return PageComparison("unjudged", None, None, one, other, differences, own, drops, obstacle)
-    return PageComparison(found.kind, found.similarity, found.distance, one, other, differences, own, drops)
+        whys = {why for _, why in obstacles}
+        is_common = len(obstacles) == len(pages) and len(whys) == 1
+        obstacle = f"each {whys.pop()}" if is_common else "; ".join(f"{name} {why}" for name, why in obstacles)
+        return PageComparison("unjudged", None, None, pages[0], pages[1], differences, own, drops, obstacle)
+    return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences, own, drops)
 
 
 def _obstacle(fp: PageFingerprint, settings: DedupSettings) -> str:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
 
+SESSION_WORDS = frozenset({"query:session", "query:sess"})
+"""Parts of URLs that are session ids unless their values are numbers, beside those with a name of session ids."""
+
+
 @dataclass(slots=True)
 class RunHistory:
     """The notes of the runs in a store about the past of its pages."""
@@ -132,6 +136,8 @@ def differ_in_session_ids(one: str, other: str) -> bool:
 
     >>> differ_in_session_ids("http://a.example/p?id=1&sid=9f3a", "http://a.example/p?id=1&sid=77b1")
     True
+    >>> differ_in_session_ids("http://a.example/p?session=9f3a", "http://a.example/p?session=77b1")
+    True
     >>> differ_in_session_ids("http://a.example/p?id=1", "http://a.example/p?id=2")
     False
     """
@@ -140,9 +146,14 @@ def differ_in_session_ids(one: str, other: str) -> bool:
         return False
     if (left.host, left.segments, left.rest) != (right.host, right.segments, right.rest):
         return False
-    names = {name for name, _ in set(left.parts) ^ set(right.parts)}
-    return bool(names) and all(
-        is_session(name) or is_tracking(name) or name.startswith("segment:") or name == "spelling" for name in names
+    parts = set(left.parts) ^ set(right.parts)
+    return bool(parts) and all(
+        is_session(name)
+        or (name in SESSION_WORDS and not value.isdigit())  # a number may be that of a talk
+        or is_tracking(name)
+        or name.startswith("segment:")
+        or name == "spelling"
+        for name, value in parts
     )
 
 

@@ -116,14 +116,16 @@ class TestCompare:
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
         assert answer.code == 1
         why = "has 3 distinct shingles, too few to judge: 20 are needed"
-        assert (
-            answer.out.splitlines()[0]
-            == f"unjudged: {tmp_path}/a.html {why}; {tmp_path}/b.html {why}; a crawl would keep both"
-        )
+        assert answer.out.splitlines()[0] == f"unjudged: each {why}; a crawl would keep both"
+        (tmp_path / "b.html").write_text("<p>One two three four")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        few = why.replace("3 distinct shingles", "2 distinct shingles")
+        first = f"unjudged: {tmp_path}/a.html {why}; {tmp_path}/b.html {few}; a crawl would keep both"
+        assert answer.out.splitlines()[0] == first
         found = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json").json
         assert (found["kind"], found["similarity"], found["distance"]) == ("unjudged", None, None)
         assert repr(compare_pages("<p>Hello", "<p>Hello")).startswith(
-            "<PageComparison unjudged, A has 1 distinct shingle,"
+            "<PageComparison unjudged, each has 1 distinct shingle,"
         )
         assert "too few to judge" in compare_pages("<p>Hello", "<p>Hello")._repr_html_()
 
@@ -135,7 +137,7 @@ class TestCompare:
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", *small)
         assert answer.out.startswith("identical: similarity 1.000")
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "c.html", *small)
-        assert answer.out.startswith(f"unjudged: {tmp_path}/a.html has more characters than are read; ")
+        assert answer.out.startswith("unjudged: each has more characters than are read; ")
 
     def test_reads_what_is_piped_in_and_fetches_urls(self, crawled: Crawled) -> None:
         answer = simdedup(
@@ -217,6 +219,12 @@ class TestExplain:
         likely = " or ".join(crawled.url("b", number) for number in (2, 1, 0))
         assert answer.err.endswith(f"went to another store; did you mean {likely}?\n")
         assert "did you mean" not in crawled.call("explain", crawled.site.url("/nowhere")).err
+
+    @pytest.mark.parametrize("scheme", ["", "https://"])
+    def test_names_the_page_where_the_scheme_is_another(self, scheme: str, crawled: Crawled) -> None:
+        url = crawled.url("b")
+        answer = crawled.call("explain", scheme + url.partition("://")[2])
+        assert f"did you mean {url} or " in answer.err
 
     def test_says_no_about_a_page_that_never_came_by(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.site.url("/never"))

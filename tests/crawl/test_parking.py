@@ -67,7 +67,7 @@ async def test_what_has_no_room_to_wait_is_kept_and_counted(
     kept = done.stat("pages/in_work_reason_count/no_room")
     assert kept > 0
     assert len(done.items) == 1 + kept
-    assert f"{kept} repeats kept, as the original was still in work: {kept} no_room" in caplog.text
+    assert f"{kept} repeats kept, as their originals were still in work: {kept} with no room to wait" in caplog.text
 
 
 @on_asyncio
