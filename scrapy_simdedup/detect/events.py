@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections import Counter
 from dataclasses import astuple, dataclass
 from enum import Enum
 from hashlib import blake2b
@@ -27,7 +28,10 @@ EVENTS = "history:"
 COMPARED = "compared:"
 """What stands in the place of a run in the name of the journal of compared pages, which all runs share."""
 MAX_COMPARED_PER_SITE = 256
-"""Near pages of a site of which that journal has an event, and as many dropped ones; newer ones take their places."""
+"""Pages of a site of which that journal has an event: so many that are near and kept for text of their own, as many
+that are near for any other reason, and as many that were dropped. A run writes so many of each at most."""
+MAX_COUNTED_SITES = 10_000
+"""Sites whose events of compared pages are counted at a time; beyond, the counts begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,8 @@ class EventLog:
         self._store, self._logs = store, logs
         self._run, self._worker, self._now = context.run, context.worker, context.now
         self._on_store_error = on_store_error
+        self._compared: Counter[tuple[str, str]] = Counter()
+        """Events of compared pages by site and by what became of the page."""
 
     async def run_started(self, *, alone: bool = False) -> None:
         """Log that the run begins, or is resumed; ``alone`` if it ends with this process."""
@@ -241,8 +247,8 @@ class EventLog:
     async def page_compared(self, page: FetchedPage, verdict: Verdict) -> None:
         """Log what a page was compared with, if it is near and kept, or was dropped with words of its own.
 
-        A site has :data:`MAX_COMPARED_PER_SITE` places for near pages, and as many for dropped ones, in all runs
-        together; of two pages with the same place the newer has it.
+        A site has :data:`MAX_COMPARED_PER_SITE` places for each of these, in all runs together; of two pages with the
+        same place the newer has it. So neither the store nor the time for it grows with the number of near pages.
 
         Args:
             page: the page.
@@ -250,6 +256,12 @@ class EventLog:
         """
         is_near = verdict.kind == "near" and not verdict.is_duplicate
         if not (is_near or (verdict.is_duplicate and verdict.own_words)) or verdict.original is None:
+            return
+        what = "dropped" if not is_near else "own_text" if verdict.reason == "own_text" else "near"
+        if len(self._compared) > MAX_COUNTED_SITES:
+            self._compared.clear()
+        self._compared[page.site, what] += 1
+        if self._compared[page.site, what] > MAX_COMPARED_PER_SITE:
             return
         event = PageCompared(
             site=page.site,
@@ -264,7 +276,7 @@ class EventLog:
             own_words=verdict.own_words,
         )
         place = int.from_bytes(event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
-        await self._write(event, page.site, str(is_near), str(place), journal=compared_journal())
+        await self._write(event, page.site, what, str(place), journal=compared_journal())
 
     async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
         key = event_key(type(event).__name__, *about)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from scrapy.http import Response
-from scrapy_simdedup.crawl.output_files import DroppedFeed
 
 from helpers.crawling import ADDON, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
@@ -18,6 +17,7 @@ from helpers.pages import page
 from helpers.scrapy_project import ScrapyProject
 from helpers.site_server import Site
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.output_files import DroppedFeed
 from scrapy_simdedup.detect.verdict import Verdict
 
 PATHS = ["/one", "/one?again", "/two", "/two?again"]
