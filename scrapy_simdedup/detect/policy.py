@@ -156,7 +156,8 @@ def _decide_revisit(
         original_key=before.original or before.key,
         change=revisit.change,
     )
-    if kind == "unchanged" and settings.unchanged == "drop":
+    # By fields the items decide, which the callback may get elsewhere, even where the bytes are the same.
+    if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
         if delivered is None:
             pass
