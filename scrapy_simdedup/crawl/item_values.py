@@ -115,15 +115,19 @@ class ItemGroup:
         key: the key of the group's note.
         raw: the note as it is in the store; None where there is none, or where it could not be read.
         known: the note that counts.
-        is_shared: whether other pages may have items of the group.
+        has_identity: whether the items have an identity, so that other pages may have items of the group.
     """
 
-    def __init__(self, key: bytes, raw: bytes | None, known: Note | None, *, is_shared: bool = False) -> None:
-        self.key, self.raw, self.is_shared = key, raw, is_shared
+    def __init__(self, key: bytes, raw: bytes | None, known: Note | None, *, has_identity: bool = False) -> None:
+        self.key, self.raw, self.has_identity = key, raw, has_identity
+        self.is_shared = False
+        """Whether another page of this run has items of the group, so that nobody knows whose past is whose."""
         self.past: tuple[Entry, ...] = known.entries if known else ()
         self._by_name: defaultdict[bytes, list[Entry]] = defaultdict(list)
         for entry in self.past:
             self._by_name[entry.name].append(entry)
+        self.is_void = False
+        """Whether the note in the store was emptied."""
         self.seen: list[Entry] = []
         self._names: set[bytes] = set()
 
@@ -311,13 +315,14 @@ class ItemValues:
             raw = await self._read(page, key)
             known = self._valid(page, raw)
             if identity is None:
-                known = await self._of_copies(page, known)
+                page.groups[key] = ItemGroup(key, raw, await self._of_copies(page, known))
             else:
                 if page.own is None:
                     page.own = Note.from_bytes(await self._read(page, own_key))
-                if known is not None and (self._is_of_other_page(page, known) or _is_forgotten(page.own, known)):
-                    known = None
-            page.groups[key] = ItemGroup(key, raw, known, is_shared=identity is not None)
+                is_shared = self._is_of_other_page(page, known)
+                counts = known is not None and not is_shared and not _is_forgotten(page.own, known)
+                group = page.groups[key] = ItemGroup(key, raw, known if counts else None, has_identity=True)
+                group.is_shared = is_shared
         return page.groups[key]
 
     async def _of_copies(self, page: PageItems, own: Note | None) -> Note | None:
@@ -335,9 +340,8 @@ class ItemValues:
         note, ttl = Note.from_bytes(raw), page.settings.ttl
         return None if note is None or (ttl is not None and note.at < self._now() - ttl) else note
 
-    def _is_of_other_page(self, page: PageItems, note: Note) -> bool:
-        """Whether another page of this run has items of the same group, so that nobody knows whose past is whose."""
-        return note.run == self._run and note.page != page.digest
+    def _is_of_other_page(self, page: PageItems, note: Note | None) -> bool:
+        return note is not None and note.run == self._run and note.page != page.digest
 
     @property
     def _run(self) -> bytes:
@@ -362,8 +366,9 @@ class ItemValues:
 
     async def _void(self, page: PageItems, group: ItemGroup) -> None:
         """Forget what was delivered before, as another value is on its way now and may arrive in a crash or not."""
-        if group.raw:
-            await self._write(page, group, b"")
+        if group.raw and not group.is_void:
+            group.is_void = True
+            await self._write(page, group, bytes(Note(self._now(), self._run, page.digest)))
 
     def _scraped(self, item: Any, response: Any) -> None:
         self._item_ended(item, response, is_lost=False)
@@ -385,8 +390,11 @@ class ItemValues:
             return
         page.pending -= 1
         # A scraped item may be another object, which a pipeline made; one that was lost is that of the callback.
+        _, entries = page.items.get(id(item), (None, []))
         if is_lost and self._items_count:
-            page.lost += page.items.pop(id(item), (None, []))[1]
+            page.lost += entries
+        if is_lost or len(entries) == 1:  # a callback may yield one object with one item after the other in it
+            page.items.pop(id(item), None)
         self._settle_if_done(page)
 
     def _settle_if_done(self, page: PageItems) -> None:
@@ -400,9 +408,9 @@ class ItemValues:
         for group in page.groups.values():
             lost = [entry for of, entry in page.lost if of is group] if page.is_delivered else group.seen
             entries = group.entries(lost, is_complete=page.is_complete)
-            if group.is_shared:
+            if group.has_identity:
                 there = Note.from_bytes(await self._read(page, group.key))
-                if there is not None and self._is_of_other_page(page, there):
+                if group.is_shared or self._is_of_other_page(page, there):
                     entries = ()
             note = Note(self._now(), self._run, page.digest, entries)
             before = Note.from_bytes(group.raw)

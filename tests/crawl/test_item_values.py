@@ -6,13 +6,14 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import attrs
 import pydantic
 import pytest
 from scrapy import Field, Item, Request
 from scrapy.exceptions import DropItem
+from scrapy.extensions.feedexport import BlockingFeedStorage
 
 from helpers.command_line import perform_here
 from helpers.crawling import ADDON, PatientSpider, crawl
@@ -350,17 +351,27 @@ async def test_where_the_callback_alone_counts_pipelines_do_not(site: Site, sett
     assert again.stat("items/unchanged") == 5
 
 
+class Unreachable(BlockingFeedStorage):
+    """Fails as a server that is not there, and closes its file, which Scrapy's own leave open then."""
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        pass
+
+    def _store_in_thread(self, file: IO[bytes]) -> None:
+        file.close()
+        raise OSError("nobody is there")
+
+
 @pytest.mark.parametrize("works", [True, False])
 @on_asyncio
 async def test_items_whose_feed_failed_come_again(
     site: Site, settings: dict[str, Any], tmp_path: Path, works: bool
 ) -> None:
-    settings |= {"SIMDEDUP_CONFIRM": "feed"}
-    (tmp_path / "file").write_text("")
-    place = tmp_path / "items.jsonl" if works else tmp_path / "file" / "items.jsonl"
-    await crawl(Shop, settings | {"FEEDS": {place.as_posix(): {"format": "jsonlines"}}}, urls=serve(site, SHOP))
-    feed = {"FEEDS": {(tmp_path / "again.jsonl").as_posix(): {"format": "jsonlines"}}}
-    again = await crawl(Shop, settings | feed, urls=serve(site, SHOP, 2))
+    settings |= {"SIMDEDUP_CONFIRM": "feed", "FEED_STORAGES": {"gone": Unreachable}}
+    good = {"FEEDS": {(tmp_path / "items.jsonl").as_posix(): {"format": "jsonlines"}}}
+    bad = {"FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
+    await crawl(Shop, settings | (good if works else bad), urls=serve(site, SHOP))
+    again = await crawl(Shop, settings | good, urls=serve(site, SHOP, 2))
     assert len(again.items) == (0 if works else 5)
 
 
