@@ -180,6 +180,8 @@ class PageItems:
         self.groups: dict[bytes, ItemGroup] = {}
         self.own: Note | None = None
         """The page's own note, once it was read."""
+        self.has_copy = False
+        """Whether the store has items of the page whose copy this one was."""
         self.pending = 0
         """Items in the pipelines."""
         self.has_ended = self.is_settled = False
@@ -332,6 +334,7 @@ class ItemValues:
         if verdict is None or original is None or original == page.key:
             return own
         other = self._valid(page, await self._read(page, page_note_key(original, page.handler)))
+        page.has_copy = other is not None
         if other is None or (own is not None and own.at >= other.at):
             return own
         return other if verdict.kind == "unchanged" else None
@@ -366,7 +369,7 @@ class ItemValues:
 
     async def _void(self, page: PageItems, group: ItemGroup) -> None:
         """Forget what was delivered before, as another value is on its way now and may arrive in a crash or not."""
-        if group.raw and not group.is_void:
+        if (group.raw or page.has_copy) and not group.is_void:
             group.is_void = True
             await self._write(page, group, bytes(Note(self._now(), self._run, page.digest)))
 

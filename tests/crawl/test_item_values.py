@@ -447,6 +447,22 @@ async def test_whichever_copy_of_a_page_comes_first_its_change_is_seen(site: Sit
 
 
 @on_asyncio
+async def test_a_crash_loses_no_change_where_the_values_are_those_of_a_copy(
+    site: Site, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def export(price: int, *paths: str) -> list[int]:
+        for path in paths:
+            site[path] = holding([{"name": "Shoe", "price": price}], "shoe", (path, price))
+        return [item["price"] for item in (await crawl(Shop, settings, urls=site.urls(*paths))).items]
+
+    assert await export(10, "/a", "/b") == [10]
+    with monkeypatch.context() as patch:
+        patch.setattr("scrapy_simdedup.crawl.delivery.DeliverySettler.items_delivered", lambda *_: None)
+        assert await export(20, "/b", "/a") == [20]
+    assert await export(10, "/b", "/a") == [10]
+
+
+@on_asyncio
 async def test_another_spider_or_callback_has_items_of_its_own(site: Site, settings: dict[str, Any]) -> None:
     class Other(Shop):
         name = "other"
