@@ -170,7 +170,7 @@ class PageItems:
         settings: the settings of the page.
     """
 
-    def __init__(self, key: bytes, handler: str, site: str, urls: set[str], settings: DedupSettings) -> None:
+    def __init__(self, key: bytes, handler: str, site: str, urls: Sequence[str], settings: DedupSettings) -> None:
         self.key, self.handler, self.site, self.urls, self.settings = key, handler, site, urls, settings
         self.verdict: Verdict | None = None
         """What the page was found to be; None for a response that is not compared."""
@@ -233,7 +233,7 @@ class ItemValues:
             return
         handler = "" if settings.callbacks == "any" else handler_name(request, self._crawler.spider)
         site = site_of(response.url, settings.scope)
-        self._pages[request] = PageItems(key, handler, site, {request.url, response.url}, settings)
+        self._pages[request] = PageItems(key, handler, site, (request.url, response.url), settings)
 
     def page_judged(self, request: Request, verdict: Verdict) -> None:
         """Say what a page was found to be."""
@@ -296,17 +296,19 @@ class ItemValues:
 
     def _entry(self, page: PageItems, item: ItemAdapter) -> tuple[Entry, bytes | None]:
         """An item's digests, and that of its identity, if it has what ``SIMDEDUP_IDENTITY`` names."""
+        values = dict(item)
 
         def digest(fields: Iterable[str], *about: str) -> bytes:
-            made = blake2b(digest_size=_DIGEST_BYTES, key=self._detector.secret[:64], person=b"simdedup item")
-            for part in _parts({field: item.get(field) for field in fields} | {"": about}):
-                made.update(part)
-            return made.digest()
+            parts = _parts({"": about} | {field: values[field] for field in fields if field in values})
+            key = self._detector.secret[:64]
+            return blake2b(b"".join(parts), digest_size=_DIGEST_BYTES, key=key, person=b"simdedup item").digest()
 
         kind, decisive = type(item.item).__qualname__, set(page.fields)
-        declared = [field for field in page.settings.identity if _has_value(item.get(field)) and field not in decisive]
-        names = [field for field in NAMING_FIELDS if field not in decisive and item.get(field) not in page.urls]
-        others = [field for field in item if field not in decisive and field != page.settings.markdown_field]
+        declared = [
+            field for field in page.settings.identity if _has_value(values.get(field)) and field not in decisive
+        ]
+        names = [field for field in NAMING_FIELDS if field not in decisive and values.get(field) not in page.urls]
+        others = [field for field in values if field not in decisive and field != page.settings.markdown_field]
         entry = Entry(digest(declared or names, kind), digest(others, kind), digest(page.fields, kind))
         return entry, digest(declared, kind, page.handler) if declared else None
 
@@ -451,7 +453,10 @@ def _parts(value: Any) -> Iterator[bytes]:
         if not stack:
             return
         value = stack.pop()
-        if isinstance(value, Mapping):
+        if isinstance(value, str):
+            text = " ".join(value.split()).encode("utf-8", "surrogatepass")
+            yield b"text %d %b" % (len(text), text)
+        elif isinstance(value, Mapping):
             present = sorted(((str(name), part) for name, part in value.items() if part is not None), key=itemgetter(0))
             yield b"{%d " % len(present)
             stack += [part for pair in present for part in pair]
@@ -461,12 +466,11 @@ def _parts(value: Any) -> Iterator[bytes]:
         elif isinstance(value, (list, tuple)):
             stack += value
             yield b"[%d " % len(value)
-        elif not isinstance(value, str) and ItemAdapter.is_item(value):
+        elif not isinstance(value, (int, float)) and ItemAdapter.is_item(value):
             stack.append(ItemAdapter(value))
         else:
             if isinstance(value, float) and value.is_integer():
                 value = int(value)
-            kind = "text" if isinstance(value, str) else type(value).__name__
-            text = f"{kind} {' '.join(str(value).split())}".encode("utf-8", "surrogatepass")
+            text = f"{type(value).__name__} {value}".encode("utf-8", "surrogatepass")
             yield b"%d %b" % (len(text), text)
     raise ValueError(f"an item has more than {MAX_VALUES} values, or contains itself")

@@ -242,10 +242,10 @@ async def test_fields_that_no_item_had_are_named(site: Site, settings: dict[str,
 @on_asyncio
 async def test_a_field_that_goes_and_values_inside_of_values_are_changes(site: Site, settings: dict[str, Any]) -> None:
     items: list[dict[str, Any]] = [
-        {"price": {"amount": 1, "tax": [1, 2]}, "stock": 1},
-        {"price": {"tax": [1, 2], "amount": 1.0}, "stock": 1, "seen": "later"},
-        {"price": {"amount": 1, "tax": [2, 1]}, "stock": 1},
-        {"price": {"amount": 1, "tax": [2, 1]}},
+        {"price": {"amount": 1, "tax": [1, 2]}, "stock": 1, "url": ["a", "b"]},
+        {"price": {"tax": [1, 2], "amount": 1.0}, "stock": 1, "seen": "later", "url": ["a", "b"]},
+        {"price": {"amount": 1, "tax": [2, 1]}, "stock": 1, "url": ["a", "b"]},
+        {"price": {"amount": 1, "tax": [2, 1]}, "url": ["a", "b"]},
     ]
     exported = []
     for visit, item in enumerate(items):
