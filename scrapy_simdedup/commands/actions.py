@@ -34,6 +34,7 @@ ACTIONS: dict[str, Action] = {
     "similar": explain.SIMILAR,
     "clusters": overview.CLUSTERS,
     "changes": changes.CHANGES,
+    "clocks": changes.CLOCKS,
     "drift": changes.DRIFT,
     "moved": changes.MOVED,
     "rules": rules.RULES,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.commands.stores import existing_store_url, open_output, open_store, records_with_progress
+from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report.change_rates import ChangeRates
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
+    from scrapy_simdedup.errors import StoreError
     from scrapy_simdedup.report.change_rates import DueUrl
     from scrapy_simdedup.report.data import DriftRow, RunChanges
     from scrapy_simdedup.store.base import Record
@@ -261,3 +263,39 @@ def _moved_lines(found: list[Move], limit: int) -> Iterator[str]:
         yield Soft(
             "SIMDEDUP_URL_LEARNING and SIMDEDUP_URL_RULES leave session ids out, so that such pages are found again."
         )
+
+
+def add_clocks_options(parser: ArgumentParser) -> None:
+    """The site that is looked at."""
+    parser.add_argument("--site", help="of this site alone")
+
+
+async def run_clocks(context: Context) -> int:
+    """Show the places whose text changes by itself; the answer is no if none is known."""
+    async with open_store(existing_store_url(context)) as store:
+        sites = [context.options.site] if context.options.site else [site async for site in store.sites()]
+        book = ClockBook(store, "", _raise)
+        found = [(site, counts) for site in sites for counts in (await book.of(site)).places.values()]
+    found.sort(key=lambda row: (row[0], not row[1].is_clock, -row[1].differed))
+    data = [{"site": site, **asdict(counts)} for site, counts in found]
+    rows = [
+        (counts.seen, counts.differed, "clock" if counts.is_clock else "watched", site, counts.sample)
+        for site, counts in found
+    ]
+    lines = format_table(("#fetched again", "#differed", "", "site", "text"), rows) if rows else _NO_CLOCKS
+    context.console.print_answer({"places": data}, iter(lines))
+    return YES if any(counts.is_clock for _, counts in found) else NO
+
+
+_NO_CLOCKS = ["No place is known whose text differed between two visits of a page."]
+
+
+def _raise(exc: StoreError) -> None:
+    raise exc
+
+
+CLOCKS = Action(
+    "list the places whose text changes by itself, such as counters: revisits pass over them",
+    run_clocks,
+    add_clocks_options,
+)

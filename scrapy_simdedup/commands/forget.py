@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.crawl.item_values import forgotten_note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import split_journal_name
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
@@ -127,6 +128,7 @@ async def forget(
         How many were chosen, and how many go with these.
     """
     pages: defaultdict[str, set[bytes]] = defaultdict(set)
+    notes: defaultdict[str, set[bytes]] = defaultdict(set)
     chosen: defaultdict[str, list[int]] = defaultdict(list)
     others: defaultdict[str, list[int]] = defaultdict(list)
     replacements: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
@@ -134,6 +136,7 @@ async def forget(
         async for home, record in records_with_progress(context, store, site):
             if choose(record):
                 chosen[home].append(record.id)
+                notes[home].add(page_note_key(record.key, record.handler))
                 pages[home].add(record.original if originals and record.original else record.key)
             if originals and record.original and record.state != "duplicate":
                 replacements[home][record.key] = record.original
@@ -147,10 +150,16 @@ async def forget(
                 is_repeat = record.state == "duplicate" and record.original in keys
                 if (is_one or is_repeat) and record.id not in known:
                     others[home].append(record.id)
+                    notes[home].add(page_note_key(record.key, record.handler))
         for home in pages:
             ids = [] if dry_run else chosen[home] + others[home]
             for start in range(0, len(ids), DELETIONS_PER_STEP):
                 await store.forget(home, ids[start : start + DELETIONS_PER_STEP], time.time())
+        journals = set() if dry_run or not notes else {name async for name in store.journals()}
+        for home, keys in notes.items():
+            if (journal := item_values_journal(home)) in journals:
+                for key in keys:
+                    await store.put_note(journal, key, forgotten_note(time.time()))
     return sum(map(len, chosen.values())), sum(map(len, others.values()))
 
 

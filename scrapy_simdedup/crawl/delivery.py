@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -18,7 +19,7 @@ from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -203,14 +204,12 @@ class FeedConfirmation:
         SettingError: ``SIMDEDUP_CONFIRM="feed"`` without ``FEEDS``, so that nothing would ever be confirmed.
     """
 
-    def __init__(self, crawler: Crawler, settle: Callable[[PageRef, str | None, bool], None]) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getdict("FEEDS"):
             raise SettingError("SIMDEDUP_CONFIRM", "feed", "add a feed to FEEDS, or write 'items'")
         self._crawler = crawler
-        self._settle = settle
-        self.unconfirmed: list[tuple[PageRef, bool]] = []
-        """Pages that are held back, as their items are through the pipelines and not yet stored, and whether they gave
-        any."""
+        self.unconfirmed: list[Callable[[str | None], None]] = []
+        """Functions of the failure that settle pages whose items are through the pipelines and not yet stored."""
         self._is_stored = False
         self._stored = KeyedCondition()
         crawler.signals.connect(self._feeds_stored, signals.feed_exporter_closed)
@@ -220,8 +219,8 @@ class FeedConfirmation:
         if not self._is_stored:
             await self._stored.wait("feeds", FEED_SECONDS)
         failed = any(name.startswith("feedexport/failed_count/") for name in self._crawler.stats.get_stats())
-        for page, gave_item in self.unconfirmed:
-            self._settle(page, None if self._is_stored and not failed else "feed_failed", gave_item)
+        for settle in self.unconfirmed:
+            settle(None if self._is_stored and not failed else "feed_failed")
         self.unconfirmed.clear()
 
     def _feeds_stored(self) -> None:
@@ -255,14 +254,21 @@ class DeliverySettler:
     ) -> None:
         self._detector, self._stats, self._page_settled = detector, stats, page_settled
         self._tasks, self._on_settled = tasks, on_settled
-        self._feeds = FeedConfirmation(crawler, self.settle) if confirm == "feed" else None
+        self._feeds = FeedConfirmation(crawler) if confirm == "feed" else None
 
     def delivery_ended(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Settle a page that callback and pipelines are through with; ``failure`` is None if all went well."""
         if failure is None and self._feeds is not None:
-            self._feeds.unconfirmed.append((page, gave_item))
+            self._feeds.unconfirmed.append(partial(self.settle, page, gave_item=gave_item))
         else:
             self.settle(page, failure, gave_item)
+
+    def items_delivered(self, remember: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Remember items that callback and pipelines are through with, in the background, once they are stored."""
+        if self._feeds is None:
+            self._tasks.start(remember())
+        else:
+            self._feeds.unconfirmed.append(lambda failure: self._tasks.start(remember()) if failure is None else None)
 
     def settle(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Count and write the outcome of a delivery."""

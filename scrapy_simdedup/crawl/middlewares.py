@@ -133,8 +133,8 @@ class DeliveryOuterMiddleware:
                         yield request
                 elif output is None:
                     yield output
-                elif drop_items:
-                    runtime.stats.item_dropped()
+                elif drop_items or await runtime.item_values.drops(output, response):
+                    self._drop_item(delivery)
                 else:
                     await self._note_item(delivery, output, response)
                     yield output
@@ -142,12 +142,20 @@ class DeliveryOuterMiddleware:
             if delivery is not None:
                 delivery.fail("callback_error")
                 runtime.delivery_tracker.output_ended(delivery)
+            runtime.item_values.output_ended(response, failed=True)
             raise
         runtime.links.callback_ended(response, made_request=made_request)
+        is_refused = response.meta.get(META_DELIVER) is False
+        runtime.item_values.output_ended(response, refused=is_refused)
         if delivery is not None:
-            if response.meta.get(META_DELIVER) is False:
+            if is_refused:
                 delivery.fail("not_delivered")
             runtime.delivery_tracker.output_ended(delivery)
+
+    def _drop_item(self, delivery: Delivery | None) -> None:
+        self.runtime.stats.item_dropped()
+        if delivery is not None:  # of a page that is kept: its item was delivered before
+            delivery.gave_item = True
 
     async def _note_item(self, delivery: Delivery | None, item: Any, response: Response) -> None:
         """Add to an item what the settings want in it, and count it among those that its page waits for."""
@@ -200,6 +208,7 @@ class DeliveryInnerMiddleware:
         if isinstance(exception, NearDuplicatePage):
             exception.__traceback__ = None  # with its frames it would hold the page until the garbage collector comes
             return ()
+        self.runtime.item_values.callback_failed(response)
         delivery = self.runtime.delivery_tracker.delivery_of(response)
         if delivery is not None:
             delivery.fail("callback_error")

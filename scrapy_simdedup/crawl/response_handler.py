@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
 
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
+    from scrapy_simdedup.crawl.item_values import ItemValues
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
@@ -48,6 +49,7 @@ class ResponseHandler:
         tracker: watches the delivery of kept pages.
         settler: confirms kept pages at once where nothing watches their delivery.
         links: says which repeats bring new links.
+        item_values: watches the items of responses.
         reporter: samples pages for the report; None where no report is written.
         dropped_feed: gets a line for each page that is dropped, or would be; None where none is written.
         observations: learns from verdicts about URLs; None where URLs are not learned.
@@ -66,6 +68,7 @@ class ResponseHandler:
         settler: DeliverySettler,
         imported: ImportedPages,
         links: DeferredLinks,
+        item_values: ItemValues,
         reporter: Reporter | None = None,
         dropped_feed: DroppedFeed | None = None,
         observations: UrlObservations | None = None,
@@ -73,7 +76,7 @@ class ResponseHandler:
     ) -> None:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
-        self._links, self._dropped_feed = links, dropped_feed
+        self._links, self._item_values, self._dropped_feed = links, item_values, dropped_feed
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -118,6 +121,8 @@ class ResponseHandler:
             await self._detector.refresh(url=request.url, key=key)
         elif may_be_gone and reason != "opted_out" and not is_inspected:
             await self._record_gone_pages(request, response, key)
+        if reason != "opted_out" and not is_inspected:
+            self._item_values.page_fetched(request, response, key)
         if reason is not None:
             if UNJUDGED[reason].counted:
                 is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
@@ -146,6 +151,7 @@ class ResponseHandler:
             if verdict.page is not None:
                 self._settler.write_outcome(verdict.page, "inspected")
             return response
+        self._item_values.page_judged(request, verdict)
         try:
             await self._learn(request, response, verdict, site, canonical)
             self._act(request, response, verdict, site)

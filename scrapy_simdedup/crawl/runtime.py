@@ -16,6 +16,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
+from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
 from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.links import DeferredLinks
@@ -129,6 +130,14 @@ class Runtime:
             self.settings.markdown_field, partial(self.worker_pool.markdown, settings=self.settings)
         )
         self.item_pages: ItemPages = ItemPages()
+        self.item_values: ItemValues = ItemValues(
+            crawler,
+            self.settings,
+            detector=self.detector,
+            stats=self.stats,
+            settler=self.settler,
+            on_store_error=self.store_failed,
+        )
         self.reporter: Reporter = Reporter(self.settings)
         self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)
         self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
@@ -142,6 +151,7 @@ class Runtime:
             settler=self.settler,
             imported=self.imported_pages,
             links=self.links,
+            item_values=self.item_values,
             reporter=self.reporter if self.settings.report else None,
             dropped_feed=self.dropped_feed if self.settings.dropped_feed else None,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,

@@ -237,8 +237,16 @@ class CrawlStats:
             self._add("pages/dropped_other_headline")
 
     def item_dropped(self) -> None:
-        """An item was dropped because its page, or it itself, is a repeat."""
+        """An item was dropped because its page, or it itself, is a repeat, or has the values of an earlier run."""
         self._add("items/dropped")
+
+    def item_compared(self, change: str) -> None:
+        """The values of an item are ``new``, ``changed`` or ``unchanged`` since an earlier run."""
+        self._add("items/<change>", change)
+
+    def item_without_fields(self) -> None:
+        """An item had no value in the fields of ``SIMDEDUP_UNCHANGED_BY``."""
+        self._add("items/without_fields")
 
     def item_fields_unseen(self, count: int) -> None:
         """So many fields of ``SIMDEDUP_ITEM_FIELDS`` were in no item."""

@@ -9,6 +9,7 @@ from scrapy_simdedup.detect.preference import is_preferred
 from scrapy_simdedup.detect.revisit import compare_with_previous_version
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def decide(
         keep_pending: where nothing is decided yet, keep the page.
     """
     drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
+    if clocks and fp.page_units is not None and fp.units is not None and fp.units.joined_by:
+        fp = replace(fp, units=keep_units(fp.page_units, clocks))
+        page = replace(page, fingerprint=fp)
     match = index.best_match(
         fp,
         page.key,
@@ -173,7 +177,8 @@ def _decide_revisit(
         change=revisit.change,
         unit_changes=None if revisit.unit_changes is None else revisit.unit_changes.as_dict(),
     )
-    if kind == "unchanged" and settings.unchanged == "drop":
+    # By fields the items decide, which the callback may get elsewhere, even where the bytes are the same.
+    if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
         if delivered is None:
             pass

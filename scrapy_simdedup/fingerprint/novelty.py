@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""
 DEVIATIONS_ALLOWED, MIN_MISSING = 2.0, 2
-"""Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and how
-many are missing at least."""
+"""Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and
+how many are missing at least."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001

@@ -5,7 +5,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 
 1. a *shingle filter*: of the shingles of all units, in content or boilerplate, a sample as the bits of a hash table (a
    Bloom filter with one hash, Bloom 1970). A shingle that the page has is in the filter for certain, another one with a
-   chance of two in five; a run of shingles that are in it is on the page.
+   chance of a quarter to two fifths; a run of shingles that are in it is on the page.
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 8 bits of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 
@@ -30,7 +30,7 @@ from scrapy_simdedup.fingerprint.hashing import fmix64
 from scrapy_simdedup.page.roles import COOKIE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from scrapy_simdedup.fingerprint.features import BlockClasses, Shingles
     from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
@@ -44,8 +44,8 @@ MAX_BYTES = 400
 MAX_FILTER_BITS = 2400
 """Bits of a shingle filter at most."""
 BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
-"""Bits of the filter for each shingle of the sample, and where it is full: then 28 % and 39 % of the shingles that a page
-lacks seem to be there. With fewer bits more shingles are sampled; 2 show nearly as many of the missing ones as any."""
+"""Bits of the filter for each shingle of the sample, and where it is full: then 28 % and 39 % of the shingles that a
+page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
 MAX_NUMBERED_LENGTH = 100
@@ -96,6 +96,11 @@ class PageUnits(NamedTuple):
         texts = self.of_content
         is_index = 2 * self.lengths[texts].sum() < self.lengths[content].sum()
         return content if is_index else texts
+
+    def without(self, clocks: Collection[int]) -> Mask:
+        """Which blocks are rows of the unit table and stand at none of some places."""
+        chosen = self.in_table
+        return chosen & ~np.isin(self.places, list(clocks)) if clocks else chosen
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
@@ -222,15 +227,20 @@ class TextUnits:
         return int.from_bytes(self.shingle_filter, "little").bit_count() / bits if bits else 0.0
 
 
-def keep_units(units: PageUnits) -> TextUnits:
-    """What is kept of the text units of a page."""
+def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
+    """What is kept of the text units of a page.
+
+    Args:
+        units: The units of the page.
+        clocks: Places that are left out of the table: a row that holds a clock beside other units would always differ.
+    """
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
     sampling = min(MAX_SAMPLING, MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes))))
     sample = hashes[is_sampled(hashes, sampling)]
     size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
     bits = np.zeros(8 * size, np.uint8)
     bits[_filter_places(sample, size)] = 1
-    content = units.in_table
+    content = units.without(clocks)
     digests, places = units.digests[content], units.places[content]
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
     joined_by = 0

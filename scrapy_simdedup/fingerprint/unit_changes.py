@@ -63,7 +63,8 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         before: What was kept of the earlier version, with its unit table.
         clocks: Places to pass over.
     """
-    chosen = units.in_table
+    is_joined = before.joined_by > 0
+    chosen = units.without(clocks if is_joined else ())
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
         return UnitComparison(UnitChanges(), {}, frozenset(places.tolist()), 0.0)
@@ -85,16 +86,19 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     is_equal[added] = False
     row_places = places[first] if len(rows) else places
     share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
-    equal_places = frozenset(row_places[is_equal].tolist())
+    is_alone = np.diff(first, append=len(places)) == 1  # of units that share a row nobody knows which one differs
+    equal_places = frozenset(row_places[is_equal & is_alone].tolist())
     removed_at = Counter(old["place"][removed].tolist())
     at = chosen.nonzero()[0][first]
     edited_places = {
-        int(row_places[number]): units.samples[at[number]] for number in added if removed_at[int(rows["place"][number])]
+        int(row_places[number]): units.samples[at[number]]
+        for number in added
+        if is_alone[number] and removed_at[int(rows["place"][number])]
     }
-    clock_bytes = set(place_bytes(clocks))
-    added = [number for number in added if int(row_places[number]) not in clocks]
-    removed = [number for number in removed if int(old["place"][number]) not in clock_bytes]
-    if not before.joined_by:
+    clock_bytes = set() if is_joined else set(place_bytes(clocks))
+    if not is_joined:
+        added = [number for number in added if int(row_places[number]) not in clocks]
+        removed = [number for number in removed if int(old["place"][number]) not in clock_bytes]
         added, removed = _without_moves_to_boilerplate(units, before, chosen, added, removed)
     added_at = Counter(rows["place"][added].tolist())
     removed_at = Counter(old["place"][removed].tolist())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from helpers import pages
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
 from scrapy_simdedup.fingerprint.novelty import longest_own_text
 from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits
@@ -140,8 +140,8 @@ def test_what_was_read_from_bytes_does_not_know_its_own_text() -> None:
 
 
 def test_a_worker_process_sends_the_units_with_the_fingerprint() -> None:
-    from scrapy_simdedup.fingerprint import worker  # noqa: PLC0415 - the program of another process
-    from scrapy_simdedup.settings import DedupSettings  # noqa: PLC0415
+    from scrapy_simdedup.fingerprint import worker
+    from scrapy_simdedup.settings import DedupSettings
 
     html = "".join(f"<p>{text}</p>" for text in [*PARAGRAPHS, OWN])
     made = read_fingerprint(worker._make_fingerprint(html, b"", None, DedupSettings(), b""))

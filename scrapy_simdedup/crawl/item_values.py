@@ -1,0 +1,476 @@
+"""Item values: which items have the values that an earlier run exported, by ``SIMDEDUP_UNCHANGED_BY``.
+
+The values are compared where a callback's items leave the spider, before any pipeline sees them. They are remembered
+once the items are delivered. While changed ones are on their way the store has none, so a crash costs no change.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from hashlib import blake2b
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+
+from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.items import MAX_VALUES, URL_FIELDS
+from scrapy_simdedup.crawl.requests import handler_name
+from scrapy_simdedup.detect.events import event_key, journal_name
+from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.delivery import DeliverySettler
+    from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+JOURNAL = "item-values:"
+"""What stands in the place of a run in the names of the journals of item values, which are those of all runs."""
+NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
+"""Fields in which an item is likely to say which one of its page's items it is."""
+MAX_ITEMS = 5_000
+"""Items of a page whose values are remembered; the others count as new each time."""
+
+ItemChange: TypeAlias = Literal["new", "changed", "unchanged"]
+_HEADER, _DIGEST_BYTES = struct.Struct(">d8s8s"), 8
+_ENTRY_BYTES = 3 * _DIGEST_BYTES
+
+
+class Entry(NamedTuple):
+    """What is remembered of an item: three digests."""
+
+    name: bytes
+    """Of what the item says about which one it is."""
+    others: bytes
+    """Of the fields that do not decide."""
+    values: bytes
+    """Of the fields that decide."""
+
+
+class Note(NamedTuple):
+    """The items of one page, or those with one identity, as they were delivered last."""
+
+    at: float
+    """When, in seconds since the epoch."""
+    run: bytes
+    """A digest of the name of the run that wrote the note."""
+    page: bytes
+    """A digest of the page that gave the items."""
+    entries: tuple[Entry, ...] = ()
+
+    def __bytes__(self) -> bytes:
+        return _HEADER.pack(*self[:3]) + b"".join(map(b"".join, self.entries))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes | None) -> Note | None:
+        """The note that was written; None where there is none, or what is no note."""
+        if not raw or (len(raw) - _HEADER.size) % _ENTRY_BYTES:
+            return None
+        digests = [raw[start : start + _DIGEST_BYTES] for start in range(_HEADER.size, len(raw), _DIGEST_BYTES)]
+        entries = tuple(Entry(*digests[start : start + 3]) for start in range(0, len(digests), 3))
+        at, run, page = _HEADER.unpack_from(raw)
+        return cls(at, run, page, entries)
+
+
+def item_values_journal(site: str) -> str:
+    """The name of the journal with the values of a site's items."""
+    return journal_name(JOURNAL, site)
+
+
+def page_note_key(key: bytes, handler: str) -> bytes:
+    """The key of the note about a page's items.
+
+    Args:
+        key: the page's request fingerprint.
+        handler: the spider and the callback that get the page, as in its record.
+    """
+    return event_key("page", handler, key.hex())
+
+
+def forgotten_note(now: float) -> bytes:
+    """The note in place of that of a page that is forgotten: what was delivered before does not count there."""
+    return bytes(Note(now, b"", b""))
+
+
+class ItemGroup:
+    """The items that are told apart among each other: those of a page, or those with one identity.
+
+    Args:
+        key: the key of the group's note.
+        raw: the note as it is in the store; None where there is none, or where it could not be read.
+        known: the note that counts.
+        has_identity: whether the items have an identity, so that other pages may have items of the group.
+    """
+
+    def __init__(self, key: bytes, raw: bytes | None, known: Note | None, *, has_identity: bool = False) -> None:
+        self.key, self.raw, self.has_identity = key, raw, has_identity
+        self.is_shared = False
+        """Whether another page of this run has items of the group, so that nobody knows whose past is whose."""
+        self.past: tuple[Entry, ...] = known.entries if known else ()
+        self._by_name: defaultdict[bytes, list[Entry]] = defaultdict(list)
+        for entry in self.past:
+            self._by_name[entry.name].append(entry)
+        self.is_void = False
+        """Whether the note in the store was emptied."""
+        self.seen: list[Entry] = []
+        self._names: set[bytes] = set()
+
+    def compare(self, entry: Entry) -> ItemChange:
+        """Compare an item with those of the past, and count it among those that were seen.
+
+        Of several items with one name all other fields tell which one it is.
+        """
+        past = self._by_name.get(entry.name, [])
+        if len(past) == 1 and entry.name not in self._names:
+            found: ItemChange = "unchanged" if past[0].values == entry.values else "changed"
+        elif len(past) > 1:
+            found = "unchanged" if entry in past else "changed"
+        else:
+            found = "new"
+        self.seen.append(entry)
+        self._names.add(entry.name)
+        return found
+
+    def entries(self, lost: Sequence[Entry], *, is_complete: bool) -> tuple[Entry, ...]:
+        """What is to be remembered: what was seen and not lost, and the past of what an incomplete visit missed."""
+        gone, kept = Counter(lost), []
+        for entry in self.seen:
+            if gone[entry]:
+                gone[entry] -= 1
+            else:
+                kept.append(entry)
+        missed = () if is_complete else (entry for entry in self.past if entry.name not in self._names)
+        return (*kept, *missed)
+
+
+class PageItems:
+    """The items of one response on their way.
+
+    Args:
+        key: the page's request fingerprint.
+        handler: the spider and the callback that get the page; empty where it does not matter.
+        site: the page's site.
+        urls: the page's own URLs, which do not tell its items apart.
+        settings: the settings of the page.
+    """
+
+    def __init__(self, key: bytes, handler: str, site: str, urls: Sequence[str], settings: DedupSettings) -> None:
+        self.key, self.handler, self.site, self.urls, self.settings = key, handler, site, urls, settings
+        self.verdict: Verdict | None = None
+        """What the page was found to be; None for a response that is not compared."""
+        by = settings.unchanged_by
+        self.fields: tuple[str, ...] = by if isinstance(by, tuple) else ()
+        self.digest: bytes = event_key(handler, key.hex())[:_DIGEST_BYTES]
+        self.groups: dict[bytes, ItemGroup] = {}
+        self.own: Note | None = None
+        """The page's own note, once it was read."""
+        self.has_copy = False
+        """Whether the store has items of the page whose copy this one was."""
+        self.pending = 0
+        """Items in the pipelines."""
+        self.has_ended = self.is_settled = False
+        self.is_complete = self.is_delivered = True
+        # Items are held, so that no other object can get the id of one that is still on its way.
+        self.items: dict[int, tuple[Any, list[tuple[ItemGroup, Entry]]]] = {}
+        self.lost: list[tuple[ItemGroup, Entry]] = []
+
+
+class ItemValues:
+    """Compares the values of items with those of earlier runs, where ``SIMDEDUP_UNCHANGED_BY`` names fields.
+
+    Args:
+        settler: says when what was delivered may be remembered.
+        on_store_error: called with each failure of the store, which keeps items.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: DedupSettings,
+        *,
+        detector: NearDuplicateDetector,
+        stats: CrawlStats,
+        settler: DeliverySettler,
+        on_store_error: Callable[[StoreError], None],
+    ) -> None:
+        self._crawler, self._settings, self._detector, self._stats = crawler, settings, detector, stats
+        self._settler, self._on_store_error = settler, on_store_error
+        self._items_count = settings.confirm != "callback"
+        every = [settings.unchanged_by, *(own.get("unchanged_by") for own in settings.site_settings.values())]
+        self._unseen = dict.fromkeys(field for by in every if isinstance(by, tuple) for field in by)
+        """Fields that no item had so far."""
+        self.is_on: bool = bool(self._unseen)
+        self._has_items = False
+        self._pages: weakref.WeakKeyDictionary[Request, PageItems] = weakref.WeakKeyDictionary()
+        if self.is_on:
+            connect = crawler.signals.connect
+            connect(self._scraped, signals.item_scraped)
+            connect(self._dropped, signals.item_dropped)
+            connect(self._failed, signals.item_error)
+            connect(self._spider_error, signals.spider_error)
+            connect(self._closed, signals.spider_closed)
+
+    def page_fetched(self, request: Request, response: Response, key: bytes) -> None:
+        """Watch the items of a response, whether it is a page or JSON; ``key`` is the request's fingerprint."""
+        settings = self._detector.settings_for(response.url)
+        if not isinstance(settings.unchanged_by, tuple):
+            return
+        handler = "" if settings.callbacks == "any" else handler_name(request, self._crawler.spider)
+        site = site_of(response.url, settings.scope)
+        self._pages[request] = PageItems(key, handler, site, (request.url, response.url), settings)
+
+    def page_judged(self, request: Request, verdict: Verdict) -> None:
+        """Say what a page was found to be."""
+        if (page := self._pages.get(request)) is not None:
+            page.verdict = verdict
+
+    async def drops(self, item: Any, response: Response) -> bool:
+        """Whether an item is dropped, as its values are what an earlier run exported; if not, it is on its way now."""
+        page = self._page_of(response)
+        if page is None:
+            return False
+        try:
+            change = await self._compare(page, item)
+        except Exception:  # whatever went wrong in us must not cost the user an item
+            logger.exception("Could not compare an item of %s; it is kept", response.url)
+            change = None
+        is_dropped = change == "unchanged" and page.settings.unchanged == "drop" and self._settings.mode != "observe"
+        if not is_dropped:
+            page.pending += 1
+        return is_dropped
+
+    def callback_failed(self, response: Response) -> None:
+        """The callback raised, so some of the page's items may be missing."""
+        if (page := self._page_of(response)) is not None:
+            page.is_complete = False
+
+    def output_ended(self, response: Response, *, failed: bool = False, refused: bool = False) -> None:
+        """The callback's output came to its end; it ``failed``, or says itself that it did not deliver."""
+        page = self._page_of(response)
+        if page is not None:
+            page.has_ended = True
+            page.is_complete &= not (failed or refused)
+            page.is_delivered &= not refused
+            self._settle_if_done(page)
+
+    def _page_of(self, response: Any) -> PageItems | None:
+        request = getattr(response, "request", None) if self.is_on else None
+        return None if request is None else self._pages.get(request)
+
+    async def _compare(self, page: PageItems, item: Any) -> ItemChange | None:
+        if not ItemAdapter.is_item(item):
+            return None
+        adapter = ItemAdapter(item)
+        self._has_items = True
+        for field in [field for field in self._unseen if field in adapter]:
+            del self._unseen[field]
+        if not any(_has_value(adapter.get(field)) for field in page.fields):
+            self._stats.item_without_fields()
+            return None
+        entry, identity = self._entry(page, adapter)
+        group = await self._group(page, identity)
+        if len(group.seen) >= MAX_ITEMS:
+            return "new"
+        change = group.compare(entry)
+        self._stats.item_compared(change)
+        if change != "unchanged":
+            await self._void(page, group)
+        page.items.setdefault(id(item), (item, []))[1].append((group, entry))
+        return change
+
+    def _entry(self, page: PageItems, item: ItemAdapter) -> tuple[Entry, bytes | None]:
+        """An item's digests, and that of its identity, if it has what ``SIMDEDUP_IDENTITY`` names."""
+        values = dict(item)
+
+        def digest(fields: Iterable[str], *about: str) -> bytes:
+            parts = _parts({"": about} | {field: values[field] for field in fields if field in values})
+            key = self._detector.secret[:64]
+            return blake2b(b"".join(parts), digest_size=_DIGEST_BYTES, key=key, person=b"simdedup item").digest()
+
+        kind, decisive = type(item.item).__qualname__, set(page.fields)
+        declared = [
+            field for field in page.settings.identity if _has_value(values.get(field)) and field not in decisive
+        ]
+        names = [field for field in NAMING_FIELDS if field not in decisive and values.get(field) not in page.urls]
+        others = [field for field in values if field not in decisive and field != page.settings.markdown_field]
+        entry = Entry(digest(declared or names, kind), digest(others, kind), digest(page.fields, kind))
+        return entry, digest(declared, kind, page.handler) if declared else None
+
+    async def _group(self, page: PageItems, identity: bytes | None) -> ItemGroup:
+        own_key = page_note_key(page.key, page.handler)
+        key = own_key if identity is None else event_key("identity", page.handler, identity.hex())
+        if key not in page.groups:
+            raw = await self._read(page, key)
+            known = self._valid(page, raw)
+            if identity is None:
+                page.groups[key] = ItemGroup(key, raw, await self._of_copies(page, known))
+            else:
+                if page.own is None:
+                    page.own = Note.from_bytes(await self._read(page, own_key))
+                is_shared = self._is_of_other_page(page, known)
+                counts = known is not None and not is_shared and not _is_forgotten(page.own, known)
+                group = page.groups[key] = ItemGroup(key, raw, known if counts else None, has_identity=True)
+                group.is_shared = is_shared
+        return page.groups[key]
+
+    async def _of_copies(self, page: PageItems, own: Note | None) -> Note | None:
+        """The newest note of a page and of that whose copy it was: in each run another of them may come first."""
+        verdict = page.verdict
+        original = None if verdict is None or verdict.kind not in {"unchanged", "changed"} else verdict.original_key
+        if verdict is None or original is None or original == page.key:
+            return own
+        other = self._valid(page, await self._read(page, page_note_key(original, page.handler)))
+        page.has_copy = other is not None
+        if other is None or (own is not None and own.at >= other.at):
+            return own
+        return other if verdict.kind == "unchanged" else None
+
+    def _valid(self, page: PageItems, raw: bytes | None) -> Note | None:
+        note, ttl = Note.from_bytes(raw), page.settings.ttl
+        return None if note is None or (ttl is not None and note.at < self._now() - ttl) else note
+
+    def _is_of_other_page(self, page: PageItems, note: Note | None) -> bool:
+        return note is not None and note.run == self._run and note.page != page.digest
+
+    @property
+    def _run(self) -> bytes:
+        return event_key(self._detector.run)[:_DIGEST_BYTES]
+
+    def _now(self) -> float:
+        return self._detector.context.now()
+
+    async def _read(self, page: PageItems, key: bytes) -> bytes | None:
+        try:
+            return await self._detector.store.get_note(item_values_journal(page.site), key)
+        except StoreError as exc:
+            self._on_store_error(exc)
+            return None
+
+    async def _write(self, page: PageItems, group: ItemGroup, raw: bytes) -> None:
+        try:
+            await self._detector.store.put_note(item_values_journal(page.site), group.key, raw)
+            group.raw = raw
+        except StoreError as exc:
+            self._on_store_error(exc)
+
+    async def _void(self, page: PageItems, group: ItemGroup) -> None:
+        """Forget what was delivered before, as another value is on its way now and may arrive in a crash or not."""
+        if (group.raw or page.has_copy) and not group.is_void:
+            group.is_void = True
+            await self._write(page, group, bytes(Note(self._now(), self._run, page.digest)))
+
+    def _scraped(self, item: Any, response: Any) -> None:
+        self._item_ended(item, response, is_lost=False)
+
+    def _dropped(self, item: Any, response: Any, exception: BaseException) -> None:
+        self._item_ended(item, response, is_lost=not isinstance(exception, NearDuplicateItem))
+
+    def _failed(self, item: Any, response: Any) -> None:
+        self._item_ended(item, response, is_lost=True)
+
+    def _spider_error(self, response: Any) -> None:
+        if (page := self._page_of(response)) is not None:
+            page.has_ended, page.is_complete = True, False
+            self._settle_if_done(page)
+
+    def _item_ended(self, item: Any, response: Any, *, is_lost: bool) -> None:
+        page = self._page_of(response)
+        if page is None:
+            return
+        page.pending -= 1
+        # A scraped item may be another object, which a pipeline made; one that was lost is that of the callback.
+        _, entries = page.items.get(id(item), (None, []))
+        if is_lost and self._items_count:
+            page.lost += entries
+        if is_lost or len(entries) == 1:  # a callback may yield one object with one item after the other in it
+            page.items.pop(id(item), None)
+        self._settle_if_done(page)
+
+    def _settle_if_done(self, page: PageItems) -> None:
+        if page.has_ended and not page.is_settled and (page.pending <= 0 or not self._items_count):
+            page.is_settled = True
+            page.items.clear()
+            if page.groups:
+                self._settler.items_delivered(lambda: self._remember(page))
+
+    async def _remember(self, page: PageItems) -> None:
+        for group in page.groups.values():
+            lost = [entry for of, entry in page.lost if of is group] if page.is_delivered else group.seen
+            entries = group.entries(lost, is_complete=page.is_complete)
+            if group.has_identity:
+                there = Note.from_bytes(await self._read(page, group.key))
+                if group.is_shared or self._is_of_other_page(page, there):
+                    entries = ()
+            note = Note(self._now(), self._run, page.digest, entries)
+            before = Note.from_bytes(group.raw)
+            if before is None or before.entries != entries or page.settings.ttl is not None:
+                await self._write(page, group, bytes(note))
+
+    def _closed(self) -> None:
+        """Say which fields no item had: most likely they are misspelt, or a pipeline adds them."""
+        if self._has_items and self._unseen:
+            logger.warning(
+                "No item had the fields %s of SIMDEDUP_UNCHANGED_BY when it left its callback, so they decided nothing",
+                ", ".join(map(repr, self._unseen)),
+            )
+
+
+def _is_forgotten(page: Note | None, note: Note) -> bool:
+    return page is not None and not any(page.run) and note.at < page.at
+
+
+def _has_value(value: Any) -> bool:
+    """Whether a value says something; a selector that finds nothing gives None, an empty text or an empty list."""
+    return bool(value.strip()) if isinstance(value, str) else value is not None and value not in ([], (), {}, b"")
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """What two equal values have in common, and no two others.
+
+    White space, the order of names, and names without a value do not count.
+
+    Raises:
+        ValueError: the value has more than :data:`~scrapy_simdedup.crawl.items.MAX_VALUES`, or contains itself.
+    """
+    stack: list[Any] = [value]
+    for _ in range(MAX_VALUES):
+        if not stack:
+            return
+        value = stack.pop()
+        if isinstance(value, str):
+            text = " ".join(value.split()).encode("utf-8", "surrogatepass")
+            yield b"text %d %b" % (len(text), text)
+        elif isinstance(value, Mapping):
+            present = sorted(((str(name), part) for name, part in value.items() if part is not None), key=itemgetter(0))
+            yield b"{%d " % len(present)
+            stack += [part for pair in present for part in pair]
+        elif isinstance(value, (set, frozenset)):
+            stack += sorted(value, key=repr)
+            yield b"<%d " % len(value)
+        elif isinstance(value, (list, tuple)):
+            stack += value
+            yield b"[%d " % len(value)
+        elif not isinstance(value, (int, float)) and ItemAdapter.is_item(value):
+            stack.append(ItemAdapter(value))
+        else:
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            text = f"{type(value).__name__} {value}".encode("utf-8", "surrogatepass")
+            yield b"%d %b" % (len(text), text)
+    raise ValueError(f"an item has more than {MAX_VALUES} values, or contains itself")

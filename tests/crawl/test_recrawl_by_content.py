@@ -1,0 +1,53 @@
+"""A recrawl sees every edit and nothing else, in whatever changes by itself around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helpers.changing_site import article
+from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.site_server import Site
+
+COUNT = 60
+EDITS = {3: "sentence", 17: "added", 29: "number", 41: "rewritten", 55: "title"}
+
+
+def serve(site: Site, run: int) -> list[str]:
+    """Serve the site of a run; from the third on some pages are edited."""
+    for number in range(COUNT):
+        site[f"/{number}"] = article(number, run, EDITS.get(number, "") if run >= 3 else "")
+    return site.urls(*(f"/{number}" for number in range(COUNT)))
+
+
+@pytest.mark.parametrize("mode", ["pages", "items"])
+@on_asyncio
+async def test_of_sixty_pages_exactly_the_five_that_were_edited_are_exported(
+    site: Site, shared_url: str, mode: str
+) -> None:
+    """Advertisements, clocks, counters, related pages, tokens and sidebars are others on all sixty in every run."""
+    settings: dict[str, Any] = ADDON | {
+        "SIMDEDUP_STORE": shared_url,
+        "SIMDEDUP_UNCHANGED": "drop",
+        "SIMDEDUP_MODE": mode,
+    }
+    exported = [await crawl(PathsSpider, settings, urls=serve(site, run)) for run in (1, 2, 3, 4)]
+    paths = [sorted(int(url.rpartition("/")[2]) for url in done.urls) for done in exported]
+    assert paths == [list(range(COUNT)), [], sorted(EDITS), []]
+    assert exported[2].stat("pages/changed") == len(EDITS)
+    assert exported[2].stat("units/edited") >= 4
+    assert exported[1].stat("pages/unchanged") == COUNT
+
+
+@on_asyncio
+async def test_by_similarity_an_edit_of_some_words_is_not_seen(site: Site, tmp_path: Any) -> None:
+    settings = ADDON | {
+        "SIMDEDUP_STORE": f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}",
+        "SIMDEDUP_UNCHANGED_BY": "similarity",
+    }
+    await crawl(PathsSpider, settings, urls=serve(site, 1))
+    again = await crawl(PathsSpider, settings, urls=serve(site, 3))
+    assert again.stat("pages/changed") < len(EDITS)
+    assert again.stat("pages/revisited_by_similarity") == COUNT

@@ -1,0 +1,159 @@
+"""Clocks: the places of a site whose text changes by itself are learned, and pass for nothing; prices never do."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.changing_site import product, sentence
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import prose
+from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.detect.clocks import MAX_PLACES, ClockEvidence, SiteClocks, is_amount, is_counter
+
+COUNTER = "In stock: 7"
+QUOTE = "A rolling stone gathers no moss, said the other one."
+
+
+def learn(clocks: SiteClocks, text: str, share: float, *, pages: int, run: str, edited_share: float = 0.01) -> None:
+    """Show so many pages of a run, of which a share differs in one place."""
+    for number in range(pages):
+        differs = int((number + 1) * share) > int(number * share)
+        edited = {77: text} if differs else {}
+        clocks.observe(ClockEvidence(edited, frozenset() if differs else frozenset({77}), edited_share), run)
+
+
+def known(text: str, *shares: float, pages: int = 20, edited_share: float = 0.01) -> bool:
+    """Whether a place is a clock after runs in which these shares of the pages differed there."""
+    clocks = SiteClocks()
+    for run, share in enumerate(shares):
+        learn(clocks, text, share, pages=pages, run=str(run), edited_share=edited_share)
+    return bool(clocks.clocks)
+
+
+@pytest.mark.parametrize(
+    ("text", "shares", "expected"),
+    [
+        (COUNTER, [1.0], True),
+        (QUOTE, [1.0], True),
+        (COUNTER, [0.03] * 10, False),
+        (QUOTE, [0.1] * 10, False),
+        ("29.90 EUR", [1.0], False),
+        ("29.90 EUR", [0.03] * 30, False),
+        ("1,299", [1.0, 1.0], False),
+        ("1,299", [1.0, 1.0, 1.0], True),
+        (COUNTER, [1.0, 0.0, 0.0, 0.0], False),
+    ],
+)
+def test_a_place_is_a_clock_if_it_differs_on_most_pages(text: str, shares: list[float], expected: bool) -> None:
+    """An amount needs three runs for that, since all prices of a shop may rise on one day."""
+    assert known(text, *shares) is expected
+
+
+def test_a_handful_of_pages_is_enough() -> None:
+    assert not known(COUNTER, 1.0, pages=4)
+    assert known(COUNTER, 1.0, pages=5)
+
+
+def test_pages_that_were_rewritten_say_nothing_about_texts() -> None:
+    """Else the second paragraph of a handbook would be a clock after its new edition."""
+    assert not known(QUOTE, 1.0, edited_share=0.5)
+    assert known(COUNTER, 1.0, edited_share=0.5)
+
+
+@pytest.mark.parametrize("text", ["29 EUR", "$5", "1 299,00 Kč", "5 %", "19.99", "CHF 12.-", "3.000円"])
+def test_a_number_alone_or_with_a_currency_is_an_amount(text: str) -> None:
+    assert is_amount(text)
+    assert not is_counter(text)
+
+
+@pytest.mark.parametrize("text", ["In stock: 7", "3 hours ago", "1,204 views", "Просмотров: 12"])
+def test_a_number_among_words_is_a_counter(text: str) -> None:
+    assert is_counter(text)
+    assert not is_amount(text)
+
+
+@given(st.lists(st.tuples(st.integers(2, 500), st.text(max_size=120), st.booleans()), max_size=200))
+def test_clocks_survive_their_bytes_and_are_bounded(seen: list[tuple[int, str, bool]]) -> None:
+    clocks = SiteClocks()
+    for place, text, differs in seen:
+        edited = {place: text} if differs else {}
+        clocks.observe(ClockEvidence(edited, frozenset() if differs else frozenset({place})), "monday")
+    assert len(clocks.places) <= MAX_PLACES
+    assert SiteClocks(bytes(clocks)).places == clocks.places
+    assert len(bytes(clocks)) < 6_000
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b"\xff", b"[[1,2]]x", b"[7]"])
+def test_clocks_that_cannot_be_read_are_learned_again(raw: bytes) -> None:
+    assert not SiteClocks(raw).places
+
+
+async def visit(store: str, run: str, pages: dict[str, str], **settings: object) -> Counter[str]:
+    """The kinds of all pages of a run."""
+    detector = NearDuplicateDetector(store, run=run, unchanged="drop", **settings)
+    await detector.open()
+    kinds = {url: (await detector.add(html, url=url)).kind for url, html in pages.items()}
+    await detector.close()
+    return Counter(url for url, kind in kinds.items() if kind == "changed")
+
+
+@on_asyncio
+async def test_in_a_shop_every_price_is_seen_and_no_stock(tmp_path: Path) -> None:
+    """120 products over six runs, of which some change in price or text, and all in stock and visitors."""
+    store, chance = f"sqlite:///{(tmp_path / 'shop.sqlite').as_posix()}", random.Random(3)
+    prices, texts = dict.fromkeys(range(120), 29), {number: f"text {number}" for number in range(120)}
+    for run in range(6):
+        edited = set(chance.sample(range(120), 6)) if run else set()
+        for number in edited:
+            if number % 4:
+                prices[number] += chance.choice([-3, 4, 10])
+            else:
+                texts[number] += "!"
+        pages = {f"https://shop.example/{n}": product(n, run, price=prices[n], text=texts[n]) for n in range(120)}
+        found = {int(url.rpartition("/")[2]) for url in await visit(store, str(run), pages)}
+        assert edited <= found
+        if run >= 2:
+            assert found == edited
+        elif run == 1:
+            assert len(found - edited) <= 5
+
+
+@pytest.mark.parametrize(("clocks", "changed"), [(True, 0), (False, 30)])
+@on_asyncio
+async def test_clocks_can_be_switched_off(tmp_path: Path, clocks: bool, changed: int) -> None:
+    store = f"sqlite:///{(tmp_path / 'shop.sqlite').as_posix()}"
+    for run in range(3):
+        pages = {f"https://shop.example/{n}": product(n, run, price=5, text=f"text {n}") for n in range(30)}
+        found = await visit(store, str(run), pages, clocks=clocks)
+    assert len(found) == changed
+
+
+@on_asyncio
+async def test_a_comment_is_a_pages_own_and_a_clock_is_not(tmp_path: Path) -> None:
+    """What is learned from revisits holds for repeats as well."""
+    store = f"sqlite:///{(tmp_path / 'blog.sqlite').as_posix()}"
+
+    def post(number: int, teaser: object) -> str:
+        said = sentence(("teaser", teaser), 30)
+        return (
+            f"<title>{number}</title><main><h1>Post {number}</h1><div><p>{said}</p></div>{prose(number, 1_500)}</main>"
+        )
+
+    for run in range(2):
+        await visit(store, str(run), {f"https://b.example/{n}": post(n, (n, run)) for n in range(12)})
+    detector = NearDuplicateDetector(store, run="last")
+    await detector.open()
+    for number in range(6):  # the site is known in this run
+        await detector.add(post(number, "again"), url=f"https://b.example/{number}")
+    await detector.add(post(50, "one"), url="https://b.example/50")
+    assert (await detector.add(post(50, "two"), url="https://b.example/50?ref=mail")).kind == "identical"
+    comment = f"<section class=comments><p>{sentence('a comment', 40)}</p></section>"
+    longer = await detector.add(post(50, "three") + comment, url="https://b.example/50?comments")
+    assert (longer.kind, longer.reason) == ("near", "own_text")
+    await detector.close()
