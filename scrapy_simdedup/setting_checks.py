@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from ipaddress import IPv6Address
 from pathlib import Path
 from pkgutil import resolve_name
@@ -182,6 +183,19 @@ def paths(remedy: str, *suffixes: str) -> Callable[[str, Any], tuple[str, ...]]:
             if all(path.endswith(suffixes or ("",)) and path for path in found):
                 return found
         raise SettingError(name, value, remedy)
+
+    return check
+
+
+def tables(remedy: str) -> Callable[[str, Any], tuple[str, ...]]:
+    """A check of the path of a table, or of several, or None; one of Parquet needs pyarrow."""
+    are_paths = paths(remedy, ".jsonl", ".jl", ".csv", ".parquet")
+
+    def check(name: str, value: Any) -> tuple[str, ...]:
+        found = are_paths(name, value)
+        if any(path.endswith(".parquet") for path in found) and find_spec("pyarrow") is None:
+            raise SettingError(name, value, "pip install scrapy-simdedup[parquet], or write .jsonl")
+        return found
 
     return check
 

@@ -99,9 +99,7 @@ CHECKS: dict[str, checks.Check] = {
     "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
     "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
     "report": checks.paths("write a path that ends with .html or .json, or a list of such paths", ".html", ".json"),
-    "dropped_feed": checks.paths(
-        "write a path that ends with .jsonl, .jl or .csv, or a list of such paths", ".jsonl", ".jl", ".csv"
-    ),
+    "dropped_feed": checks.tables("write a path that ends with .jsonl, .jl, .csv or .parquet, or a list of such paths"),
     "secret": checks.text("a text that is not empty", secret=True),
 }
 """The checks of all settings, by the names of the fields."""
@@ -206,7 +204,8 @@ class DedupSettings:
     """Paths of the report that the crawl writes at its end: ``.html``, ``.json``, or both. As in ``FEEDS``,
     ``%(name)s`` is the spider's name and ``%(time)s`` the time of the crawl's start."""
     dropped_feed: tuple[str, ...] = ()
-    """Paths of the files with a line for each dropped page: ``.jsonl``, ``.jl`` or ``.csv``; placeholders as above."""
+    """Paths of the files with a line for each dropped page: ``.jsonl``, ``.jl``, ``.csv`` or ``.parquet``; placeholders
+    as above."""
     secret: str | None = field(default=None, repr=False)
     """The key of the hashes; None takes the store's own."""
 

@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from contextlib import suppress
 from datetime import datetime, timezone
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -29,6 +30,10 @@ logger = logging.getLogger(__name__)
 
 FIELDS = "url", "original", "similarity", "kind", "own_words"
 """What a line of the feed has, in this order."""
+TYPES = {"similarity": "double", "own_words": "int64"}
+"""The types of columns of Parquet that hold no texts, by their names."""
+ROWS_PER_GROUP = 10_000
+"""Rows of a table that are held until they are written together."""
 MAX_ORIGINALS, MAX_PAIRS = 300, 30
 """How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
 
@@ -82,24 +87,28 @@ class DroppedFeed:
     No failure of the feed costs a page: it is logged, and no more is written to that file.
 
     Args:
-        paths: ``.jsonl`` or ``.jl`` for JSON lines, ``.csv`` for CSV.
+        paths: ``.jsonl`` or ``.jl`` for JSON lines, ``.csv`` for CSV, ``.parquet`` for a table, which is written when
+            the crawl ends.
     """
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         self._paths = paths
-        self._files: dict[str, TextIO] = {}
+        self._files: dict[str, TextIO | ParquetTable] = {}
 
     def open(self) -> None:
         """Open the files, and make their folders."""
         for path in self._paths:
             try:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
+                if path.endswith(".parquet"):
+                    self._files[path] = ParquetTable(Path(path))
+                    continue
                 # Buffered by the line, so that it can be read while the crawl runs.
                 file = Path(path).open("a", buffering=1, encoding="utf-8", newline="")  # noqa: SIM115 - for the crawl
                 self._files[path] = file
                 if path.endswith(".csv") and not file.tell():
                     csv.writer(file).writerow(FIELDS)
-            except OSError as exc:  # noqa: PERF203 - the other files are written nevertheless
+            except (OSError, ValueError) as exc:
                 self._give_up(path, exc)
 
     def write(self, url: str, verdict: Verdict) -> None:
@@ -109,7 +118,9 @@ class DroppedFeed:
         row = dict(zip(FIELDS, values, strict=True))
         for path, file in list(self._files.items()):
             try:
-                if path.endswith(".csv"):
+                if isinstance(file, ParquetTable):
+                    file.write(row)
+                elif path.endswith(".csv"):
                     csv.writer(file).writerow(row.values())
                 else:
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -118,17 +129,75 @@ class DroppedFeed:
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files.values():
-            with suppress(OSError):
+        for path, file in list(self._files.items()):
+            try:
                 file.close()
+            except (OSError, ValueError) as exc:  # noqa: PERF203 - as above
+                self._give_up(path, exc)
         self._files.clear()
 
     def _give_up(self, path: str, exc: Exception) -> None:
         logger.error("The dropped pages are no longer written to %s: %s", path, exc)
         file = self._files.pop(path, None)
-        if file is not None:
+        if isinstance(file, ParquetTable):
+            file.discard()
+        elif file is not None:
             with suppress(OSError):
                 file.close()
+
+
+class ParquetTable:
+    """A table of Apache Parquet; the rows that the file has already come first. It takes its place when it is complete.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError: the file cannot be read or written.
+        ValueError: the file is no table.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # Few crawls want it, and the package is large.
+        self._pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        self._schema = self._pyarrow.schema(
+            [(name, self._pyarrow.type_for_alias(TYPES.get(name, "string"))) for name in FIELDS]
+        )
+        self._path, self._part = path, path.with_name(path.name + ".part")
+        self._rows: list[dict[str, Any]] = []
+        self._writer = parquet.ParquetWriter(self._part, self._schema)
+        try:
+            if path.exists():
+                for batch in parquet.ParquetFile(path).iter_batches(batch_size=ROWS_PER_GROUP):
+                    self._rows = batch.to_pylist()
+                    self._write_group()
+        except (OSError, ValueError):
+            self.discard()
+            raise
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Add a row."""
+        self._rows.append(row)
+        if len(self._rows) >= ROWS_PER_GROUP:
+            self._write_group()
+
+    def close(self) -> None:
+        """Write what is left, and put the table in its place."""
+        self._write_group()
+        self._writer.close()
+        self._part.replace(self._path)
+
+    def discard(self) -> None:
+        """Leave the file as it was."""
+        with suppress(OSError, ValueError):
+            self._writer.close()
+        with suppress(OSError):
+            self._part.unlink(missing_ok=True)
+
+    def _write_group(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._pyarrow.Table.from_pylist(self._rows, schema=self._schema))
+            self._rows = []
 
 
 class Reporter:

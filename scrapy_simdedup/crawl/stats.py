@@ -199,8 +199,8 @@ class CrawlStats:
             self._add("pages/revisited_by_similarity")
         if verdict.reason in KEPT_REASONS and not verdict.is_duplicate:
             self._add("pages/kept_reason_count/<reason>", verdict.reason)
-        if not verdict.is_duplicate and verdict.reason is None:
-            if verdict.kind == "identical":
+        if not verdict.is_duplicate:
+            if verdict.kind == "identical" and verdict.reason is None:
                 self._add("pages/kept_reason_count/<reason>", "own_url")
             elif verdict.kind == "near" and verdict.page is not None:
                 self._near_kept += 1

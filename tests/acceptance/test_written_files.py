@@ -16,6 +16,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.scrapy_project import ScrapyProject
 from helpers.site_server import Site
+from scrapy_simdedup import DedupSettings, SettingError
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.output_files import DroppedFeed
 from scrapy_simdedup.detect.verdict import Verdict
@@ -104,6 +105,40 @@ async def test_the_next_crawl_adds_to_the_file(site: Site, tmp_path: Path) -> No
     for _ in range(2):
         await crawl(PatientSpider, ADDON | {"SIMDEDUP_DROPPED_FEED": str(table)}, urls=urls)
     assert len(table.read_text().splitlines()) == 1 + 2 * 2, "one head"
+
+
+@on_asyncio
+async def test_a_table_is_there_when_the_crawl_is_over(site: Site, tmp_path: Path) -> None:
+    """The rows of the crawls before stay, and a folder that is new is made."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    urls, table = serve(site), tmp_path / "new/dropped.parquet"
+    for crawls in (1, 2):
+        await crawl(PatientSpider, ADDON | {"SIMDEDUP_DROPPED_FEED": str(table)}, urls=urls)
+        rows = parquet.read_table(table).to_pylist()
+        assert [(row["url"], row["original"], row["kind"]) for row in rows] == crawls * [
+            (urls[1], urls[0], "identical"),
+            (urls[3], urls[2], "identical"),
+        ]
+    assert all(0.95 <= row["similarity"] <= 1 for row in rows)
+    assert files(tmp_path, "new/*") == [table]
+
+
+@on_asyncio
+async def test_what_is_no_table_is_left_as_it_is(site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "dropped.parquet"
+    table.write_text("something else")
+    done = await crawl(PatientSpider, ADDON | {"SIMDEDUP_DROPPED_FEED": str(table)}, urls=serve(site))
+    assert len(done.urls) == 2
+    assert "are no longer written to" in caplog.text
+    assert table.read_text() == "something else"
+    assert files(tmp_path, "*") == [table]
+
+
+def test_a_table_without_its_package_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_simdedup.setting_checks.find_spec", lambda name: None)
+    with pytest.raises(SettingError, match=r"scrapy-simdedup\[parquet\]"):
+        DedupSettings.from_keywords(dropped_feed="dropped.parquet")
 
 
 @on_asyncio

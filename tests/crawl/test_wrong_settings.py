@@ -41,7 +41,7 @@ WRONG = [
     ("SIMDEDUP_REPORT", "%(nme)s.html", "%(name)s"),
     ("SIMDEDUP_REPORT", "report.txt", "ends with .html"),
     ("SIMDEDUP_DROPPED_FEED", "%(name)s-100%.jsonl", "%% for a percent sign"),
-    ("SIMDEDUP_DROPPED_FEED", "dropped.xml", "ends with .jsonl, .jl or .csv"),
+    ("SIMDEDUP_DROPPED_FEED", "dropped.xml", "ends with .jsonl, .jl, .csv or .parquet"),
     ("SIMDEDUP_URL_RULES", {"rules": 1}, "write a list of paths"),
     ("SIMDEDUP_URL_RULES", "nowhere.json", "name a JSON file that can be read"),
 ]
