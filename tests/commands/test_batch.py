@@ -14,6 +14,7 @@ from scrapy import Field, Item
 from helpers.command_line import in_a_thread
 from helpers.pages import page, prose, words
 from scrapy_simdedup import (
+    CopyFacts,
     DedupSettings,
     NearDuplicateDetector,
     SettingError,
@@ -22,9 +23,9 @@ from scrapy_simdedup import (
     dedupe,
     fingerprint_page,
 )
-from scrapy_simdedup.signals import Wall
+from scrapy_simdedup.signals import Redesign, Wall
 from scrapy_simdedup.stores import Notes, PageRef, Record, Tail
-from scrapy_simdedup.urls import Rule
+from scrapy_simdedup.urls import Rule, UrlLearner
 
 ONE, OTHER = " ".join(words("one", 60)), " ".join(words("other", 60))
 Row = namedtuple("Row", "id text")
@@ -179,6 +180,7 @@ def test_every_public_value_is_shown_in_a_line() -> None:
     values = [
         *in_a_thread(lambda: asyncio.run(_public_values())),
         *(fp, fingerprint_page("<p>short"), fp.compare(fp), rule, Wall("a.example", 0.9, (LONG, LONG))),
+        *(CopyFacts(is_canonical=True, length=65_535), Redesign("a.example", 10, 0.5), UrlLearner(seed=1).decide(LONG)),
         *(compare_pages(page("a"), page("b"), names=(LONG, LONG)), Notes((b"x" * 500,), 1), DedupSettings()),
     ]
     for value in values:
