@@ -132,6 +132,13 @@ class NearDuplicateDetector:
             await self.clocks.save()
         await self.store.close()
 
+    async def __aenter__(self) -> NearDuplicateDetector:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def judge(self, html: str, *, url: str, key: bytes | None = None, identity: str | None = None) -> Verdict:
         """The verdict on a page; a page that is kept must be confirmed or released.
 

@@ -252,6 +252,7 @@ def _new_record(
 ) -> Record:
     before = revisit.record if revisit else None
     changed = revisit is not None and revisit.kind == "changed"
+    again = verdict.kind == "unchanged" and before is not None and before.run == page.run
     return Record(
         url=page.url,
         key=page.key,
@@ -259,7 +260,7 @@ def _new_record(
         run=page.run,
         worker=page.worker,
         state=state,
-        kind=verdict.kind,
+        kind="identical" if again else verdict.kind,  # to people, unchanged is what it is since an earlier run
         similarity=verdict.similarity,
         original=original,
         first_seen=before.first_seen if before else page.now,

@@ -304,6 +304,25 @@ async def test_a_changed_page_counts_for_its_new_content_once_it_is_delivered(st
             assert (repeat.is_duplicate, repeat.original) == (True, A)
 
 
+@on_asyncio
+async def test_what_a_url_gives_twice_in_one_run_is_stored_as_identical(store: FingerprintStore) -> None:
+    """So that no table of a first run has unchanged pages."""
+    async with run(store) as detector:
+        for number in range(2):
+            await detector.add(page("kettle", number), url=A)
+        assert {record.kind async for _, record in detector.store.records()} == {"identical"}
+    async with run(store, "tuesday") as detector:
+        await detector.add(page("kettle", 3), url=A)
+        assert {record.kind async for _, record in detector.store.records()} == {"unchanged"}
+
+
+@on_asyncio
+async def test_a_detector_is_open_as_long_as_its_block() -> None:
+    async with NearDuplicateDetector() as detector:
+        assert (await detector.add(page("kettle"), url=A)).kind == "new"
+        assert (await detector.add(page("kettle", 2), url=B)).is_duplicate
+
+
 # ------------------------------------------------------------------ what cannot be judged
 
 
