@@ -441,7 +441,7 @@ class CrawlStats:
             return []
         kept = plural(self._near_kept, "near page")
         return [
-            f"  {kept} kept; scrapy simdedup compare shows what differs, such as between",
+            f"  {kept} kept; clusters --near lists those in a store, compare shows what differs, such as between",
             *(f"    {similarity:.3f}  {url:.200}  {other:.200}" for similarity, url, other in self._most_near),
         ]
 

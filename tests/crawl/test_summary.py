@@ -36,7 +36,8 @@ async def test_near_pages_are_named_with_what_they_are_like(site: Site, caplog: 
     for number, path in enumerate(paths):
         site[path] = near_page(number)
     await crawl(PatientSpider, ADDON, urls=site.urls(*paths))
-    head, *named = caplog.text.partition("4 near pages kept; scrapy simdedup compare shows what differs")[2].split("\n")
+    start = "4 near pages kept; clusters --near lists those in a store, compare shows what differs"
+    head, *named = caplog.text.partition(start)[2].split("\n")
     assert head == ", such as between"
     shown = [line.split() for line in named[:4]]
     assert [len(line) for line in shown[:3]] == [3, 3, 3]
@@ -53,7 +54,7 @@ async def test_near_pages_that_are_dropped_are_not_kept(site: Site, caplog: pyte
         site[path] = near_page(number)
     await crawl(PatientSpider, ADDON | {"SIMDEDUP_DROP": "near"}, urls=site.urls(*paths))
     assert "2 pages dropped (67 % of the judged)" in caplog.text
-    assert "kept; scrapy simdedup compare" not in caplog.text
+    assert "kept; clusters --near lists" not in caplog.text
 
 
 @on_asyncio
