@@ -14,6 +14,7 @@ import lxml
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
+DOCUMENTATION = "https://scrapy-simdedup.readthedocs.io/en/latest/"
 MODULES = ("page/_raw", "page/_walk", "fingerprint/_hashing")
 
 
@@ -28,11 +29,13 @@ def extensions() -> list[Extension]:
 
 
 def readme() -> str:
-    """The README without links to files beside it, which the package index has not."""
+    """The README as the package index shows it, which has no files beside it.
+
+    Links to pages of the documentation lead to where it is published. Links to other files are left out.
+    """
     text = Path(__file__).with_name("README.md").read_text(encoding="utf-8")
-    text = re.sub(r"^\[[^]]+\]: (?!https?:).*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
-    return re.sub(r"\[([^]]+)\]\[\w+\]", r"\1", text)
+    text = re.sub(r"(\]\(|^\[\w+\]: )docs/([\w/-]+)\.md", rf"\1{DOCUMENTATION}\2.html", text, flags=re.MULTILINE)
+    return re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
 
 
 is_pure = os.environ.get("SCRAPY_SIMDEDUP_PURE", "0") != "0"

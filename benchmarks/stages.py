@@ -30,21 +30,21 @@ from pages import Language, Site, corpus, generated
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.search import hamming_search
 from scrapy_simdedup.fingerprint.features import distinct_features, find_shingles
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
-from scrapy_simdedup.fingerprint.simhash import simhash
+from scrapy_simdedup.fingerprint.methods.base import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.main_content import ArticleDocument
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.readability import ArticleDocument
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from scrapy_simdedup.fingerprint.features import Features
-    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.fingerprint.hashing import WordHasher
 
 SECRET = b"benchmark"
 SHINGLES = 1_000

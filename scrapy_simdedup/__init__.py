@@ -14,17 +14,15 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.addon import Addon as Addon
     from scrapy_simdedup.batch import dedupe as dedupe
-    from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.exceptions import LinkNotFollowed as LinkNotFollowed
     from scrapy_simdedup.crawl.exceptions import NearDuplicateItem as NearDuplicateItem
     from scrapy_simdedup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
     from scrapy_simdedup.crawl.exceptions import SkippedRequest as SkippedRequest
+    from scrapy_simdedup.crawl.middlewares import DeliveryInnerMiddleware as DeliveryInnerMiddleware
+    from scrapy_simdedup.crawl.middlewares import DeliveryOuterMiddleware as DeliveryOuterMiddleware
+    from scrapy_simdedup.crawl.middlewares import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline as NearDuplicatePipeline
-    from scrapy_simdedup.crawl.request_fingerprinter import (
-        CanonicalRequestFingerprinter as CanonicalRequestFingerprinter,
-    )
-    from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware as DeliveryInnerMiddleware
-    from scrapy_simdedup.crawl.spider import DeliveryOuterMiddleware as DeliveryOuterMiddleware
+    from scrapy_simdedup.crawl.requests import CanonicalRequestFingerprinter as CanonicalRequestFingerprinter
     from scrapy_simdedup.detect.detector import NearDuplicateDetector as NearDuplicateDetector
     from scrapy_simdedup.detect.preference import CopyFacts as CopyFacts
     from scrapy_simdedup.detect.verdict import Verdict as Verdict
@@ -44,11 +42,10 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
 _NAMES_BY_MODULE = {
     "addon": ["Addon"],
     "batch": ["dedupe"],
-    "crawl.downloader": ["NearDuplicateDownloaderMiddleware"],
     "crawl.exceptions": ["LinkNotFollowed", "NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
+    "crawl.middlewares": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware", "NearDuplicateDownloaderMiddleware"],
     "crawl.pipeline": ["NearDuplicatePipeline"],
-    "crawl.request_fingerprinter": ["CanonicalRequestFingerprinter"],
-    "crawl.spider": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware"],
+    "crawl.requests": ["CanonicalRequestFingerprinter"],
     "detect.detector": ["NearDuplicateDetector"],
     "detect.preference": ["CopyFacts"],
     "detect.verdict": ["Verdict"],

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from scrapy_simdedup.crawl.downloader import NearDuplicateDownloaderMiddleware
+from scrapy_simdedup.crawl.middlewares import (
+    DeliveryInnerMiddleware,
+    DeliveryOuterMiddleware,
+    NearDuplicateDownloaderMiddleware,
+)
 from scrapy_simdedup.crawl.refusal import refusing
-from scrapy_simdedup.crawl.spider import DeliveryInnerMiddleware, DeliveryOuterMiddleware
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import url_key
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError, SimdedupError
-from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import did_you_mean, nearest
 from scrapy_simdedup.settings import DedupSettings
 

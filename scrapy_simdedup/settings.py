@@ -251,8 +251,10 @@ class DedupSettings:
     @property
     def keeps_units(self) -> bool:
         """Whether any page is compared by its text units."""
-        kinds = ((own.get("novel_words", self.novel_words), own.get("unchanged_by", self.unchanged_by))
-                 for own in ({}, *self.site_settings.values()))
+        kinds = (
+            (own.get("novel_words", self.novel_words), own.get("unchanged_by", self.unchanged_by))
+            for own in ({}, *self.site_settings.values())
+        )
         return any(novel is not None or by == "content" for novel, by in kinds)
 
     def with_site_settings(self, *keys: str) -> DedupSettings:

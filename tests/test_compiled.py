@@ -17,7 +17,7 @@ from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.fingerprint import hashing
-from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
 from scrapy_simdedup.page import block_tree
 from scrapy_simdedup.page import parse as parsing

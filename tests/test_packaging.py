@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import zipfile
 from importlib.metadata import entry_points, metadata
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +87,41 @@ def test_a_stranger_can_compare_two_pages(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+def _index_page() -> str:
+    """What setup.py makes of the README; it cannot be imported, as it builds the package then."""
+    script = ROOT / "setup.py"
+    wanted = {"re", "pathlib", "DOCUMENTATION", "readme"}
+    lines = [line for line in ast.parse(script.read_text(encoding="utf-8")).body if wanted & set(_names(line))]
+    names: dict[str, Any] = {"__file__": str(script)}
+    exec(compile(ast.Module(lines, []), str(script), "exec"), names)
+    text: str = names["readme"]()
+    return text
+
+
+def _names(line: ast.stmt) -> list[str]:
+    match line:
+        case ast.Import(names=aliases):
+            return [alias.name for alias in aliases]
+        case ast.ImportFrom(module=str(module)):
+            return [module]
+        case ast.FunctionDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+            return [name]
+    return []
+
+
+def test_the_page_on_the_package_index_leads_to_the_published_documentation() -> None:
+    text = _index_page()
+    targets = re.findall(r"\]\(([^)]*)\)|^\[\w+\]: (\S+)", text, re.MULTILINE)
+    links = ["".join(target) for target in targets]
+    assert len(links) > 30
+    assert [link for link in links if not link.startswith("https://")] == []
+    home = "https://scrapy-simdedup.readthedocs.io/en/latest/"
+    assert f"{home}start.html" in links
+    assert f"{home}architecture.html#glossary" in links
+    pages = [link.removeprefix(home).partition(".html")[0] for link in links if link.startswith(home)]
+    assert [page for page in pages if not (ROOT / "docs" / f"{page}.md").exists()] == []
+
+
 @built
 def test_it_is_the_installed_package_that_is_tested() -> None:
     assert not Path(scrapy_simdedup.__file__).is_relative_to(ROOT / "scrapy_simdedup")
@@ -99,15 +136,14 @@ def test_the_wheel_has_the_package_and_nothing_else() -> None:
 
 
 @built
-def test_the_page_on_the_package_index_has_no_link_that_leads_nowhere() -> None:
+def test_the_wheel_has_the_page_for_the_package_index() -> None:
     [wheel] = Path(str(DIST)).glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         head, _, text = archive.read(name).decode().partition("\n\n")
     assert "Project-URL: Documentation, https://" in head
     assert "# scrapy-simdedup" in text
-    assert [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")] == []
-    assert "[glossary]" not in text
+    assert text.strip() == _index_page().strip()
 
 
 @built

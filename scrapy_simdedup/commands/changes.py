@@ -1,14 +1,20 @@
-"""``drift`` and ``moved``: how known pages change, where a redesign is suspected, and which pages have a new URL."""
+"""``changes``, ``drift`` and ``moved``: which pages are due, how known pages change, and which have a new URL."""
 
 from __future__ import annotations
 
+import json
+import time
+from argparse import ArgumentTypeError
 from dataclasses import asdict
+from datetime import datetime, timezone
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.commands.stores import existing_store_url, open_output, open_store, records_with_progress
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
+from scrapy_simdedup.report.change_rates import ChangeRates
 from scrapy_simdedup.report.history import Move, find_moves, read_run_history
 from scrapy_simdedup.report.tallies import SiteTally, push_largest
 
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
+    from scrapy_simdedup.report.change_rates import DueUrl
     from scrapy_simdedup.report.data import DriftRow, RunChanges
     from scrapy_simdedup.store.base import Record
 
@@ -24,6 +31,99 @@ PAGE_FIELDS = ("url", "visits", "changes", "changes_per_day", "last_changed", "l
 """What ``drift`` tells of a site and of a page."""
 MOVE_REASONS = {"changed": "shows another content", "not met": "not met"}
 """Why a page counts as gone from its old URL, in words; any other reason is the status of the old URL."""
+
+DEFAULT_SHARE, MAX_DUE_SHOWN = 0.5, 20
+"""The chance from which a page is due, and how many due pages are shown as text unless it is said."""
+
+
+def add_changes_options(parser: ArgumentParser) -> None:
+    """When the pages are to be fetched again, how probable their changes must be, and the file that is written."""
+    parser.add_argument(
+        "--due",
+        type=_time,
+        metavar="DATE",
+        help="when pages are fetched next, such as 2026-12-01, in UTC; default: now",
+    )
+    parser.add_argument(
+        "--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5"
+    )
+    parser.add_argument("--site", help="of this site alone")
+    parser.add_argument(
+        "-n", "--limit", type=positive_int, metavar="N", help="the N most probable; default: all, 20 are shown as text"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider"
+    )
+
+
+async def run_changes(context: Context) -> int:
+    """List the URLs whose pages have probably changed by a time; the answer is no if there are none."""
+    options = context.options
+    at = time.time() if options.due is None else options.due
+    rates, planned = ChangeRates(), 0
+    due: list[DueUrl] = []
+    async with open_store(existing_store_url(context)) as store:
+        # All of them, as the rates of other sites are the prior of this one.
+        async for site, record in records_with_progress(context, store, None, "pages counted"):
+            rates.add(site, record)
+        async for site, record in records_with_progress(context, store, options.site):
+            found = rates.due(site, record, at)
+            planned += found is not None
+            if found is not None and found.chance > options.share:
+                due.append(found)
+    due.sort(key=attrgetter("url"))
+    due.sort(key=attrgetter("chance"), reverse=True)
+    due = due[: options.limit]
+    rows = [asdict(found) for found in due]
+    if options.output:
+        with open_output(options.output) as file:
+            file.writelines(json.dumps(row).encode() + b"\n" for row in rows)
+    if options.output != "-":
+        data = {"due": at, "share": options.share, "planned": planned, "urls": rows, "file": options.output}
+        context.console.print_answer(data, _due_lines(context, due, at, planned, knows_any=rates.knows_any))
+    return YES if due else NO
+
+
+CHANGES = Action(
+    "list URLs whose pages have probably changed by a day, for a crawl of those alone", run_changes, add_changes_options
+)
+
+
+def _due_lines(context: Context, due: list[DueUrl], at: float, planned: int, *, knows_any: bool) -> Iterator[str]:
+    options = context.options
+    if not knows_any:
+        yield "No page was fetched twice, an hour apart at least, so nothing is known of how often pages change."
+        return
+    where = f"; they are in {options.output}" if options.output else ""
+    by = f"have changed by {format_time(at)} with a chance above {options.share:.0%}"
+    yield StyledLine(f"{len(due):,} of {plural(planned, 'page')} {by}{where}")
+    if due and not options.output:
+        shown = due if options.limit else due[:MAX_DUE_SHOWN]
+        rows = [
+            (f"{row.chance:.0%}", row.changes_per_day, row.visits, row.changes, format_time(row.last_seen), row.url)
+            for row in shown
+        ]
+        head = ("#chance", "#per day", "#visits", "#changes", "last seen", "URL")
+        yield from format_table(head, rows, context.console.width)
+        if len(due) > len(shown):
+            yield f"and {len(due) - len(shown):,} more; -o FILE writes all"
+
+
+def _time(text: str) -> float:
+    """The value of an option that names a day or a time, in seconds since the epoch."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError("give a day as 2026-12-01, or a time as 2026-12-01T08:00") from None
+    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def _share(text: str) -> float:
+    """The value of an option that is a share."""
+    share = float(text)
+    if not 0 <= share < 1:
+        raise ArgumentTypeError("give a share from 0 to below 1")
+    return share
 
 
 def add_drift_options(parser: ArgumentParser) -> None:

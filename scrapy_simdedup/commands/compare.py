@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -15,8 +16,15 @@ from scrapy.http import HtmlResponse
 from scrapy_simdedup.commands import BELOW_CMDLINE_PRIORITY
 from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table
 from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.report.comparison import PageComparison, compare_with_settings
+from scrapy_simdedup.report.comparison import (
+    CONTENT_ROLES,
+    OwnLine,
+    PageComparison,
+    compare_with_settings,
+    diff_lines,
+)
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -50,19 +58,26 @@ def run(context: Context) -> int:
     found = compare_with_settings(
         settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url)
     )
-    drop = settings.near if settings.drop == "near" else settings.identical
-    context.console.print_answer(found.as_dict(), _text(found, drop))
+    context.console.print_answer(found.as_dict(), _text(found))
     return YES if found.kind == "identical" else NO
 
 
 COMPARE = Action("tell how alike two pages are, and what differs", run, add_options)
 
 
-def _text(found: PageComparison, drop: float) -> Iterator[str]:
+WHAT_A_CRAWL_DOES = {
+    (True, True): "drop the later one",
+    (True, False): "drop - if it comes after +, and keep both if + comes later",
+    (False, True): "drop + if it comes after -, and keep both if - comes later",
+    (False, False): "keep both",
+}
+"""By whether a crawl would drop either page for the other."""
+
+
+def _text(found: PageComparison) -> Iterator[str]:
     one, other = found.one, found.other
-    would_drop = found.kind != "different" and found.similarity is not None and found.similarity >= drop
-    yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {'drop one' if would_drop else 'keep both'}")
-    if would_drop and (one.title, one.h1) != (other.title, other.h1):
+    yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {WHAT_A_CRAWL_DOES[found.drops]}")
+    if any(found.drops) and (one.title, one.h1) != (other.title, other.h1):
         yield Soft("Their headlines differ, so it also weighs what other pages of the site repeat, and may keep both.")
     if found.kind == "near" and one.h1 and other.h1 and one.h1 != other.h1:
         yield Soft("Their h1s differ, so they count as two pages, however alike.")
@@ -79,19 +94,47 @@ def _text(found: PageComparison, drop: float) -> Iterator[str]:
     facts += [(f"words of {role}", one.words_by_role.get(role, 0), other.words_by_role.get(role, 0)) for role in roles]
     yield from format_table(("", "-", "+"), [(name, left or None, right or None) for name, left, right in facts])
     yield ""
-    yield StyledLine(f"What differs ({len(found.differences)} blocks of text):")
-    for difference in found.differences:
-        yield Soft(f"  [{difference.role}]")
-        if difference.one is not None:
-            yield Bad(f"  - {difference.one}")
-        if difference.other is not None:
-            yield Good(f"  + {difference.other}")
+    yield from _own_text(found)
     yield ""
     yield StyledLine("Both as Markdown:")
     left, right = one.markdown.splitlines(), other.markdown.splitlines()
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
     yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
+
+
+def _own_text(found: PageComparison) -> Iterator[str]:
+    """The lines that say what the other page does not, and what would be lost with either page."""
+    yield StyledLine("What only one page says, with the words that the other lacks:")
+    own, other_own = ({line.text: line for line in lines} for lines in found.own_lines)
+    moved = 0
+    content = ([line for line in page.lines if line.role in CONTENT_ROLES] for page in (found.one, found.other))
+    for difference in diff_lines(*content):
+        one, other = own.get(difference.one or ""), other_own.get(difference.other or "")
+        moved += not (one or other)
+        if one or other:
+            yield Soft(f"  [{difference.role}]")
+        if one:
+            yield Bad(f"  - {_own_words(one)}")
+        if other:
+            yield Good(f"  + {_own_words(other)}")
+    if moved:
+        yield Soft(f"  {plural(moved, 'line')} of words that the other page has elsewhere")
+    folded = Counter(line.role for lines in found.own_lines for line in lines if line.role not in CONTENT_ROLES)
+    if folded:
+        lines = ", ".join(f"{plural(count, 'line')} of {role}" for role, count in folded.items())
+        yield Soft(f"  boilerplate, folded: {lines}")
+    yield StyledLine(f"{_lost(found, 0)}; {_lost(found, 1)}.".capitalize())
+
+
+def _own_words(line: OwnLine) -> str:
+    return line.text if line.own_words == line.words else f"({line.own_words} of {line.words} words) {line.text}"
+
+
+def _lost(found: PageComparison, place: int) -> str:
+    words, longest = found.lost_words[place], found.longest_lost[place]
+    lost = f"{plural(words, 'word')}, {longest:,} of them in one line" if words else "nothing"
+    return f"without {'-+'[place]} a crawl loses {lost}"
 
 
 @dataclass(frozen=True, slots=True)

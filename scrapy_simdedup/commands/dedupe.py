@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch import Deduper, FeedEntry, ItemFields, forgetful_settings
-from scrapy_simdedup.commands.archives import Warc
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
-from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet
+from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet, Warc
 from scrapy_simdedup.commands.processes import ProcessFingerprinter
 from scrapy_simdedup.commands.stores import open_input, open_output
 from scrapy_simdedup.detect.detector import NearDuplicateDetector

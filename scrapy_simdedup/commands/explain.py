@@ -4,33 +4,60 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from os.path import commonprefix
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.compare import is_url, read_pages
 from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, StyledLine, format_table, positive_int
 from scrapy_simdedup.commands.stores import existing_store_url, open_detector, open_store, record_batches
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.display import format_time, plural
+from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report.explanation import Explanation
 from scrapy_simdedup.report.gather import live_records
-from scrapy_simdedup.report.neighbours import Nearest
+from scrapy_simdedup.report.near_pages import event_of, read_compared_pages, what_kept
+from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of
 from scrapy_simdedup.report.tallies import push_largest
 from scrapy_simdedup.setting_checks import did_you_mean
-from scrapy_simdedup.unjudged import COMPARED_BY_BODY
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
+    from scrapy_simdedup.detect.events import PageCompared
+    from scrapy_simdedup.fingerprint.fingerprint import Comparison
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import FingerprintStore, Record
-
+    from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_SUGGESTED = 3
 """URLs that are suggested for one that is not stored."""
+
+STATE_MEANINGS = {
+    "confirmed": "it was delivered",
+    "itemless": "it was delivered, and gave no item",
+    "reserved": "its delivery has not ended, or the crawl was stopped before it did",
+    "released": "its delivery failed, so it displaces no other page",
+    "stub": "it was found under so many unrelated URLs that it is no content, and displaces no other page",
+}
+"""By state: what became of a page that was kept."""
+KEPT_BECAUSE = {
+    "new": "nothing on its site was like it",
+    "near": "it is merely similar to another page",
+    "changed": "it differs from what its URL gave before",
+    "unchanged": "it is what its URL gave before",
+    "identical": "what it repeats was not delivered at that time, or only got by another callback",
+    "stub": "it repeats what its site gives under many unrelated URLs",
+    "unjudged": "it could not be judged",
+    "preferred": "it is a better copy of another page, whose place it took",
+    "second try": "the page before it with its content gave no item",
+    "own text": "it says what the page that it is like does not",
+}
+"""By verdict, or ``preferred``, ``second try`` or ``own text``: why a page was kept."""
 
 
 def add_explain_options(parser: ArgumentParser) -> None:
@@ -43,7 +70,7 @@ async def run_explain(context: Context) -> int:
     url = context.options.url
     async with open_store(existing_store_url(context)) as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
-        found = [Explanation(record, await _deciding_page(context, store, site, record)) for site, record in pages]
+        found = [await _explain(context, store, site, record) for site, record in pages]
         alike = [] if found else await _urls_that_begin_alike(store, url)
     if not found:
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
@@ -70,21 +97,39 @@ async def _find_pages(store: FingerprintStore, url: str, site: str | None) -> li
 
 
 async def _urls_that_begin_alike(store: FingerprintStore, url: str) -> list[str]:
-    """Stored URLs that have the longest beginning in common with a URL, beyond the host at least."""
+    """Stored URLs that have the longest beginning in common with a URL, whatever the scheme: the host at least."""
     nearest: list[tuple[int, int, str]] = []
-    host = len(re.sub(r"(://[^/]*/?).*", r"\1", url))
+    asked = _without_scheme(url)
+    host = len(re.sub(r"([^/]*/?).*", r"\1", asked))
     async for _, record in live_records(store, None):
-        shared = len(commonprefix((url, record.url)))  # noqa: RUF071 - of texts, not of paths
+        known = _without_scheme(record.url)
+        shared = len(commonprefix((asked, known)))  # noqa: RUF071 - of texts, not of paths
         entry = shared, -len(record.url), record.url
-        if (shared > host or record.url.startswith(url)) and entry not in nearest:
+        if (shared > host or known.startswith(asked)) and entry not in nearest:
             push_largest(nearest, entry, MAX_SUGGESTED)
     most = max(nearest, default=(0,))[0]
     # One that shares much less than the best does not begin alike.
     return [found for shared, _, found in sorted(nearest, reverse=True) if 2 * shared > most + host]
 
 
-async def _deciding_page(context: Context, store: FingerprintStore, site: str, page: Record) -> Record | None:
-    """The original of a repeat, or the page that a near-duplicate is most like."""
+def _without_scheme(url: str) -> str:
+    return re.sub(r"^\w+://", "", url)
+
+
+async def _explain(context: Context, store: FingerprintStore, site: str, page: Record) -> Explanation:
+    events = await read_compared_pages(store, site)
+    compared = event_of(page, events.get((site, page.key)))
+    return Explanation(page, await _deciding_page(context, store, site, page, compared), compared)
+
+
+async def _deciding_page(
+    context: Context, store: FingerprintStore, site: str, page: Record, compared: PageCompared | None
+) -> Record | None:
+    """The original of a repeat, or the page that a near-duplicate was compared with, or else is most like."""
+    if compared is not None and page.original is None:
+        found = [record async for _, record in live_records(store, site) if record.url == compared.original]
+        if found:
+            return max(found, key=lambda record: (record.delivered, record.id))
     if page.original is not None:
         found = [record async for _, record in live_records(store, site) if record.key == page.original]
         return max(found, key=lambda record: (record.delivered, record.id), default=None)
@@ -167,3 +212,113 @@ async def _search(context: Context, url: str, site: str | None, nearest: Nearest
     async with open_store(url) as store:
         async for records in record_batches(context, store, site):
             nearest.add(records)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a page of a store was dropped or kept: its record, and the record of the page that decided about it."""
+
+    record: Record
+    other: Record | None
+    """The original that the page repeats, or the page that it is most like; None if the store has no such page."""
+    compared: PageCompared | None = None
+    """What was noted when the page was compared with its original; None if nothing was."""
+
+    @property
+    def kept_by(self) -> str | None:
+        """What kept a near page, in words; None of any other page, and where that is not known."""
+        if self.compared is None or self.dropped:
+            return None
+        return what_kept(self.compared, fingerprint_of(self.record), fingerprint_of(self.other))
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the page was dropped as a repeat."""
+        return self.record.state == "duplicate"
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The comparison of the two fingerprints; None without another page, or if they cannot be compared."""
+        if self.other is None:
+            return None
+        try:
+            mine, theirs = (PageFingerprint.from_bytes(page.fingerprint) for page in (self.record, self.other))
+            return mine.compare(theirs)
+        except FingerprintMismatch:
+            return None
+
+    def why(self, settings: DedupSettings) -> str:
+        """The answer in one sentence; ``settings`` has the thresholds and the mode that apply to the page."""
+        record = self.record
+        if not self.dropped:
+            reason = PageFingerprint.from_bytes(record.fingerprint).unjudged if record.kind == "unjudged" else None
+            reason_of_cluster = "preferred" if self.other is None or self.other.state != "itemless" else "second try"
+            is_in_cluster = record.original is not None and record.kind in {"identical", "near"}
+            has_own_text = self.compared is not None and self.compared.reason == "own_text" and record.kind == "near"
+            kind = "own text" if has_own_text else reason_of_cluster if is_in_cluster else record.kind
+            why = KEPT_BECAUSE.get(kind, kind)
+            why += _because(reason) if reason else ""
+            return f"kept: {why}; {STATE_MEANINGS.get(record.state, record.state)}"
+        kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"
+        other = "a page that is not in the store any more" if self.other is None else self.other.url
+        line = "IDENTICAL" if record.kind == "identical" else "NEAR"
+        bound = settings.identical if record.kind == "identical" else settings.near
+        return (
+            f"{kept}: it repeats {other}, with a similarity of {record.similarity:.3f}, "
+            f"from SIMDEDUP_{line} = {bound:g} on"
+        )
+
+    def as_dict(self, settings: DedupSettings) -> dict[str, Any]:
+        """The explanation as plain values; times in seconds since the epoch."""
+        record, found = self.record, self.comparison
+        names = ("url", "state", "kind", "similarity", "run", "first_seen", "last_seen", "last_changed")
+        return {
+            **{name: getattr(record, name) for name in names},
+            "visits": record.visits,
+            "changes": record.changes,
+            "dropped": self.dropped,
+            "why": self.why(settings),
+            "other": self.other and {name: getattr(self.other, name) for name in names},
+            "distance": found and found.distance,
+            "own_words": None if self.compared is None else self.compared.own_words,
+            "kept_by": self.kept_by,
+        }
+
+    def text(self, settings: DedupSettings) -> Iterator[str]:
+        """The explanation in lines of text."""
+        record, found = self.record, self.comparison
+        yield record.url
+        yield f"  {self.why(settings)}"
+        first, last = format_time(record.first_seen), format_time(record.last_seen)
+        yield f"  run {record.run}; first seen {first}, last seen {last}"
+        changed = (
+            f"changed {_times(record.changes)}, last on {format_time(record.last_changed)}" if record.changes else ""
+        )
+        yield f"  fetched {_times(record.visits)}, its content {changed or 'never changed'}"
+        if self.other is not None:
+            role = "original" if self.dropped else "most like"
+            bits = f"; {found.distance} differing bits" if found else ""
+            if self.dropped:
+                words = self.compared.own_words if self.compared else None
+                yield f"  of its own it had {plural(words, 'word') if words else 'nothing that was noted'}"
+            elif self.kept_by:
+                yield f"  kept by {self.kept_by}"
+            other = self.other
+            yield f"  {role}: {other.url}"
+            yield f"    {other.state}, run {other.run}; first seen {format_time(other.first_seen)}{bits}"
+            yield f"  see what differs: scrapy simdedup compare {quote(other.url)} {quote(record.url)}"
+
+    def __repr__(self) -> str:
+        return f"<Explanation {self.record.state} {self.record.kind}: {self.record.url!r}>"
+
+
+def _because(reason: UnjudgedReason) -> str:
+    implied = UNJUDGED.get(reason)  # another version may know other reasons
+    if implied is None:
+        return f" ({reason})"
+    remedy = f" ({implied.remedy})" if implied.remedy else ""
+    return f" ({reason}): it {implied.meaning}{remedy}"
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.asyncio import call_later
@@ -99,44 +98,3 @@ class BackgroundTasks:
             self._running -= 1
             if not self._running:
                 self._idle.notify("idle")
-
-
-class KeyedFifoLock:
-    """A lock per key, which is acquired in the order of the tickets, however long their holders take to ask for it."""
-
-    def __init__(self) -> None:
-        self._queues: dict[Hashable, deque[Ticket]] = {}
-
-    def enqueue(self, key: Hashable) -> Ticket:
-        """A ticket at the end of the key's queue, which has to be released."""
-        return Ticket(self._queues, key)
-
-
-class Ticket:
-    """A place in a queue of :class:`KeyedFifoLock`."""
-
-    def __init__(self, queues: dict[Hashable, deque[Ticket]], key: Hashable) -> None:
-        self._queues, self._key = queues, key
-        queue = queues.setdefault(key, deque())
-        self.must_wait: bool = bool(queue)
-        """Whether other tickets stood in the queue when this one was taken."""
-        queue.append(self)
-        self.wakeup: Deferred[None] | None = None
-        """Fires when the ticket may acquire the lock; None while nobody waits with it."""
-
-    async def acquire(self) -> None:
-        """Wait until all earlier tickets of the queue are released."""
-        if self._queues[self._key][0] is not self:
-            self.wakeup = Deferred()
-            await maybe_deferred_to_future(self.wakeup)
-
-    def release(self) -> None:
-        """Leave the queue and wake the first ticket in it; a second call does nothing."""
-        queue = self._queues.get(self._key)
-        if queue is None or self not in queue:
-            return
-        queue.remove(self)
-        if not queue:
-            del self._queues[self._key]
-        elif (wakeup := queue[0].wakeup) is not None and not wakeup.called:
-            wakeup.callback(None)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem, IgnoreRequest
 
+from scrapy_simdedup.display import plural
+
 if TYPE_CHECKING:
     from scrapy.http import Response
 
@@ -30,7 +32,14 @@ def _what_it_is(verdict: Verdict) -> str:
     if verdict.kind == "unchanged":
         return "did not change since it was delivered"
     alike = "" if verdict.similarity is None else f", similarity {verdict.similarity:.3f}"
-    return f"repeats {verdict.original} ({verdict.kind}{alike})"
+    return f"repeats {verdict.original} ({verdict.kind}{alike}{_own_text(verdict.own_words)})"
+
+
+def _own_text(words: int | None) -> str:
+    """What a dropped page had of its own, as the end of a list."""
+    if words is None:
+        return ""
+    return f", {plural(words, 'word')} of its own" if words else ", nothing of its own"
 
 
 class SkippedRequest(IgnoreRequest):

@@ -1,23 +1,31 @@
-"""The judge of pages and items: asks the detector, and waits for originals whose delivery is still going on."""
+"""The judge of pages and items: gives verdicts in the order of the responses, and has repeats wait for their originals.
+
+While the delivery of its original is going on, a repeat is *parked*: it waits outside of the downloader's places.
+"""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections import deque
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.crawl.concurrency import KeyedFifoLock
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Iterator
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import TextResponse
 
     from scrapy_simdedup.crawl.concurrency import KeyedCondition
     from scrapy_simdedup.crawl.delivery import DeliveryTracker
-    from scrapy_simdedup.crawl.parking import Parking
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
 POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0
 """How often a repeat checks whether its original was settled, or the crawl closed, without a notification; the more
 repeats wait, the rarer."""
+
+MAX_PARKED_BYTES = 32_000_000
+"""Bytes of pages and items that may wait at a time; with what Scrapy makes of a page it takes a few times as many."""
 
 
 class Judge:
@@ -140,3 +151,94 @@ class Judge:
             if was_settled or not self._tracker.is_in_work(original):
                 verdict = await self._detector.judge_page(page)
         return verdict, ""
+
+
+class Parking:
+    """Takes requests out of the downloader's places while their responses wait in a downloader middleware.
+
+    Scrapy counts a request as active until all middlewares are through with its response, and makes no more than
+    ``CONCURRENT_REQUESTS`` at a time. A parked request is not active; it is still in progress, so that a crawl that is
+    stopped waits for it, and the spider is not idle. Where another downloader has no such set, the places stay taken.
+
+    Args:
+        max_bytes: how much may be parked.
+    """
+
+    def __init__(self, crawler: Crawler, max_bytes: int = MAX_PARKED_BYTES) -> None:
+        self._crawler, self._max_bytes = crawler, max_bytes
+        self._bytes = self._count = 0
+        crawler.signals.connect(self._spider_idle, signals.spider_idle)
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes can be parked."""
+        return self._bytes + size <= self._max_bytes
+
+    @contextmanager
+    def parked(self, request: Request | None, size: int) -> Iterator[None]:
+        """Park a request whose response has ``size`` bytes; None for an item, which takes no place."""
+        active: Any = getattr(getattr(self._crawler.engine, "downloader", None), "active", None)
+        is_active = isinstance(active, set) and request in active
+        self._bytes += size
+        self._count += 1
+        if is_active:
+            active.discard(request)
+            self._ask_for_more()
+        try:
+            yield
+        finally:
+            self._bytes -= size
+            self._count -= 1
+            if is_active:
+                active.add(request)
+
+    def _ask_for_more(self) -> None:
+        """Tell the engine, which looks for free places when a request ends, and every five seconds."""
+        slot = getattr(self._crawler.engine, "_slot", None)
+        nextcall = getattr(slot, "nextcall", None)
+        if nextcall is not None:
+            nextcall.schedule()
+
+    def _spider_idle(self) -> None:
+        if self._count:
+            raise DontCloseSpider
+
+
+class KeyedFifoLock:
+    """A lock per key, which is acquired in the order of the tickets, however long their holders take to ask for it."""
+
+    def __init__(self) -> None:
+        self._queues: dict[Hashable, deque[Ticket]] = {}
+
+    def enqueue(self, key: Hashable) -> Ticket:
+        """A ticket at the end of the key's queue, which has to be released."""
+        return Ticket(self._queues, key)
+
+
+class Ticket:
+    """A place in a queue of :class:`KeyedFifoLock`."""
+
+    def __init__(self, queues: dict[Hashable, deque[Ticket]], key: Hashable) -> None:
+        self._queues, self._key = queues, key
+        queue = queues.setdefault(key, deque())
+        self.must_wait: bool = bool(queue)
+        """Whether other tickets stood in the queue when this one was taken."""
+        queue.append(self)
+        self.wakeup: Deferred[None] | None = None
+        """Fires when the ticket may acquire the lock; None while nobody waits with it."""
+
+    async def acquire(self) -> None:
+        """Wait until all earlier tickets of the queue are released."""
+        if self._queues[self._key][0] is not self:
+            self.wakeup = Deferred()
+            await maybe_deferred_to_future(self.wakeup)
+
+    def release(self) -> None:
+        """Leave the queue and wake the first ticket in it; a second call does nothing."""
+        queue = self._queues.get(self._key)
+        if queue is None or self not in queue:
+            return
+        queue.remove(self)
+        if not queue:
+            del self._queues[self._key]
+        elif (wakeup := queue[0].wakeup) is not None and not wakeup.called:
+            wakeup.callback(None)

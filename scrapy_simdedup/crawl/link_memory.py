@@ -1,19 +1,29 @@
-"""The memory of links: which ones a crawl has met, and which of them were requested, in few bytes each."""
+"""What a crawl remembers of links, in few bytes each: which it met and requested, and how those of a pattern fared."""
 
 from __future__ import annotations
 
+import math
+import re
 from contextlib import suppress
 from functools import lru_cache, partial
 from hashlib import blake2b
+from html import unescape
+from itertools import islice
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urljoin, urlsplit
+from weakref import WeakSet
 
+from scrapy.utils.response import get_base_url
 from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.names import host_of, site_of
 from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from scrapy import Request
+    from scrapy.http import TextResponse
 
     from scrapy_simdedup.settings import Scope
 
@@ -22,10 +32,24 @@ MAX_LINKS = 10_000_000
 and is on a repeat as well has two."""
 MAX_CACHED = 20_000
 """URLs whose keys are kept, as most links are on many pages."""
+MAX_PAGE_LINKS = 5_000
+"""Links of a repeat that are read; a page with more is followed."""
+_FIND_HREF = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE).finditer
+
+MAX_PATTERNS = 50_000
+"""Patterns that are counted; beyond, the oldest is forgotten, and tried again."""
+MAX_CHAIN = 3
+"""Repeats in a row behind which all links of a host are one pattern. A server that ignores the end of a path gives one
+content under paths that grow forever, and so under patterns that never end."""
+END_BOUND = 0.05
+"""A pattern ends when the upper bound for its share of links that lead to new content is below."""
+CONFIDENCE_Z = 1.96
+"""Standard deviations of a two-sided confidence of 95 %."""
+_HAS_DIGIT = re.compile(r"\d")
 
 
 class LinkMemory:
-    """Remembers which links of its sites a crawl has met, in at most 20 bytes each.
+    """Reads the links of pages, and remembers which of them a crawl has met, in at most 20 bytes each.
 
     Args:
         scope: what a site is.
@@ -60,6 +84,36 @@ class LinkMemory:
         """The site of an absolute URL."""
         return self._cached_site("/".join(url.split("/", 3)[:3]))
 
+    def links_to_own_site(self, response: TextResponse, max_size: int) -> set[str] | None:
+        """The absolute URLs of the links of a page to its own site; None if that is too much to read.
+
+        All values of ``href`` are taken, in whatever elements, without parsing the page once more: one too many has a
+        callback called for nothing, once.
+
+        Args:
+            response: the page.
+            max_size: characters above which a page is not read.
+        """
+        text = response.text
+        if len(text) > max_size:
+            return None
+        found = [match.group(match.lastindex or 0) for match in islice(_FIND_HREF(text), MAX_PAGE_LINKS + 1)]
+        if len(found) > MAX_PAGE_LINKS:
+            return None
+        base, site = get_base_url(response), self.site(response.url)
+        parts = urlsplit(base)
+        origin = f"{parts.scheme}://{parts.netloc}" if self.site(base) == site else None
+        urls = set()
+        for href in {unescape(href).strip().partition("#")[0] for href in found} - {""}:
+            if origin is not None and href[0] == "/" and href[1:2] != "/":  # as most are: there is nothing to work out
+                urls.add(origin + href)
+                continue
+            with suppress(ValueError):
+                url = urljoin(base, href)
+                if url.startswith(("http://", "https://")) and self.site(url) == site:
+                    urls.add(url)
+        return urls
+
     def has_new(self, urls: Iterable[str], page: str) -> bool:
         """Whether one of a page's links was neither requested, nor on another page for which this was asked.
 
@@ -68,16 +122,20 @@ class LinkMemory:
                 ten times as long, so only those are that were met nowhere yet.
             page: the URL of the page itself, which is no new link.
         """
-        site, itself = self.site(page), self.key(page)
-        unmet = [url for url in urls if self._meet(self.hash(site, url))]
-        keys = (self.key(url) for url in unmet)
-        return any(key not in {None, itself} and self._known.get(key[1]) != self._REQUESTED for key in keys)
-
-    def _meet(self, key: int) -> bool:
-        is_new = self._known.get(key) is None
-        if is_new and not self.is_full:
-            self._known.put(key, self._MET)
-        return is_new
+        site, itself, known = self.site(page), self.key(page), self._known
+        room, unmet = self._max_links - len(known), []
+        for url in urls:
+            written = self.hash(site, url)
+            if known.get(written) is None:
+                unmet.append(url)
+                if len(unmet) <= room:
+                    known.put(written, self._MET)
+        for url in unmet:
+            with suppress(ValueError):  # it is none
+                key = self.hash(site, canonicalize_url(url))
+                if (site, key) != itself and known.get(key) != self._REQUESTED:
+                    return True
+        return False
 
     def request(self, key: int) -> bool:
         """Remember that a link was requested, or deferred; whether it was not before."""
@@ -91,3 +149,90 @@ class LinkMemory:
     def _key(self, url: str) -> tuple[str, int]:
         site = site_of(url, self._scope)
         return site, self.hash(site, canonicalize_url(url))
+
+
+def wilson_upper(successes: int, trials: int) -> float:
+    """The upper end of Wilson's interval for a share, at a confidence of 95 %.
+
+    >>> wilson_upper(0, 0), round(wilson_upper(0, 72), 4), round(wilson_upper(0, 73), 4)
+    (1.0, 0.0507, 0.05)
+    """
+    if not trials:
+        return 1.0
+    share, square = successes / trials, CONFIDENCE_Z**2 / trials
+    return (share + square / 2 + math.sqrt(square * (share * (1 - share) + square / 4))) / (1 + square)
+
+
+def link_pattern(url: str, chain: int = 1) -> str:
+    """The pattern of a link: its host, its path, and the sorted names of its parameters.
+
+    Segments with a digit become ``#``, segments of 12 and more characters ``*``.
+
+    >>> link_pattern("https://blog.example/2024/post-7/a?p=1&replytocom=9")
+    'blog.example/#/#/a?p&replytocom'
+    >>> link_pattern("https://blog.example/a/b/c", chain=4)
+    'blog.example/...'
+    """
+    host = host_of(url)
+    if chain > MAX_CHAIN:
+        return f"{host}/..."
+    parts = urlsplit(url)
+    segments = ("#" if _HAS_DIGIT.search(word) else word if len(word) < 12 else "*" for word in parts.path.split("/"))
+    names = sorted({name[:40] for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    return host + "/".join(segments) + ("?" + "&".join(names) if names else "")
+
+
+class LinkPatterns:
+    """Counts, pattern by pattern, how many links were tried, and how many of them led to new content.
+
+    Args:
+        counts: pattern → links deferred, of these tried, of these led to new content; those of a job so far.
+    """
+
+    def __init__(self, counts: dict[str, list[int]]) -> None:
+        self._counts = counts
+        self._in_flight: dict[str, WeakSet[Request]] = {}
+        """Trials on their way. One that is lost on it, as another filter took it, is not counted for long."""
+
+    def defer(self, pattern: str) -> int:
+        """Count a link that is deferred; how many the pattern has."""
+        counts = self._of(pattern)
+        counts[0] += 1
+        return counts[0]
+
+    def begin(self, pattern: str, request: Request) -> None:
+        """Expect the outcome of a trial."""
+        self._in_flight.setdefault(pattern, WeakSet()).add(request)
+
+    def end(self, pattern: str, request: Request, *, is_new: bool | None) -> None:
+        """Count the outcome of a trial; None if it says nothing."""
+        in_flight = self._in_flight.get(pattern)
+        if in_flight is not None:
+            in_flight.discard(request)
+            if not in_flight:
+                del self._in_flight[pattern]
+        if is_new is not None:
+            counts = self._of(pattern)
+            counts[1] += 1
+            counts[2] += is_new
+
+    def bound(self, pattern: str) -> float:
+        """The upper bound for the share of the pattern's links that lead to new content."""
+        _, tried, new = self._counts.get(pattern, (0, 0, 0))
+        return wilson_upper(new, tried)
+
+    def is_undecided(self, pattern: str) -> bool:
+        """Whether the pattern ends if all trials on their way lead to nothing new."""
+        in_flight = self._in_flight.get(pattern)
+        if not in_flight:
+            return False
+        _, tried, new = self._counts.get(pattern, (0, 0, 0))
+        return wilson_upper(new, tried + len(in_flight)) < END_BOUND <= wilson_upper(new, tried)
+
+    def _of(self, pattern: str) -> list[int]:
+        counts = self._counts.get(pattern)
+        if counts is None:
+            if len(self._counts) >= MAX_PATTERNS:
+                del self._counts[next(iter(self._counts))]
+            counts = self._counts[pattern] = [0, 0, 0]
+        return counts

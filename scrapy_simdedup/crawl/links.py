@@ -15,24 +15,24 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
-from contextlib import suppress
-from html import unescape
-from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urljoin, urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
-from scrapy.utils.response import get_base_url
 
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
-from scrapy_simdedup.crawl.eligibility import is_opted_in, is_page
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
-from scrapy_simdedup.crawl.handlers import handler_name
-from scrapy_simdedup.crawl.link_memory import MAX_LINKS, LinkMemory
-from scrapy_simdedup.crawl.link_patterns import END_BOUND, MAX_CHAIN, LinkPatterns, link_pattern, wilson_upper
+from scrapy_simdedup.crawl.link_memory import (
+    END_BOUND,
+    MAX_CHAIN,
+    MAX_LINKS,
+    LinkMemory,
+    LinkPatterns,
+    link_pattern,
+    wilson_upper,
+)
+from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, is_page
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -57,10 +57,6 @@ STATE = "simdedup_links"
 
 MAX_HEADINGS = 100_000
 """Headings of trials that are remembered; beyond, each counts as new."""
-
-MAX_PAGE_LINKS = 5_000
-"""Links of a repeat that are read; a page with more is followed."""
-_FIND_HREF = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE).finditer
 
 LAST_PRIORITY = -1_000_000_000
 """The priority of deferred requests; those of a pattern are spread over some thirty priorities from there down."""
@@ -119,7 +115,7 @@ class DeferredLinks:
         try:
             if self._defers and self._makes_no_requests(request):
                 return False
-            urls = self._links_to_own_site(cast("TextResponse", response))
+            urls = self._memory.links_to_own_site(cast("TextResponse", response), self._settings.max_page_bytes)
             return urls is None or self._memory.has_new(urls, response.url)
         except Exception:  # a page that cannot be read must not cost the links that a callback may find
             logger.warning("The links of %s could not be read, so it is followed", response.url, exc_info=True)
@@ -193,32 +189,6 @@ class DeferredLinks:
             and is_opted_in(request)
         )
 
-    def _links_to_own_site(self, response: TextResponse) -> set[str] | None:
-        """The absolute URLs of the links of one page; None if that is too much to read.
-
-        All values of ``href`` are taken, in whatever elements, without parsing the page once more: one too many has a
-        callback called for nothing, once.
-        """
-        text = response.text
-        if len(text) > self._settings.max_page_bytes:
-            return None
-        found = [match.group(match.lastindex or 0) for match in islice(_FIND_HREF(text), MAX_PAGE_LINKS + 1)]
-        if len(found) > MAX_PAGE_LINKS:
-            return None
-        base, site = get_base_url(response), self._memory.site(response.url)
-        parts = urlsplit(base)
-        origin = f"{parts.scheme}://{parts.netloc}" if self._memory.site(base) == site else None
-        urls = set()
-        for href in {unescape(href).strip().partition("#")[0] for href in found} - {""}:
-            if origin is not None and href[0] == "/" and href[1:2] != "/":  # as most are: there is nothing to work out
-                urls.add(origin + href)
-                continue
-            with suppress(ValueError):
-                url = urljoin(base, href)
-                if url.startswith(("http://", "https://")) and self._memory.site(url) == site:
-                    urls.add(url)
-        return urls
-
     # ------------------------------------------------------------------ requests
 
     async def filter(self, request: Request) -> Request | None:
@@ -255,13 +225,11 @@ class DeferredLinks:
         return trial
 
     def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
-        """Count what became of a trial, by its response and the verdict on that, if there is one."""
-        trial = request.meta.get(META_TRIAL)
-        if trial is None:
-            return
-        is_new = _is_new(response.status, verdict, chain=trial[1])
+        """Count what became of a request that is a trial, by its response and the verdict on that, if there is one."""
+        pattern, chain = request.meta[META_TRIAL]
+        is_new = _is_new(response.status, verdict, chain=chain)
         if is_new and verdict is not None and verdict["kind"] == "near":
-            is_new = self._has_new_heading(cast("TextResponse", response), trial[0])
+            is_new = self._has_new_heading(cast("TextResponse", response), pattern)
         if not is_new:  # it may be kept to be on the safe side; its links are those of a repeat all the same
             self.follow(request)
         self._end(request, is_new)

@@ -6,11 +6,10 @@ import logging
 import weakref
 from typing import TYPE_CHECKING, cast
 
-from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
-from scrapy_simdedup.crawl.handlers import handler_name
+from scrapy_simdedup.crawl.requests import handler_name, is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.unjudged import UNJUDGED
 
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
 
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
-    from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
     from scrapy_simdedup.crawl.item_values import ItemValues
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
-    from scrapy_simdedup.crawl.reporter import Reporter
+    from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
@@ -53,7 +51,7 @@ class ResponseHandler:
         links: says which repeats bring new links.
         item_values: watches the items of responses.
         reporter: samples pages for the report; None where no report is written.
-        dropped_feed: gets a line for each page that is dropped, or would be in observe mode.
+        dropped_feed: gets a line for each page that is dropped, or would be; None where none is written.
         observations: learns from verdicts about URLs; None where URLs are not learned.
         redesigns: looks for new templates; None where layouts are not tracked.
     """
@@ -130,6 +128,7 @@ class ResponseHandler:
                 is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
                 self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
+        handler = handler_name(request, self._crawler.spider)
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
@@ -142,7 +141,7 @@ class ResponseHandler:
             canonical=canonical,
             known_since=known_since,
             identity=None if given is None else str(given),
-            handler=handler_name(request, self._crawler.spider),
+            handler=handler,
             request=request,
         )
         request.meta[META_VERDICT] = verdict.as_dict()
@@ -155,7 +154,7 @@ class ResponseHandler:
         self._item_values.page_judged(request, verdict)
         try:
             await self._learn(request, response, verdict, site, canonical)
-            self._act(request, response, verdict)
+            self._act(request, response, verdict, site)
         finally:  # a reserved page that nobody settles would keep its repeats waiting
             if verdict.page is not None and self._tracks_delivery:
                 self._tracker.track(request, verdict.page)
@@ -171,14 +170,14 @@ class ResponseHandler:
         """The verdict of a response that is not to reach its callback; else None."""
         return None if response.request in self._followed else self.drops(response)
 
-    def _act(self, request: Request, response: Response, verdict: Verdict) -> None:
+    def _act(self, request: Request, response: Response, verdict: Verdict, site: str) -> None:
         """Send the signals of a verdict, and drop a repeat."""
         if verdict.kind == "changed":
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
         if verdict.is_duplicate:
-            self._drop(request, response, verdict)
+            self._drop(request, response, verdict, site)
         elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
 
@@ -204,8 +203,8 @@ class ResponseHandler:
                 old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
-    def _drop(self, request: Request, response: Response, verdict: Verdict) -> None:
-        site, is_observed = site_of(response.url, self._settings.scope), self._settings.mode == "observe"
+    def _drop(self, request: Request, response: Response, verdict: Verdict, site: str) -> None:
+        is_observed = self._settings.mode == "observe"
         other_headline = verdict.other_headline
         self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
         if self._dropped_feed is not None:

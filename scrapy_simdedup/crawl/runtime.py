@@ -16,22 +16,18 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
-from scrapy_simdedup.crawl.dropped_feed import DroppedFeed
-from scrapy_simdedup.crawl.eligibility import is_inspection_crawl
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
-from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
-from scrapy_simdedup.crawl.output_paths import Placeholders
-from scrapy_simdedup.crawl.parking import Parking
-from scrapy_simdedup.crawl.refusal import refusing
-from scrapy_simdedup.crawl.reporter import Reporter
+from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
+from scrapy_simdedup.crawl.refusal import probe_store, refusing
+from scrapy_simdedup.crawl.requests import is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.crawl.store_probe import probe_store
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDetector
@@ -39,7 +35,7 @@ from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.snapshot import SnapshotStore
+from scrapy_simdedup.store.memory import SnapshotStore
 from scrapy_simdedup.store.url import job_store, store_by_url
 
 if TYPE_CHECKING:
@@ -157,7 +153,7 @@ class Runtime:
             links=self.links,
             item_values=self.item_values,
             reporter=self.reporter if self.settings.report else None,
-            dropped_feed=self.dropped_feed,
+            dropped_feed=self.dropped_feed if self.settings.dropped_feed else None,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
             redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
         )
@@ -252,6 +248,8 @@ class Runtime:
         await self.url_skipper.close()
         await self.worker_pool.close()
         missing = self._missing_parts()
+        if self.settings.url_rules and self.url_skipper.mode == "off" and not self._is_inspection:
+            missing.append("SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'")
         await self.reporter.write(
             self.detector, self.stats, self.url_skipper, self.delivery_tracker.seconds_per_page, missing
         )

@@ -1,19 +1,21 @@
-"""Every counter of the plugin, and the summary in the log at close."""
+"""Every counter of the plugin, for the crawl and for each of its sites, and the summary in the log at close."""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from scrapy_simdedup.crawl.site_figures import FiguresBySite
 from scrapy_simdedup.display import format_bytes, plural
+from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.unjudged import UnjudgedReason
     from scrapy_simdedup.urls import Rule
@@ -24,10 +26,115 @@ JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
 MAX_OTHER_HEADLINE_SHARE = 0.1
 """Share of the dropped pages that may have another headline than their original without a warning in the summary."""
-KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback"})
-"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them."""
+KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "within_budget", "own_text"})
+"""Why pages are kept that would be dropped, if the crawl had got from others what it may get from them, or if others
+said all that they say."""
+WAITED_IN_VAIN = {
+    "timeout": "after SIMDEDUP_PENDING_TIMEOUT",
+    "no_room": "with no room to wait",
+    "closing": "as the crawl ended",
+}
+"""Why repeats do not wait any longer for originals that are still in work, in words."""
+MAX_SHOWN_NEAR = 3
+"""Near pages that the summary names, those that are most like another page."""
+MIN_SHOWN_SECONDS = 0.05
+"""Seconds that are told as saved; less would be shown as none."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
+
+MAX_SITES = 10_000
+"""Sites that are counted at a time; beyond, the half with the fewest pages is forgotten."""
+MAX_SHOWN = 20
+"""Sites whose figures are given at the end, those with the most pages."""
+MIN_UNJUDGED, MIN_UNJUDGED_SHARE = 10, 0.5
+"""How many pages of a site must be unjudged for one reason, and the share of its pages that these must exceed, before
+the summary warns."""
+MAX_WARNINGS = 5
+"""Sites that the summary warns of by their names."""
+
+
+@dataclass(slots=True)
+class SiteFigures:
+    """The pages of one site."""
+
+    judged: int = 0
+    near: int = 0
+    stub: int = 0
+    dropped: int = 0
+    bytes_dropped: int = 0
+    released: int = 0
+    unjudged: Counter[UnjudgedReason] = field(default_factory=Counter)
+    """Pages without a verdict, by the reason."""
+
+    @property
+    def pages(self) -> int:
+        """Pages with and without a verdict."""
+        return self.judged + self.unjudged.total()
+
+    def as_dict(self) -> dict[str, int]:
+        """The figures as plain values."""
+        names = ("pages", "judged", "near", "stub", "dropped", "bytes_dropped", "released")
+        return {name: getattr(self, name) for name in names} | {"unjudged": self.unjudged.total()}
+
+
+class FiguresBySite:
+    """Counts the pages of each site. Every method ignores a site that is empty, which is one that nobody named."""
+
+    def __init__(self) -> None:
+        self._sites: dict[str, SiteFigures] = {}
+
+    def page_judged(self, site: str, kind: VerdictKind) -> None:
+        """A page got a verdict other than ``unjudged``."""
+        if site:
+            figures = self._figures(site)
+            figures.judged += 1
+            figures.near += kind == "near"
+            figures.stub += kind == "stub"
+
+    def page_unjudged(self, site: str, reason: UnjudgedReason) -> None:
+        """A page was kept without a verdict."""
+        if site:
+            self._figures(site).unjudged[reason] += 1
+
+    def page_dropped(self, site: str, size: int) -> None:
+        """A page of ``size`` bytes was dropped; it was judged before."""
+        if site in self._sites:
+            self._sites[site].dropped += 1
+            self._sites[site].bytes_dropped += size
+
+    def page_released(self, site: str) -> None:
+        """A page was not delivered; it was judged before. Items have sites of their own, which are not known here."""
+        if site in self._sites:
+            self._sites[site].released += 1
+
+    def largest(self) -> dict[str, dict[str, int]]:
+        """The figures of the sites with the most pages, these first, as plain values."""
+        sites = heapq.nlargest(MAX_SHOWN, self._sites.items(), key=lambda item: item[1].pages)
+        return {site: figures.as_dict() for site, figures in sites}
+
+    def warnings(self) -> list[str]:
+        """A sentence on each site of whose pages most are unjudged for one reason, those with the most pages first."""
+        found: list[tuple[int, str]] = []
+        for site, figures in self._sites.items():
+            for reason, count in figures.unjudged.items():
+                if count >= MIN_UNJUDGED and count > MIN_UNJUDGED_SHARE * figures.pages:
+                    found.append((count, _warning(site, reason, count, figures.pages)))
+        found.sort(key=lambda warning: -warning[0])
+        more = len(found) - MAX_WARNINGS
+        rest = [f"so are most pages of {plural(more, 'more site')}"] if more > 0 else []
+        return [sentence for _, sentence in found[:MAX_WARNINGS]] + rest
+
+    def _figures(self, site: str) -> SiteFigures:
+        if len(self._sites) >= MAX_SITES and site not in self._sites:
+            most = heapq.nlargest(MAX_SITES // 2, self._sites.items(), key=lambda item: item[1].pages)
+            self._sites = dict(most)
+        return self._sites.setdefault(site, SiteFigures())
+
+
+def _warning(site: str, reason: UnjudgedReason, count: int, pages: int) -> str:
+    implied = UNJUDGED[reason]
+    remedy = f"; {implied.remedy}" if implied.remedy else ""
+    return f"{count:,} of {plural(pages, 'page')} of {site} are unjudged ({reason}): each {implied.meaning}{remedy}"
 
 
 class CrawlStats:
@@ -49,6 +156,9 @@ class CrawlStats:
         """The greatest bound of links that were left."""
         self.repeated: Counter[str] = Counter()
         """Dropped pages by the URL of their original, those of the page itself in an earlier run left out."""
+        self._near_kept: int = 0
+        self._most_near: list[tuple[float, str, str]] = []
+        """The near pages that were kept and are most like another: the similarity, the page's URL, and the other's."""
         self.sites: FiguresBySite = FiguresBySite()
         """What became of the pages of each site."""
         self._kept_urls: dict[str, str] = {}
@@ -83,8 +193,19 @@ class CrawlStats:
             self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
             self._add("pages/preferred")
-        if verdict.reason in KEPT_REASONS:
+        for change, count in (verdict.unit_changes or {}).items():
+            self._add("units/<change>", change, amount=count)
+        if verdict.kind in {"unchanged", "changed"} and verdict.unit_changes is None:
+            self._add("pages/revisited_by_similarity")
+        if verdict.reason in KEPT_REASONS and not verdict.is_duplicate:
             self._add("pages/kept_reason_count/<reason>", verdict.reason)
+        if not verdict.is_duplicate and verdict.reason is None:
+            if verdict.kind == "identical":
+                self._add("pages/kept_reason_count/<reason>", "own_url")
+            elif verdict.kind == "near" and verdict.page is not None:
+                self._near_kept += 1
+                pair = verdict.similarity or 0.0, verdict.page.url, verdict.original or ""
+                self._most_near = heapq.nlargest(MAX_SHOWN_NEAR, [*self._most_near, pair])
         if verdict.kind != "unchanged" and verdict.is_duplicate and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:
@@ -288,7 +409,7 @@ class CrawlStats:
     def _page_lines(self, mode: str, seconds_per_page: float) -> list[str]:
         judged, dropped, items = self["pages/judged"], self.dropped, self["items/dropped"]
         kinds = ", ".join(f"{self[f'pages/{kind}']} {kind}" for kind in JUDGED_KINDS if self[f"pages/{kind}"])
-        share = f" ({100 * dropped / judged:.0f} % of the judged)" if judged else ""
+        share = f" ({_percent(dropped, judged)} of the judged)" if dropped and judged else ""
         would = "would have been " if mode == "observe" else ""
         lines = [
             f"  {plural(judged, 'page')} judged" + (f": {kinds}" if kinds else ""),
@@ -297,25 +418,40 @@ class CrawlStats:
         if dropped or items:
             verb = "would have saved" if mode == "observe" else "saved"
             saved = f"  {verb}: {format_bytes(self.dropped_bytes)} of pages"
-            if seconds_per_page > 0:
+            if dropped * seconds_per_page >= MIN_SHOWN_SECONDS:
                 saved += f", about {dropped * seconds_per_page:.1f} s of callbacks and pipelines"
             if items:
                 saved += f", {plural(items, 'item')}"
             lines.append(saved)
-        others = self["pages/dropped_other_headline"]
-        if others > MAX_OTHER_HEADLINE_SHARE * dropped:
-            lines.append(
-                f"  warning: {others} of {plural(dropped, 'dropped page')} have another headline than their original; "
-                "if these are other pages, name what tells them apart in SIMDEDUP_IDENTITY, such as 'sku'"
-            )
-        return lines
+        if others := self["pages/dropped_other_headline"]:
+            pages = f"{plural(dropped, 'page')} that would be dropped" if would else plural(dropped, "dropped page")
+            have = "has another headline than its" if others == 1 else "have another headline than their"
+            line = f"{others} of {pages} {have} original"
+            if others > MAX_OTHER_HEADLINE_SHARE * dropped:
+                remedy = "if these are other pages, name what tells them apart in SIMDEDUP_IDENTITY, such as 'sku'"
+                line = f"warning: {line}; {remedy}"
+            lines.append(f"  {line}")
+        if own := self["pages/kept_reason_count/own_text"]:
+            lines.append(f"  {plural(own, 'near page')} kept for text of their own")
+        return [*lines, *self._near_lines()]
+
+    def _near_lines(self) -> list[str]:
+        """The lines about pages that were kept although they are like another."""
+        if not self._most_near:
+            return []
+        kept = plural(self._near_kept, "near page")
+        return [
+            f"  {kept} kept; scrapy simdedup compare shows what differs, such as between",
+            *(f"    {similarity:.3f}  {url:.200}  {other:.200}" for similarity, url, other in self._most_near),
+        ]
 
     def _link_lines(self) -> list[str]:
         tried, left = self["links/tried"], self["links/left"]
         if not tried and not left:
             return []
         line = f"  links of repeats: {tried} tried, {self['links/tried_new']} of them led to new content; {left} left"
-        return [line + (f", of which at most {self.links_bound:.1%} lead to new content (95 % sure)" if left else "")]
+        bound = f"{100 * self.links_bound:.1f} %"
+        return [line + (f", of which at most {bound} lead to new content (95 % sure)" if left else "")]
 
     def _url_lines(self, mode: str, rules: Sequence[Rule]) -> list[str]:
         if mode == "off":
@@ -337,7 +473,7 @@ class CrawlStats:
             for why, count in kept.most_common()
         )
         could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
-        best = ", ".join(dict.fromkeys(str(rule) for rule in rules if rule.skipped))
+        best = ", ".join(dict.fromkeys(str(rule) for rule in ([rule for rule in rules if rule.skipped] or rules)))
         about_rules = f"  {plural(len(rules), 'rule')} about URLs" + (f", such as {best[:200]}" if best else "")
         return [f"  URLs: {fetches}", *could_not, about_rules]
 
@@ -347,7 +483,11 @@ class CrawlStats:
             reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
             lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
             lines += [f"  warning: {sentence}" for sentence in self.sites.warnings()]
-        lines.append(f"  {plural(self['confirmed'], 'page')} delivered, {self['released']} released")
+        released = ", ".join(f"{n:,} {why}" for why, n in self._reasons("released_reason_count/").most_common())
+        lines.append(
+            f"  {plural(self['confirmed'], 'page')} delivered, {self['released']:,} released"
+            + (f": {released}" if released else "")
+        )
         kept = self._reasons("pages/kept_reason_count/")
         if self["itemless"]:
             tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
@@ -358,10 +498,24 @@ class CrawlStats:
             lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
         if kept["other_callback"]:
             lines.append(f"  {plural(kept['other_callback'], 'page')} kept, whose content another callback got")
+        if kept["within_budget"]:
+            lines.append(f"  {plural(kept['within_budget'], 'repeat')} kept within SIMDEDUP_MAX_COPIES")
+        if self["pages/preferred"]:
+            lines.append(f"  {plural(self['pages/preferred'], 'repeat')} kept as better copies (SIMDEDUP_PREFER)")
+        if kept["own_url"]:
+            lines.append(f"  {plural(kept['own_url'], 'repeat')} kept, of a URL that was fetched before in this run")
         if waited := self._reasons("pages/in_work_reason_count/"):
-            reasons = ", ".join(f"{count} {reason}" for reason, count in waited.most_common())
-            lines.append(f"  {plural(waited.total(), 'repeat')} kept, as the original was still in work: {reasons}")
+            count = waited.total()
+            originals = "its original was" if count == 1 else "their originals were"
+            reasons = ", ".join(f"{n:,} {WAITED_IN_VAIN.get(why, why)}" for why, n in waited.most_common())
+            lines.append(f"  {plural(count, 'repeat')} kept, as {originals} still in work: {reasons}")
         if self.repeated:
             lines.append("  most repeated:")
             lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]
         return lines
+
+
+def _percent(part: int, whole: int) -> str:
+    """A share in words: what is not all, or not nothing, is not rounded to it."""
+    share = 100 * part / whole
+    return "under 1 %" if 0 < share < 1 else "over 99 %" if 99 < share < 100 else f"{share:.0f} %"

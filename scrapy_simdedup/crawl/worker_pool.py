@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import pickle
+import socket
+import subprocess
+import sys
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_simdedup.crawl.worker_process import END_SECONDS, Job, NoAnswer, Worker
 from scrapy_simdedup.detect.detector import LocalFingerprinter
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
-from scrapy_simdedup.fingerprint.worker import read_answer, read_fingerprint
+from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
 from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
@@ -23,10 +25,30 @@ from scrapy_simdedup.settings import DedupSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.unjudged import UnjudgedReason
+
 logger = logging.getLogger(__name__)
 
 MAX_START_FAILURES = 3
 """How many workers in a row may fail to start before no more are started."""
+START_SECONDS = 60.0
+"""How long a worker may take to start."""
+END_SECONDS = 5.0
+"""How long a worker may take to end when it is told to."""
+POLL_SECONDS = 0.02
+"""How often the crawl checks whether a process that closed its stream has ended."""
+GRACE = 3
+"""After how many deadlines a worker ends itself, should the crawl not have ended it."""
+SEND_BUFFER = 256 * 1024
+"""Bytes that the socket takes at once: enough for nearly any page."""
+
+PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from scrapy_simdedup.fingerprint.worker import main
+main(float(sys.argv[2]))
+"""
 
 
 class NoWorker(Exception):
@@ -157,3 +179,141 @@ class WorkerPool:
         self._start_missing()
         while self._queue and not self._workers:
             self._queue.popleft().give_up(NoWorker())
+
+
+class NoAnswer(Exception):
+    """A worker failed to give the fingerprint of a page."""
+
+    def __init__(self, reason: UnjudgedReason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        """The reason why the page is unjudged."""
+
+
+class Job:
+    """A request to a worker, and the future of its answer."""
+
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def give_up(self, error: Exception) -> None:
+        """Let the caller go on without an answer, unless there is one."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class Worker:
+    """One process: a new Python and not a fork, which never runs the user's script and shares nothing with the crawl.
+
+    Args:
+        deadline: seconds that a page may take.
+        on_free: called when the worker can take a job, and after each job.
+        on_end: called when the process ended, for whatever reason.
+    """
+
+    def __init__(self, deadline: float, *, on_free: Callable[[Worker], None], on_end: Callable[[Worker], None]) -> None:
+        self.is_ready: bool = False
+        self._is_lost = self._is_told_to_end = False
+        self.job: Job | None = None
+        self._deadline, self._on_free, self._on_end = deadline, on_free, on_end
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(START_SECONDS, self.kill)
+        self.life: asyncio.Task[None] = self._loop.create_task(self._live())
+        """The task that is done when the process has ended."""
+
+    def begin(self, job: Job) -> None:
+        """Take a job, one at a time."""
+        self.job = job
+        self._timer = self._loop.call_later(self._deadline, self._time_out)
+        if self._writer is not None:
+            self._writer.write(encode_frame(job.request))
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs, as far as the crawl can know, and may take jobs."""
+        is_open = self._writer is not None and not self._is_told_to_end and not self._is_lost
+        return is_open and self._process is not None and self._process.poll() is None
+
+    def end(self) -> None:
+        """Let the process end after its job."""
+        self._is_told_to_end = True
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write_eof()
+        self._kill_in(END_SECONDS)
+
+    def kill(self) -> None:
+        """End the process now."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _kill_in(self, seconds: float) -> None:
+        self._timer.cancel()
+        self._timer = self._loop.call_later(seconds, self.kill)
+
+    def _time_out(self) -> None:
+        if self.job is not None:
+            self.job.give_up(NoAnswer("worker_timeout"))
+        self.kill()
+
+    async def _live(self) -> None:
+        try:
+            reader = await self._start()
+            while True:
+                (length,) = FRAME_LENGTH.unpack(await reader.readexactly(FRAME_LENGTH.size))
+                self._receive(await reader.readexactly(length))
+        except (EOFError, OSError) as error:
+            if self._process is None:  # else it has ended, or is about to
+                logger.error("A worker process could not be started: %s", error)  # noqa: TRY400 - a full sentence
+        finally:
+            await self._finish()
+
+    async def _start(self) -> asyncio.StreamReader:
+        mine, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process = _start_program(theirs, GRACE * self._deadline)
+            except OSError:
+                mine.close()
+                raise
+        mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        reader, self._writer = await asyncio.open_connection(sock=mine)
+        if self._is_told_to_end:  # meanwhile
+            self._writer.write_eof()
+        return reader
+
+    def _receive(self, frame: bytes) -> None:
+        """Receive an answer, or the first frame, which says that the process is ready."""
+        self._timer.cancel()
+        job, self.job, self.is_ready = self.job, None, True
+        self._on_free(self)  # first, so that the process works while the answer is read
+        if job is not None and not job.answer.done():
+            job.answer.set_result(frame)
+
+    async def _finish(self) -> None:
+        self._is_lost = True
+        if self.job is not None:
+            self.job.give_up(NoAnswer("worker_died"))
+        if self._writer is not None:
+            self._writer.close()
+        self._kill_in(END_SECONDS)
+        while self._process is not None and self._process.poll() is None:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(POLL_SECONDS)
+        self._timer.cancel()
+        self._on_end(self)
+
+
+def _start_program(end: socket.socket, max_seconds: float) -> subprocess.Popen[bytes]:
+    """Start the program of a worker, whose standard input and output are the socket ``end``."""
+    command = [sys.executable, "-c", PROGRAM, json.dumps(list(map(str, sys.path))), str(max_seconds)]
+    if sys.platform == "win32":  # no socket can be a standard input there: a description of it is handed over
+        flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, creationflags=flags)  # noqa: S603 - our own program
+        with cast("BinaryIO", process.stdin) as stdin:
+            stdin.write(end.share(process.pid))
+        return process
+    # In a session of its own, so that Ctrl+C in a terminal reaches the crawl alone, which then ends its workers.
+    stream = end.fileno()
+    return subprocess.Popen(command, stdin=stream, stdout=stream, start_new_session=True)  # noqa: S603 - our own program

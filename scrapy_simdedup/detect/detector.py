@@ -7,8 +7,10 @@ import hashlib
 import secrets
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.events import EventLog
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
@@ -18,7 +20,7 @@ from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest
-from scrapy_simdedup.page.canonical_link import declared_canonical_url
+from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.url import store_by_url
@@ -94,7 +96,13 @@ class NearDuplicateDetector:
         self._logs = SiteLogs(self.store, settings, self.context)
         self.history: EventLog = EventLog(self.store, self._logs, self.context, on_store_error=self._count_store_error)
         """Writes down what later runs ask about this one."""
-        self._transactions = Transactions(self._logs, self.history, self.store_name, self._count_store_error, on_wall)
+        self.clocks: ClockBook | None = None
+        """The places of each site whose text changes by itself; None where nobody learns them."""
+        if settings.clocks and settings.keeps_units:
+            self.clocks = ClockBook(self.store, run, self._count_store_error)
+        self._transactions = Transactions(
+            self._logs, self.history, self.store_name, self._count_store_error, on_wall, clocks=self.clocks
+        )
 
     @property
     def run(self) -> str:
@@ -120,6 +128,8 @@ class NearDuplicateDetector:
     async def close(self) -> None:
         """Close the store."""
         await self._transactions.retry_settlements()
+        if self.clocks is not None:
+            await self.clocks.save()
         await self.store.close()
 
     async def judge(self, html: str, *, url: str, key: bytes | None = None, identity: str | None = None) -> Verdict:
@@ -171,10 +181,13 @@ class NearDuplicateDetector:
         key, url = key or url_key(url), without_surrogates(url)
         site = site or site_of(url, self.settings.scope)
         fp, context = await self._fingerprint(html, url, key, site, identity), self.context
+        read = None
+        if fp.page_units is None and fp.units is not None:
+            read = partial(self._fingerprinter.fingerprint, html, url, body=fp.body, identity=identity)
         if self.settings_for(url).callbacks == "any":
             handler = ""
         return FetchedPage(
-            site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since, handler
+            site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since, handler, read
         )
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.site_logs import SiteLogs
+    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
@@ -23,6 +24,10 @@ Event = TypeVar("Event")
 
 EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
+COMPARED = "compared:"
+"""What stands in the place of a run in the name of the journal of compared pages, which all runs share."""
+MAX_COMPARED_PER_SITE = 256
+"""Near pages of a site of which that journal has an event, and as many dropped ones; newer ones take their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +89,35 @@ class SiteRedesigned:
     """The share of them that had another template than before, 0..1."""
 
 
-HistoryEvent: TypeAlias = RunStarted | ContentLeft | SiteChangeCounts | SiteRedesigned
+@dataclass(frozen=True, slots=True)
+class PageCompared:
+    """A page was kept though it is near another, or was dropped with words of its own: what no record of it says."""
+
+    site: str
+    run: str
+    at: float
+    """When the page was fetched; in seconds since the epoch."""
+    url: str
+    key: bytes
+    """The page's request fingerprint."""
+    dropped: bool
+    original: str
+    """The URL of the page that it was compared with."""
+    similarity: float
+    """Share of common content, 0..1."""
+    reason: str | None
+    """The reason of its verdict, such as ``own_text``."""
+    own_words: int | None
+    """Words of its longest text unit that the original lacks; None where that is not known."""
+
+
+HistoryEvent: TypeAlias = RunStarted | ContentLeft | SiteChangeCounts | SiteRedesigned | PageCompared
 _EVENT_TYPES: dict[str, type[HistoryEvent]] = {
     "began": RunStarted,
     "left": ContentLeft,
     "changes": SiteChangeCounts,
     "redesigned": SiteRedesigned,
+    "compared": PageCompared,
 }
 
 
@@ -210,10 +238,38 @@ class EventLog:
         """Log that a site has a new template; of several workers the first counts."""
         await self._write(SiteRedesigned(site, self._run, self._now(), pages, share), site, once=True)
 
-    async def _write(self, event: HistoryEvent, *about: str, once: bool = False) -> None:
+    async def page_compared(self, page: FetchedPage, verdict: Verdict) -> None:
+        """Log what a page was compared with, if it is near and kept, or was dropped with words of its own.
+
+        A site has :data:`MAX_COMPARED_PER_SITE` places for near pages, and as many for dropped ones, in all runs
+        together; of two pages with the same place the newer has it.
+
+        Args:
+            page: the page.
+            verdict: its verdict, which is not pending.
+        """
+        is_near = verdict.kind == "near" and not verdict.is_duplicate
+        if not (is_near or (verdict.is_duplicate and verdict.own_words)) or verdict.original is None:
+            return
+        event = PageCompared(
+            site=page.site,
+            run=self._run,
+            at=page.now,
+            url=page.url,
+            key=page.key,
+            dropped=verdict.is_duplicate,
+            original=verdict.original,
+            similarity=verdict.similarity or 0.0,
+            reason=verdict.reason,
+            own_words=verdict.own_words,
+        )
+        place = int.from_bytes(event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
+        await self._write(event, page.site, str(is_near), str(place), journal=compared_journal())
+
+    async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
         key = event_key(type(event).__name__, *about)
         try:
-            await self._store.put_note(event_journal(self._run), key, encode_event(event), once=once)
+            await self._store.put_note(journal or event_journal(self._run), key, encode_event(event), once=once)
         except StoreError as exc:
             self._on_store_error(exc)
 
@@ -226,6 +282,11 @@ def journal_name(run: str, site: str) -> str:
 def event_journal(run: str) -> str:
     """The journal of a run's page events: one for all sites, as there are few such events."""
     return journal_name(run, EVENTS)
+
+
+def compared_journal() -> str:
+    """The journal of compared pages: one for all sites and runs, so that it stays bounded."""
+    return journal_name(COMPARED, EVENTS)
 
 
 def split_journal_name(journal: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.urls.site_names import registrable_domain
+from scrapy_simdedup.urls.hosts import registrable_domain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.setting_checks import host_of_key, is_pattern
 from scrapy_simdedup.urls.given import UrlPattern
+from scrapy_simdedup.urls.hosts import registrable_domain
 from scrapy_simdedup.urls.parts import canonical_url, is_nearly_canonical
-from scrapy_simdedup.urls.site_names import registrable_domain
 
 if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings

@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.preference import is_preferred
+from scrapy_simdedup.detect.revisit import compare_with_previous_version
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from scrapy_simdedup.detect.clocks import ClockEvidence
+    from scrapy_simdedup.detect.revisit import Revisit
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason, VerdictKind
-    from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -31,9 +34,18 @@ class Decision:
     """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
     left: Record | None = None
     """What the page's URL gave before, if what it gives now is not even near that."""
+    evidence: ClockEvidence | None = None
+    """What the page and its previous version say about the clocks of the site, if anything."""
 
 
-def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep_pending: bool = False) -> Decision:
+def decide(
+    page: FetchedPage,
+    index: SiteIndex,
+    settings: DedupSettings,
+    *,
+    clocks: Collection[int] = (),
+    keep_pending: bool = False,
+) -> Decision:
     """Decide about a page, in this order.
 
     0. A page that repeats a stub is a stub, and nothing is remembered of it.
@@ -49,6 +61,7 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
         page: the page.
         index: the index of the page's site, up to date.
         settings: the settings of the page.
+        clocks: the places of the site whose text changes by itself.
         keep_pending: where nothing is decided yet, keep the page.
     """
     drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
@@ -60,16 +73,19 @@ def decide(page: FetchedPage, index: SiteIndex, settings: DedupSettings, *, keep
         near=near,
         identical=settings.identical,
         novel_words=settings.novel_words,
+        clocks=clocks,
         count=settings.max_copies > 1,
         handler=page.handler,
         run=page.run,
     )
-    revisit = compare_with_previous_version(page, index, settings)
+    revisit = compare_with_previous_version(page, index, settings, clocks)
     decision = _choose(page, match, revisit, index, settings)
     if keep_pending and decision.verdict.pending is not None:
         decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
     if revisit is not None and revisit.content_left(near):
         decision = replace(decision, left=revisit.record)
+    if revisit is not None and revisit.evidence is not None:
+        decision = replace(decision, evidence=revisit.evidence)
     return decision
 
 
@@ -155,6 +171,7 @@ def _decide_revisit(
         original_run=before.run,
         original_key=before.original or before.key,
         change=revisit.change,
+        unit_changes=None if revisit.unit_changes is None else revisit.unit_changes.as_dict(),
     )
     # By fields the items decide, which the callback may get elsewhere, even where the bytes are the same.
     if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
@@ -247,78 +264,4 @@ def _new_record(
         visits=1 + (before.visits if before else 0),
         changes=changed + (before.changes if before else 0),
         handler=page.handler,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Revisit:
-    """A page compared with the newest version of itself."""
-
-    record: Record
-    """The newest version."""
-    kind: VerdictKind | None = None
-    """None where the two fingerprints were not made in the same way."""
-    similarity: float | None = None
-    distance: int | None = None
-    change: Change | None = None
-    """None where the structures are not known."""
-
-    def content_left(self, near: float) -> bool:
-        """Whether a content that was delivered is gone from its URL: what is there now is not even near it."""
-        was_live = self.record.state in {"confirmed", "duplicate"}
-        return was_live and self.kind == "changed" and self.similarity is not None and self.similarity < near
-
-
-def compare_with_previous_version(page: FetchedPage, index: SiteIndex, settings: DedupSettings) -> Revisit | None:
-    """The page compared with what its URL gave before; None if nothing is known of it.
-
-    Args:
-        page: the page.
-        index: the index of the page's site, up to date.
-        settings: the settings of the page.
-    """
-    record = index.previous_version(page.key, page.run)
-    if record is None:
-        if page.known_since is None:
-            return None
-        fp = bytes(page.fingerprint)  # the other tool remembered no content, so today's counts as unchanged
-        known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
-        return Revisit(known, "unchanged")
-    before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
-    if before.body == now.body and not before.identity_differs(now):
-        return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None)
-    if now.unjudged or before.extractor != now.extractor:
-        return Revisit(record)
-    if before.unjudged:
-        return Revisit(record, "changed")
-    found = now.compare(before, identical=settings.identical, near=settings.near)
-    is_same = found.kind == "identical" and not index.is_only_boilerplate(now, before, settings.identical)
-    change = None
-    if now.structure and before.structure:
-        change = what_changed(same_content=is_same, one=before.structure, other=now.structure)
-    return Revisit(record, "unchanged" if is_same else "changed", found.similarity, found.distance, change)
-
-
-def imported_record(
-    url: str, key: bytes, fingerprint: bytes, kind: VerdictKind, since: float, *, worker: str = ""
-) -> Record:
-    """The record of a page of which another tool knows that it was delivered, and when.
-
-    It displaces no page (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
-    """
-    return Record(
-        url=url,
-        key=key,
-        fingerprint=fingerprint,
-        run=IMPORTED,
-        worker=worker,
-        state="confirmed",
-        kind=kind,
-        similarity=None,
-        original=None,
-        first_seen=since,
-        last_seen=since,
-        last_changed=since,
-        visits=1,
-        changes=0,
     )

@@ -11,8 +11,8 @@ import numpy as np
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.detect.site_novelty import SiteNovelty, own_word_limit
 from scrapy_simdedup.detect.preference import CanonicalClaims
+from scrapy_simdedup.detect.site_novelty import SiteNovelty, own_word_limit
 from scrapy_simdedup.detect.verdict import Match
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -21,7 +21,7 @@ from scrapy_simdedup.store.base import IMPORTED
 from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from scrapy_simdedup.store.base import Record, Tail
 
@@ -183,6 +183,7 @@ class SiteIndex:
         near: float,
         identical: float = 0.95,
         novel_words: int | None = None,
+        clocks: Collection[int] = (),
         count: bool = False,
         handler: str = "",
         run: str | None = None,
@@ -206,6 +207,7 @@ class SiteIndex:
             identical: similarity from which the page is identical.
             novel_words: words of a unit from which the page has a text of its own, and is no copy of originals without
                 it; None passes over such texts.
+            clocks: places of the site whose text changes by itself, and is no text of the page's own.
             count: find all copies, to count them.
             handler: the page's handler.
             run: the page's run; None takes all originals for pages of one run.
@@ -217,7 +219,7 @@ class SiteIndex:
         is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
         own_words, has_own_text = None, False
         if novel_words is not None:
-            own_words = self._novelty.own_words(fp, rows, (alike >= identical) & is_own, key)
+            own_words = self._novelty.own_words(fp, rows, (alike >= identical) & is_own, key, clocks)
             has_own_text = own_words is not None and own_words > own_word_limit(fp, novel_words)
         if has_own_text:
             alike = np.where(is_own, np.minimum(alike, max(near, BELOW_THRESHOLD_FACTOR * identical)), alike)

@@ -18,14 +18,14 @@ from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
     from scrapy_simdedup.detect.candidate_index import CandidateIndex
     from scrapy_simdedup.detect.copy_check import CopyCheck
     from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
+    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits
     from scrapy_simdedup.store.packed_records import PackedRecords
 
 
@@ -46,7 +46,9 @@ class SiteNovelty:
     def __init__(self, records: PackedRecords, originals: CandidateIndex, copy_check: CopyCheck) -> None:
         self._records, self._originals, self._copy_check = records, originals, copy_check
 
-    def own_words(self, fp: PageFingerprint, rows: Rows, are_copied: NDArray[np.bool_], key: bytes) -> int | None:
+    def own_words(
+        self, fp: PageFingerprint, rows: Rows, are_copied: NDArray[np.bool_], key: bytes, clocks: Collection[int]
+    ) -> int | None:
         """Words of the page's longest text unit that the originals it is a copy of lack.
 
         Args:
@@ -54,6 +56,7 @@ class SiteNovelty:
             rows: the slots of the originals that the page is near.
             are_copied: whether it is a copy of each, as far as their texts are alike; shape (n,).
             key: the page's request fingerprint.
+            clocks: places of the site whose text changes by itself.
 
         Returns:
             None where it is a copy of none, or where text units are not known.
@@ -71,7 +74,10 @@ class SiteNovelty:
             return None
         near = set(rows.tolist())
         sample = [row for row in self._copy_check.sampled_pages(fp) if row not in near]
-        words = novelty.own_words(units, kept, ~units.pass_over if sample else units.of_content)
+        asked = ~units.pass_over if sample else units.of_content
+        if clocks:
+            asked &= ~np.isin(units.places, list(clocks))
+        words = novelty.own_words(units, kept, asked)
         if sample and words.max(initial=0) > novelty.MIN_OWN_WORDS:
             words[self._on_other_pages(units, words > novelty.MIN_OWN_WORDS, sample)] = 0
         most = int(words.max(initial=0))

@@ -13,6 +13,7 @@ from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from scrapy_simdedup.detect.clocks import ClockBook
     from scrapy_simdedup.detect.events import EventLog
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
@@ -33,10 +34,11 @@ class Transactions:
 
     Args:
         logs: the sites' logs.
-        history: logs the contents that are gone from their URLs.
+        history: logs the contents that are gone from their URLs, and what pages were compared with.
         store_name: the store's name in errors.
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
+        clocks: learns which places of a site change by themselves; None learns nothing.
     """
 
     def __init__(
@@ -46,9 +48,12 @@ class Transactions:
         store_name: str,
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None,
+        *,
+        clocks: ClockBook | None,
     ) -> None:
         self._logs, self._history, self._store_name = logs, history, store_name
         self._on_store_error, self._on_wall = on_store_error, on_wall
+        self._clocks = clocks
         self._stubs = StubWatch()
 
     async def judge(self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool = False) -> Verdict:
@@ -67,6 +72,10 @@ class Transactions:
                 await self.settle(page.site, decision.replaced.id, "released")
             if decision.left is not None and verdict.pending is None:
                 await self._history.content_left(page.site, decision.left, "changed")
+            if decision.evidence is not None and verdict.pending is None and self._clocks is not None:
+                await self._clocks.observe(page.site, decision.evidence)
+            if verdict.pending is None:
+                await self._history.page_compared(page, verdict)
             if verdict.pending is None and settings.stubs != "keep":
                 await self._detect_stub(page, decision)
         except STORE_FAILURES as exc:
@@ -112,10 +121,15 @@ class Transactions:
     async def _decide(
         self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool
     ) -> tuple[Decision, Verdict]:
+        clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
         for _ in range(MAX_ATTEMPTS):
             index = await self._logs.index(page.site)
             # No await from here to the append: what is decided holds for this cursor.
-            decision, expected = decide(page, index, settings, keep_pending=keep_pending), index.cursor
+            expected = index.cursor
+            decision = decide(page, index, settings, clocks=clocks, keep_pending=keep_pending)
+            if page.read is not None and decision.verdict.kind == "identical" and decision.verdict.own_words is None:
+                page = replace(page, fingerprint=await page.read(), read=None)
+                continue
             if decision.record is None:
                 awaited = decision.original if decision.verdict.pending else None
                 if awaited is not None and await self._logs.release_if_dead(page.site, awaited):

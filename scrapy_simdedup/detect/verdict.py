@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from scrapy_simdedup.display import bar_html, format_time, link_html, shorten, table_html
+from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.store.base import Record
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
-    "UnjudgedReason | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
+    "UnjudgedReason"
+    " | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
 )
 
 
@@ -54,8 +57,8 @@ class Verdict:
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
     place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
     page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
-    was got by another callback, or for another spider; ``own_text`` where it is only ``near`` because it has a text of
-    its own; ``imported`` where it is ``unchanged`` only because another tool
+    was got by another callback, or for another spider; ``own_text`` where it is ``near`` only because it says what its
+    original does not, see :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool
     knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
@@ -70,6 +73,9 @@ class Verdict:
     change: Change | None = None
     """What changed since the page's own URL was fetched before: nothing, content, template, or both; None where the
     structures are not known."""
+    unit_changes: dict[str, int] | None = None
+    """Of a revisit, how many text units were ``added``, ``removed``, ``edited`` and ``reordered``; empty where none
+    were. None where the page was judged by its similarity."""
     supersedes: str | None = None
     """The URL of the page whose place this one takes, as a better copy by ``SIMDEDUP_PREFER``; else None."""
     own_words: int | None = None
@@ -91,6 +97,8 @@ class Verdict:
             parts.append(self.reason)
         if self.similarity is not None:
             parts.append(f"{self.similarity:.3f} like {shorten(self.original or '')}")
+        if self.own_words:
+            parts.append(f"{plural(self.own_words, 'word')} of its own")
         if self.pending:
             parts.append("which is still in work")
         return f"<Verdict {', '.join(parts)}>"
@@ -104,6 +112,7 @@ class Verdict:
             ("supersedes", self.supersedes and link_html(self.supersedes)),
             ("similarity", None if self.similarity is None else bar_html(self.similarity)),
             ("differing bits", self.distance),
+            ("words of its own", self.own_words),
             ("original first seen", None if first_seen is None else format_time(first_seen)),
             ("original run", self.original_run),
             ("waits for", self.pending and link_html(self.pending.url)),
@@ -133,6 +142,9 @@ class FetchedPage:
     """When another tool delivered the page, of whose content it remembered nothing; None if none did."""
     handler: str = ""
     """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
+    read: Callable[[], Awaitable[PageFingerprint]] | None = field(default=None, repr=False, compare=False)
+    """Reads the page, where its fingerprint is that of an earlier version with the same bytes: only then its text units
+    are at hand."""
 
 
 @dataclass(frozen=True, slots=True)

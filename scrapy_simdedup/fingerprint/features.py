@@ -18,8 +18,7 @@ from scrapy_simdedup.page.classify import BlockClass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
-    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, WordHasher
     from scrapy_simdedup.page.page import Block
 
 try:

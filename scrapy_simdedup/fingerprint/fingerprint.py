@@ -84,7 +84,7 @@ class PageFingerprint:
     headings: int
     """Hashes of the block signatures of the content's headings, at most 65,535."""
     data: int
-    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.script_data`); 0 for none."""
+    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.shells`); 0 for none."""
     odd_signatures: bytes
     """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes
@@ -230,6 +230,12 @@ class PageFingerprint:
         units_start = end + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
         start = units_start + units_size
         tail, reason = raw[start:], raw[start + _COUNTS.size :]
+        try:
+            units = TextUnits.from_bytes(raw[units_start:start]) if units_size else None
+        except ValueError as exc:
+            raise FingerprintMismatch(
+                f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint"
+            ) from exc
         number = (made_by & ~_READABILITY_FLAG) >> _METHOD_SHIFT
         variant, judged = (judged & ~_STRUCTURE_FLAG) >> 1, judged & 1
         name = _METHOD_NAMES[min(number, len(_METHOD_NAMES) - 1)]
@@ -265,7 +271,7 @@ class PageFingerprint:
             structure=raw[end:units_start],
             numbers=numbers,
             identity=identity,
-            units=TextUnits.from_bytes(raw[units_start:start]) if units_size else None,
+            units=units,
         )
 
 

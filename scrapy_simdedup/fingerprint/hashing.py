@@ -1,12 +1,16 @@
-"""Hashing the words of a page and its shingles, in numpy, all words at once.
+"""Hashing the words of a page and its shingles: keyed 64-bit hashes, unpredictable without the secret.
 
-Where the package was installed with its compiled part, :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
+The functions work in numpy, on all words at once. Where the package was installed with its compiled part,
+:mod:`scrapy_simdedup.fingerprint._hashing` does the same.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
+import mmh3
 import numpy as np
 
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
 
 Hashes: TypeAlias = "NDArray[np.uint64]"
 Rows: TypeAlias = "NDArray[np.intp]"
@@ -25,6 +30,9 @@ _STEP = 8
 _LOW_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)
 """Masks that leave so many bytes of eight, the first ones."""
 _LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
+
+_PIECES = 8
+"""Pieces of four bytes of a word for which there are keys; few words have more."""
 
 
 def hash_words(texts: Sequence[str], keys: Hashes, digest: Callable[[bytes], bytes]) -> tuple[Hashes, Rows]:
@@ -91,3 +99,51 @@ def fmix64(numbers: Hashes) -> Hashes:
 
 _FMIX64 = tuple(map(np.uint64, (33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)))
 """Constants of the finaliser as numpy numbers; making them takes a fourth of the time for a short array."""
+
+
+class WordHasher:
+    """Hashes of words, and digests of other texts, under one secret.
+
+    A word is hashed by the multilinear family: the sum of its pieces of four bytes, each times a key of its own. Two
+    different words have one hash under one in 2^32 secrets at most, whoever chose them (Lemire and Kaser, "Strongly
+    universal string hashing is fast", 2014). MurmurHash3 has collisions that hold for every seed; its finaliser alone
+    is used, to spread these hashes.
+
+    Args:
+        secret: The keys are made of it; without one anyone can make them.
+    """
+
+    def __init__(self, secret: bytes = b"") -> None:
+        self._key = blake2b(secret, digest_size=32).digest() if secret else b""
+        self.secret_id: int = int.from_bytes(blake2b(self._key, digest_size=2).digest(), "little") or 1 if secret else 0
+        """16 bits that differ between secrets and do not reveal them; 0 without a secret."""
+        self._keyed_blake2b = blake2b(key=self._key, digest_size=8)
+        keys = blake2b(key=self._key, digest_size=8 * _PIECES, person=b"words").digest()
+        self.keys: NDArray[np.uint64] = np.frombuffer(keys, "<u8").astype(np.uint64)
+        """A key for each piece of a word, shape (pieces,); as confidential as the secret."""
+        try:
+            from scrapy_simdedup.fingerprint import _hashing  # noqa: PLC0415 - it imports this module itself
+        except ImportError:  # installed without a compiler
+            self._hash_words = hash_words
+        else:
+            self._hash_words = _hashing.hash_words
+
+    def hash_texts(self, texts: Sequence[str]) -> tuple[Hashes, Rows]:
+        """See :func:`hash_words`."""
+        return self._hash_words(texts, self.keys, self.digest)
+
+    def digest(self, text: bytes) -> bytes:
+        """Eight bytes for any text: of keyed BLAKE2b or, without a secret, of MurmurHash3."""
+        return self.blake2b_digest(text) if self._key else mmh3.hash_bytes(text)[:8]
+
+    def blake2b_digest(self, text: bytes) -> bytes:
+        """Eight bytes of BLAKE2b for any text, keyed where there is a secret."""
+        digest = self._keyed_blake2b.copy()  # half the time that the key takes
+        digest.update(text)
+        return digest.digest()
+
+
+@lru_cache(maxsize=4)
+def word_hasher(secret: bytes = b"") -> WordHasher:
+    """The word hasher of a secret, made once."""
+    return WordHasher(secret)

@@ -10,22 +10,23 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
+from scrapy_simdedup.fingerprint.methods.exact import normalise
 from scrapy_simdedup.fingerprint.structure import structure_minhash
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
-from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings, Mask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from scrapy_simdedup.fingerprint.word_hashes import WordHasher
+    from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_EMPTY_SHARE = 0.05
@@ -98,6 +99,9 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     if data and not unjudged:  # then equal texts are no equal pages
         digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
     units = None if unjudged or not settings.keeps_units else page_units(shingles, page.blocks, settings.shingle_size)
+    if units is not None and settings.ignore:
+        texts = [page.blocks[number].text for number in shingles.blocks.tolist()]
+        units = units._replace(digests=_masked_digests(texts, settings.ignore, words))
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
@@ -142,6 +146,12 @@ def _data_digest(texts: Collection[str], words: WordHasher) -> int:
     joined = join_words(list(texts)).split(bytes([TEXT_END]))
     lines = sorted({b" ".join(line.replace(b"\0", b" ").split()) for line in joined})
     return int.from_bytes(words.digest(b"\n".join(lines))[:4], "little") or 1
+
+
+def _masked_digests(texts: Sequence[str], ignored: Collection[Mask], words: WordHasher) -> Hashes:
+    """A digest of each text without what is ignored in it, shape (n,)."""
+    masked = (b" ".join(split_words(normalise(text, ignored))) for text in texts)
+    return np.frombuffer(b"".join(map(words.digest, masked)), "<u8")
 
 
 def fingerprint_texts(

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""
-WHOLE_SHARE, MIN_MISSING = 0.9, 2
-"""The share of the shingles expected to be missing from which a unit is missing as a whole, and how many at least."""
+DEVIATIONS_ALLOWED, MIN_MISSING = 2.0, 2
+"""Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and how
+many are missing at least."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
@@ -70,24 +71,26 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     missed = np.bincount(found, missing, minlength=len(words))
     shown = prod(1 - other.false_share for other in others)  # of the missing ones, the share that is seen to be missing
     lacked = np.minimum(words, missed * SAMPLE_OF / max(1e-9, sampling * shown))
-    is_whole = (missed >= WHOLE_SHARE * shown * looked_up) & (missed >= MIN_MISSING)
+    least = shown * looked_up - DEVIATIONS_ALLOWED * np.sqrt(shown * (1 - shown) * looked_up)
+    is_whole = (missed >= least) & (missed >= MIN_MISSING)
     return np.where(is_whole, words, lacked).astype(np.intp)
 
 
-def are_on(units: PageUnits, other: TextUnits, asked: Mask) -> Mask:
-    """Whether another page has nearly all of each block that is asked for, shape (m,); False where that is not known.
+def are_on(units: PageUnits, other: TextUnits, asked: Mask, share: float = SAME_SHARE) -> Mask:
+    """Whether another page has each block that is asked for, shape (m,); False where that is not known.
 
     Args:
         units: The blocks of the page.
         other: The text units of the other page.
         asked: Which blocks are asked for, shape (m,).
+        share: The share of the shingles of a block that the other page must have.
     """
     found, at = _looked_up(units, asked, other.sampling)
     looked_up = np.bincount(found, minlength=len(asked))
     present = np.bincount(found, other.holds(units.hashes[at]), minlength=len(asked))
     by_chance = max(1e-9, other.false_share)
     enough = max(MIN_SAMPLES, ceil(log(MAX_CHANCE) / log(by_chance)) if by_chance < 1 else len(units.hashes) + 1)
-    has: Mask = (looked_up >= enough) & (present >= SAME_SHARE * looked_up)
+    has: Mask = (looked_up >= enough) & (present >= share * looked_up)
     return has
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods.minhash import b_bit_values, minhash, resemblance
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -15,10 +15,11 @@ count like any words.
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -29,7 +30,7 @@ from scrapy_simdedup.fingerprint.hashing import fmix64
 from scrapy_simdedup.page.roles import COOKIE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from scrapy_simdedup.fingerprint.features import BlockClasses, Shingles
     from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
@@ -42,14 +43,15 @@ MAX_BYTES = 400
 """Bytes that a record keeps of the text units of a page at most."""
 MAX_FILTER_BITS = 2400
 """Bits of a shingle filter at most."""
-BITS_PER_SAMPLE = 2
-"""Bits of the filter for each shingle of the sample: then 39 % of the shingles that a page lacks seem to be there. With
-fewer bits more shingles are sampled; 2 are close to what shows most of the missing ones."""
+BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
+"""Bits of the filter for each shingle of the sample, and where it is full: then 28 % and 39 % of the shingles that a page
+lacks seem to be there. With fewer bits more shingles are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
 MAX_NUMBERED_LENGTH = 100
 """Characters up to which a block with a number in it is known by its other words, wherever it stands."""
 
+_MAX_JOINED_BY = 32
 _HEAD = struct.Struct("<2HBQ")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "u1")])
@@ -71,11 +73,13 @@ class PageUnits(NamedTuple):
     digests: Hashes
     """A digest of the text of each block; shape (m,)."""
     places: Places
-    """The place of each block in the layout; shape (m,)."""
+    """The place of each block of the content in the layout, 0 for others; shape (m,)."""
     block_classes: BlockClasses
     """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block; shape (m,)."""
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
+    samples: Sequence[str]
+    """The text of each block, as far as the first :data:`MAX_NUMBERED_LENGTH` characters and one more."""
     size: int
     """Words per shingle."""
 
@@ -95,58 +99,70 @@ class PageUnits(NamedTuple):
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        return b"".join((_SIZES.pack(self.size, len(self.hashes), len(self.digests)), *(a.tobytes() for a in arrays)))
+        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests))
+        samples = json.dumps(list(self.samples)).encode()
+        return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageUnits:
         """The units whose ``bytes()`` these are."""
         size, shingles, blocks = _SIZES.unpack_from(raw)
         at = _SIZES.size
-        arrays = []
-        for dtype, count in (("<u8", shingles), ("<u8", blocks), ("<u4", blocks), ("<u4", blocks), ("u1", blocks), ("?", blocks)):
+        arrays: list[NDArray[Any]] = []
+        for dtype, count in zip(("<u8", "<u8", "<u4", "<u4", "u1", "?"), (shingles, *5 * (blocks,)), strict=True):
             arrays.append(np.frombuffer(raw, dtype, count, at))
             at += arrays[-1].nbytes
-        hashes, digests, lengths, places, classes, links = arrays
+        hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
-        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, links, size)
+        samples = json.loads(raw[at:])
+        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, samples, size)
 
 
 def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
     """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each."""
     if not len(found.hashes):
         none = np.zeros(0, np.intp)
-        return PageUnits(found.hashes, none, none, found.hashes, *_no_blocks(), size)
+        no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
+        return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
+    classes = as_uint8([block.block_class for block in chosen])
+    pass_over = [block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen]
+    samples = [block.text[: MAX_NUMBERED_LENGTH + 1] for block in chosen]
+    in_content = (classes > BOILERPLATE).nonzero()[0].tolist()
+    places = np.zeros(len(chosen), np.uint32)
+    places[in_content] = _places([chosen[at].path for at in in_content], [samples[at] for at in in_content])
     return PageUnits(
         found.hashes,
         found.starts,
         found.lengths,
         np.add.reduceat(found.hashes, found.starts),
-        _places(chosen),
-        as_uint8([block.block_class for block in chosen]),
-        np.fromiter([block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen], np.bool_, len(chosen)),
+        places,
+        classes,
+        np.array(pass_over, np.bool_),
+        samples,
         size,
     )
 
 
-def _no_blocks() -> tuple[Places, BlockClasses, Mask]:
-    return np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
-
-
-def _places(blocks: Sequence[Block]) -> Places:
+def _places(paths: Sequence[int], texts: Sequence[str]) -> list[int]:
     """The place of each block: the tags around it, and which of the blocks with these tags it is.
 
     A short block with a number is known by its other words instead, as a counter below a text of any length.
     """
-    places, seen = [], dict[int, int]()
-    for block in blocks:
-        path, text = block.path, block.text
-        if len(text) <= MAX_NUMBERED_LENGTH and (words := _NUMBER.sub("#", text)) != text:
+    made, seen = [], dict[int, int]()
+    short = "\0".join([text if is_short(text) else "" for text in texts])
+    for path, words in zip(paths, _NUMBER.sub("#", short).split("\0"), strict=False):
+        if "#" in words:
             which = crc32(words.encode("utf-8", "surrogatepass"))
         else:
             which = seen[path] = seen.get(path, 0) + 1
-        places.append((path ^ which * 0x9E3779B1) & 0xFFFF_FFFF)
-    return np.array(places, np.uint32)
+        made.append((path ^ which * 0x9E3779B1) & 0xFFFF_FFFF)
+    return made[: len(paths)] + [0] * (len(paths) - len(made))
+
+
+def is_short(text: str) -> bool:
+    """Whether a text with a number is known by its other words, wherever it stands."""
+    return len(text) <= MAX_NUMBERED_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +195,15 @@ class TextUnits:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> TextUnits:
-        """The text units whose ``bytes()`` these are."""
-        sampling, size, joined_by, sequence = _HEAD.unpack_from(raw)
+        """The text units whose ``bytes()`` these are.
+
+        Raises:
+            ValueError: the bytes are no text units.
+        """
+        sampling, size, joined_by, sequence = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0)
         end = _HEAD.size + size
+        if end > len(raw) or (len(raw) - end) % _TABLE_DTYPE.itemsize or joined_by >= _MAX_JOINED_BY:
+            raise ValueError(f"{len(raw)} bytes are no text units")
         return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:])
 
     def holds(self, hashes: Hashes) -> Mask:
@@ -203,7 +225,7 @@ class TextUnits:
 def keep_units(units: PageUnits) -> TextUnits:
     """What is kept of the text units of a page."""
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
-    sampling = min(MAX_SAMPLING, (MAX_FILTER_BITS * SAMPLE_OF // (BITS_PER_SAMPLE * max(1, len(hashes)))))
+    sampling = min(MAX_SAMPLING, MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes))))
     sample = hashes[is_sampled(hashes, sampling)]
     size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
     bits = np.zeros(8 * size, np.uint8)
@@ -212,10 +234,10 @@ def keep_units(units: PageUnits) -> TextUnits:
     digests, places = units.digests[content], units.places[content]
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
     joined_by = 0
-    rows = table_rows(digests, places, joined_by)
-    while len(rows) > room:
+    rows, _ = table_rows(digests, places, joined_by)
+    while len(rows) > room and joined_by < _MAX_JOINED_BY - 1:
         joined_by += 1
-        rows = table_rows(digests, places, joined_by)
+        rows, _ = table_rows(digests, places, joined_by)
     packed = np.packbits(bits, bitorder="little").tobytes()
     return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes())
 
@@ -229,7 +251,8 @@ def is_sampled(hashes: Hashes, sampling: int) -> Mask:
 def _filter_places(hashes: Hashes, size: int) -> Rows:
     """The bit of each shingle in a filter of so many bytes."""
     low = hashes * _FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
-    return (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
+    places: Rows = (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
+    return places
 
 
 def sequence_digest(digests: Hashes) -> int:
@@ -238,23 +261,27 @@ def sequence_digest(digests: Hashes) -> int:
     return int((fmix64(digests) * weights).sum(dtype=np.uint64))
 
 
-def table_rows(digests: Hashes, places: Places, joined_by: int) -> NDArray[np.void]:
-    """The rows of a unit table.
+def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray[np.void], Rows]:
+    """The rows of a unit table, and the number of the first unit of each.
 
     Neighbours are joined by their content, so that the rows behind an added unit stay as they are: a row ends behind a
-    unit whose digest ends with so many zeros. While few are joined it also ends where the path changes.
+    unit whose digest ends with so many zeros.
 
     Args:
         digests: The digest of each unit, shape (n,).
         places: The place of each unit, shape (n,).
         joined_by: See :attr:`TextUnits.joined_by`.
     """
-    spread = fmix64(digests)
-    rows = np.empty(len(digests), _TABLE_DTYPE)
+    spread, first = fmix64(digests), np.arange(len(digests))
     if joined_by and len(digests):
         ends = spread >> np.uint64(32) & np.uint64((1 << joined_by) - 1) == 0
         first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
-        spread, places = np.add.reduceat(spread, first), places[first]
-        rows = np.empty(len(first), _TABLE_DTYPE)
-    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places & 0xFF
-    return rows
+        spread = np.add.reduceat(spread, first)
+    rows = np.empty(len(first), _TABLE_DTYPE)
+    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places[first] & 0xFF
+    return rows, first
+
+
+def place_bytes(places: Iterable[int]) -> list[int]:
+    """What a unit table keeps of places."""
+    return [place & 0xFF for place in places]

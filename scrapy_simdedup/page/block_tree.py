@@ -10,7 +10,6 @@ from zlib import crc32
 
 from lxml import etree
 
-from scrapy_simdedup.page.noscript import open_noscripts
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
@@ -23,6 +22,7 @@ from scrapy_simdedup.page.roles import (
     TAG_FLAGS,
     TEXT_ROLES,
 )
+from scrapy_simdedup.page.shells import open_noscripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -199,7 +199,8 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
             line.append(text)
             if in_link:
                 linked += len(text.strip())
-    return texts, block_roles, links, nodes, parents, node_roles, numbers, boxes, box_parents, box_roles, box_paths, named
+    of_boxes = boxes, box_parents, box_roles, box_paths
+    return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, named
 
 
 try:

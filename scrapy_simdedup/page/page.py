@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
-from scrapy_simdedup.page.identity import find_identity
+from scrapy_simdedup.page.metadata import find_identity
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING, MAIN_TAG
-from scrapy_simdedup.page.script_data import shell_texts
+from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -61,9 +61,9 @@ class Page:
     layout_paths: frozenset[str] = frozenset()
     """What :func:`layout_paths` returns, if it was asked for."""
     identity: str = ""
-    """What :func:`~scrapy_simdedup.page.identity.find_identity` returns, if it was asked for."""
+    """What :func:`~scrapy_simdedup.page.metadata.find_identity` returns, if it was asked for."""
     shell_texts: frozenset[str] = frozenset()
-    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.script_data`."""
+    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.shells`."""
 
 
 def read_page(
@@ -83,7 +83,7 @@ def read_page(
         words: The roles that class and id names give.
         extractor: ``"roles"``, or ``"readability"``: then only blocks of the main content have the class ``CONTENT``.
         layout: Whether to find the layout paths.
-        identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.identity.find_identity`.
+        identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
     """
     document = parse(html, max_bytes=max_bytes, with_html_methods=extractor == "readability")
     if document.root is None:

@@ -1,4 +1,4 @@
-"""The comparison of two pages: how alike they are, what each consists of, and which lines and words differ."""
+"""The comparison of two pages: how alike they are, what each consists of, and what one says and the other does not."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_html
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
+from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
@@ -19,13 +20,15 @@ from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
     from scrapy_simdedup.page.page import Block
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 
+CONTENT_ROLES = CONTENT, LOOSE_TEXT = "content", "loose text"
+"""The parts of a page that are no boilerplate."""
 MAX_LINES = 5_000
 """Lines of each text that are compared."""
 MAX_WORDS_PER_LINE = 400
@@ -46,6 +49,17 @@ class Difference(NamedTuple):
     role: str
     one: str | None
     other: str | None
+
+
+class OwnLine(NamedTuple):
+    """A line that has words that the other text lacks."""
+
+    role: str
+    text: str
+    own_words: int
+    """Its words that stand in no run of words that is in the other text, too."""
+    words: int
+    """All its words."""
 
 
 class DiffSpan(NamedTuple):
@@ -89,10 +103,37 @@ def diff_words(one: str, other: str) -> tuple[list[DiffSpan], list[DiffSpan]]:
     return parts
 
 
+def own_lines(one: Sequence[Line], other: Sequence[Line], size: int = 3) -> tuple[OwnLine, ...]:
+    """The lines of a text of which another text lacks words, wherever it has the rest.
+
+    Args:
+        one: the text.
+        other: the other text.
+        size: words of a run. A word is there if a run with it is; of a line that is shorter, if the whole line is.
+
+    >>> own_lines([Line("content", "Now 29 EUR, in two sizes")], [Line("content", "In two sizes")])
+    (OwnLine(role='content', text='Now 29 EUR, in two sizes', own_words=3, words=6),)
+    """
+    texts = [split_words(line.text) for line in other[:MAX_LINES]]
+    known = {run for words in texts for length in range(1, size + 1) for run in _runs(words, length)}
+    found = []
+    for line in one[:MAX_LINES]:
+        words = split_words(line.text)
+        length = min(size, len(words))
+        covered = {at + step for at, run in enumerate(_runs(words, length)) if run in known for step in range(length)}
+        if len(covered) < len(words):
+            found.append(OwnLine(line.role, line.text, len(words) - len(covered), len(words)))
+    return tuple(found)
+
+
+def _runs(words: Sequence[bytes], length: int) -> Iterator[tuple[bytes, ...]]:
+    return zip(*(words[start:] for start in range(length)), strict=False)
+
+
 def role_label(block: Block) -> str:
     """The part of the page that a block belongs to, in words."""
     if block.block_class is not BlockClass.BOILERPLATE:
-        return "content" if block.block_class is BlockClass.CONTENT else "loose text"
+        return CONTENT if block.block_class is BlockClass.CONTENT else LOOSE_TEXT
     return ", ".join(name for role, name in ROLE_NAMES.items() if block.boilerplate_roles & role)
 
 
@@ -120,7 +161,8 @@ class PageComparison:
     """How alike two pages are, and what differs."""
 
     kind: Relation | Literal["unjudged"]
-    """``unjudged`` where a page cannot be compared by its text, and the two are not the same byte for byte either."""
+    """``identical`` where each is a copy of the other; ``unjudged`` where a page cannot be compared by its text, and
+    the two are not the same byte for byte either."""
     similarity: float | None
     """Share of common content, 0..1; None if unjudged."""
     distance: int | None
@@ -129,8 +171,27 @@ class PageComparison:
     other: ComparedPage
     differences: tuple[Difference, ...]
     """The lines that differ, in the order of the pages."""
+    own_lines: tuple[tuple[OwnLine, ...], tuple[OwnLine, ...]]
+    """The lines of each page of which the other lacks words, boilerplate among them."""
+    drops: tuple[bool, bool]
+    """Whether a crawl would drop the first page if the other was delivered before, and the other way round."""
     obstacle: str | None = None
     """Why the pages are unjudged, as a sentence; None if they are compared."""
+
+    @property
+    def lost_words(self) -> tuple[int, int]:
+        """The words that would be lost with either page if the other alone were kept, boilerplate left out."""
+        one, other = (sum(line.own_words for line in self._own_content(place)) for place in (0, 1))
+        return one, other
+
+    @property
+    def longest_lost(self) -> tuple[int, int]:
+        """Of these, those of one line: a page with a long text of its own is no copy."""
+        one, other = (max((line.own_words for line in self._own_content(place)), default=0) for place in (0, 1))
+        return one, other
+
+    def _own_content(self, place: int) -> list[OwnLine]:
+        return [line for line in self.own_lines[place] if line.role in CONTENT_ROLES]
 
     @property
     def likeness(self) -> str:
@@ -143,6 +204,10 @@ class PageComparison:
         """The comparison as plain values."""
         return asdict(self)
 
+    @property
+    def _lost(self) -> tuple[tuple[int, ComparedPage], ...]:
+        return tuple(zip(self.lost_words, (self.one, self.other), strict=True))
+
     def __repr__(self) -> str:
         return (
             f"<PageComparison {self.kind}, {self.likeness}, "
@@ -151,7 +216,8 @@ class PageComparison:
 
     def _repr_html_(self) -> str:
         """The differing lines side by side, for Jupyter."""
-        caption = f"{self.kind}, {self.likeness}"
+        lost = " and ".join(f"{plural(words, 'word')} of {page.name}" for words, page in self._lost if words)
+        caption = f"{self.kind}, {self.likeness}; only one page has {lost or 'nothing'}"
         rows = [(found.role, *_side_by_side(found)) for found in self.differences]
         return table_html(caption, ("Differs in", self.one.name, self.other.name), rows)
 
@@ -185,35 +251,45 @@ def compare_pages(
 
 
 def compare_with_settings(
-    settings: DedupSettings, one: str, other: str, *, names: tuple[str, str], urls: tuple[str, str]
+    settings: DedupSettings, html: str, other_html: str, *, names: tuple[str, str], urls: tuple[str, str]
 ) -> PageComparison:
     """Compare two pages as :func:`compare_pages` does, under settings that are already checked."""
     fingerprints, pages = [], []
     words = role_words(settings.role_words)
-    for html, name, url in zip((one, other), names, urls, strict=True):
+    for text, name, url in zip((html, other_html), names, urls, strict=True):
         page = read_page(
-            html,
+            text,
             max_bytes=settings.max_page_bytes,
             words=words,
             extractor=settings.extractor,
             identity=settings.identity,
         )
-        fp = fingerprint_parsed(page, body_digest(html), settings)
+        fp = fingerprint_parsed(page, body_digest(text), settings)
         fingerprints.append(fp)
         lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)
-        markdown = page_markdown(html, url=url, words=words)
+        markdown = page_markdown(text, url=url, words=words)
         pages.append(
             ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines, markdown)
         )
-    found = fingerprints[0].compare(fingerprints[1], identical=settings.identical, near=settings.near)
-    differences = diff_lines(pages[0].lines, pages[1].lines)
+    drop = settings.near if settings.drop == "near" else settings.identical
+    both_ways = [
+        page.compare(earlier, identical=settings.identical, near=settings.near, novel_words=settings.novel_words)
+        for page, earlier in (fingerprints, reversed(fingerprints))
+    ]
+    drops = both_ways[0].similarity >= drop, both_ways[1].similarity >= drop
+    found = min(both_ways, key=lambda way: way.similarity)
+    one, other = pages
+    differences = diff_lines(one.lines, other.lines)
+    own = own_lines(one.lines, other.lines), own_lines(other.lines, one.lines)
     obstacles = [
-        f"{page.name} {_obstacle(fp, settings)}" for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
+        (page.name, _obstacle(fp, settings)) for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
     ]
     if obstacles and found.kind == "different":  # else they are the same byte for byte
-        obstacle = "; ".join(obstacles)
-        return PageComparison("unjudged", None, None, pages[0], pages[1], differences, obstacle)
-    return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences)
+        whys = {why for _, why in obstacles}
+        is_common = len(obstacles) == len(pages) and len(whys) == 1
+        obstacle = f"each {whys.pop()}" if is_common else "; ".join(f"{name} {why}" for name, why in obstacles)
+        return PageComparison("unjudged", None, None, pages[0], pages[1], differences, own, drops, obstacle)
+    return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences, own, drops)
 
 
 def _obstacle(fp: PageFingerprint, settings: DedupSettings) -> str:

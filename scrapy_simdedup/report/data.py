@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scrapy_simdedup.report.clusters import Cluster
     from scrapy_simdedup.report.comparison import Difference
+    from scrapy_simdedup.report.near_pages import NearPage
     from scrapy_simdedup.urls import Rule, UrlLearner
 
 
@@ -168,6 +169,8 @@ class AuditedPair:
     """The lines that differ; None if no texts were kept."""
     more: int = 0
     """Differing lines that are left off."""
+    own_words: int | None = None
+    """Words of its longest text unit that the original lacks, usually 0; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,10 @@ class Report:
     """The clusters with the most repeats."""
     cluster_count: int
     """The number of all clusters: pages that are repeated at all."""
+    near_pages: tuple[NearPage, ...]
+    """The near pages that were kept, the most similar first."""
+    near_count: int
+    """The number of all near pages that were kept."""
     stubs: tuple[Stub, ...]
     sites: tuple[SiteRow, ...]
     """The sites with the most pages."""

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report import sections
-from scrapy_simdedup.report.charts import Series, similarity_chart
-from scrapy_simdedup.report.elements import data_table, format_number, h, link, replace_invalid_xml, to_html
+from scrapy_simdedup.report.elements import (
+    Series,
+    data_table,
+    format_number,
+    h,
+    link,
+    replace_invalid_xml,
+    similarity_chart,
+    to_html,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +41,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
     "similarity": ("How similar pages are", sections.similarity),
     "verdicts": ("Verdicts over time", sections.verdicts),
     "clusters": ("Most repeated pages", sections.clusters),
+    "near": ("Near pages that were kept", sections.near),
     "stubs": ("Stubs and walls", sections.stubs),
     "sites": ("Sites", sections.sites),
     "rules": ("URL rules", sections.rules),

@@ -1,14 +1,19 @@
-"""HTML elements and tables, made from plain values; every string in them is text, never markup."""
+"""HTML elements, tables, and bar charts in SVG, made from plain values; every string in them is text, never markup.
+
+Charts fit any width, and each has its numbers in a table for readers who cannot see it.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from lxml import etree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
 
 Element: TypeAlias = "etree._Element"  # noqa: SLF001 - its only name
 Child: TypeAlias = "str | Element | None"
@@ -17,6 +22,11 @@ Cell: TypeAlias = "Child | int | float"
 MAX_SHOWN_URL = 120
 """Characters of a URL that are shown; its link has all of them."""
 _INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+TOP, FLOOR, HEIGHT = 36, 204, 228
+"""Pixels from the top of a chart to the end of its highest bar, to the foot of all bars, and to its lower edge."""
+MIN_BAR_HEIGHT = 3.0
+"""Pixels that a bar has at least, so that a single page can be seen."""
 
 
 def h(tag: str, *children: Child | Iterable[Child], **attributes: str | None) -> Element:
@@ -130,3 +140,156 @@ def _shown(name: str) -> str:
 
 def _class(name: str) -> str | None:
     return "number" if name.startswith("#") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of a stacked bar chart: its name in the legend, and its value at each step."""
+
+    name: str
+    values: Sequence[int]
+    colour: str
+    """The verdict whose colour in the style sheet the bars have."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisMark:
+    """A label on the x-axis of a chart, or a labelled vertical line through it."""
+
+    at: float
+    """The position of the mark, from 0 (left) to 1 (right)."""
+    label: str
+    minor: bool = False
+    """Whether the label is left out on narrow screens."""
+
+
+def similarity_chart(
+    name: str, title: str, series: Sequence[Series], *, near: float, identical: float, wide_ticks: bool = False
+) -> Element:
+    """A histogram of similarities up to 1, in steps of 0.01, with lines at the two thresholds.
+
+    Args:
+        name: the id of the chart in the document.
+        title: what the chart shows.
+        series: the numbers of pages; their last step ends at similarity 1, and all have a multiple of 10 steps.
+        near: the threshold from which pages are near.
+        identical: the threshold from which pages are identical.
+        wide_ticks: label every 0.2 instead of every 0.1.
+    """
+    span = len(series[0].values)
+    first = 100 - span
+
+    def mark(value: float, label: str) -> AxisMark:
+        return AxisMark((value * 100 - first) / span, label)
+
+    return bar_chart(
+        name,
+        title,
+        series,
+        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(first, 100)],
+        ticks=[mark(step / 10, f"{step / 10:.1f}") for step in range(first // 10, 11, 2 if wide_ticks else 1)],
+        lines=[mark(near, "near"), mark(identical, "identical")],
+    )
+
+
+def bar_chart(
+    name: str,
+    title: str,
+    series: Sequence[Series],
+    steps: Sequence[str],
+    *,
+    ticks: Sequence[AxisMark],
+    lines: Sequence[AxisMark] = (),
+) -> Element:
+    """A chart of stacked bars, with a legend and a table of its numbers that can be unfolded.
+
+    Widths are percentages and font sizes are not, so that no letter shrinks on a phone.
+
+    Args:
+        name: the id of the chart in the document.
+        title: what the chart shows.
+        series: the colours of the bars, the lowest first.
+        steps: the names of the steps in the table.
+        ticks: labels of the x-axis.
+        lines: thresholds.
+    """
+    totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
+    top = _round_up(max(totals, default=0))
+    scale = h("svg", [_scale(top, share) for share in (0.5, 1.0)], class_="scale", height=str(HEIGHT))
+    grid, thresholds = (
+        [_gridline(share) for share in (0.0, 0.5, 1.0)],
+        [_line(row, mark) for row, mark in enumerate(lines)],
+    )
+    drawn = [*grid, *_bars(series, steps, top), *thresholds, *map(_tick, ticks)]
+    bars = h("svg", drawn, class_="bars", height=str(HEIGHT))
+    summary = f"{title}: {len(totals)} steps of at most {format_number(max(totals, default=0))}; the numbers are below"
+    picture = h("div", scale, bars, class_="chart", role="img", aria_label=summary)
+    legend = [h("li", h("span", class_=f"swatch {one.colour}", aria_hidden="true"), one.name) for one in series]
+    return h("figure", picture, h("ul", legend, class_="legend"), _numbers(title, series, steps, totals), id=name)
+
+
+def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Element]:
+    bars = []
+    width = 100 / max(1, len(steps))
+    for step, label in enumerate(steps):
+        floor = float(FLOOR)
+        for one in series:
+            value = one.values[step]
+            if not value:
+                continue
+            height = max(MIN_BAR_HEIGHT, value / top * (FLOOR - TOP))
+            floor -= height
+            title = h("title", f"{label}: {format_number(value)} {one.name}")
+            x, y = f"{step * width:.3f}%", f"{floor:.1f}"
+            sizes = {"width": f"{width * 0.86:.3f}%", "y": y, "height": f"{height:.1f}"}
+            bars.append(h("rect", title, x=x, **sizes, class_=one.colour))
+    return bars
+
+
+def _gridline(share: float) -> Element:
+    y = f"{FLOOR - share * (FLOOR - TOP):.1f}"
+    return h("line", x1="0", x2="100%", y1=y, y2=y, class_="grid")
+
+
+def _scale(top: int, share: float) -> Element:
+    y = f"{FLOOR - share * (FLOOR - TOP) + 4:.1f}"
+    return h("text", format_number(top * share), x="100%", y=y, text_anchor="end")
+
+
+def _line(row: int, mark: AxisMark) -> Element:
+    """A threshold line; its label has a row of its own, because two thresholds may be close to each other."""
+    x, y = f"{100 * mark.at:.3f}%", 10 + 13 * row
+    return h(
+        "g",
+        h("line", x1=x, x2=x, y1=str(y + 3), y2=str(FLOOR), class_="threshold"),
+        h("text", mark.label, x=x, y=str(y), class_="threshold", text_anchor=_anchor(mark.at)),
+    )
+
+
+def _tick(mark: AxisMark) -> Element:
+    x, class_ = f"{100 * mark.at:.3f}%", "minor tick" if mark.minor else "tick"
+    return h("text", mark.label, x=x, y=str(FLOOR + 18), text_anchor=_anchor(mark.at), class_=class_)
+
+
+def _anchor(at: float) -> str:
+    return "start" if at < 0.08 else "end" if at > 0.92 else "middle"
+
+
+def _numbers(title: str, series: Sequence[Series], steps: Sequence[str], totals: Sequence[int]) -> Element:
+    head = h("tr", h("td"), [h("th", one.name, scope="col", class_="number") for one in series])
+    rows = []
+    for at, label in enumerate(steps):
+        if totals[at]:
+            cells = [h("td", format_number(one.values[at]), class_="number") for one in series]
+            rows.append(h("tr", h("th", label, scope="row"), cells))
+    table = h("table", h("caption", title), h("thead", head), h("tbody", rows))
+    scrolling = h("div", table, class_="scroll", tabindex="0", role="group", aria_label=f"{title}, the numbers")
+    return h("details", h("summary", "The numbers"), scrolling)
+
+
+def _round_up(value: int) -> int:
+    """The smallest even digit or 10, times a power of ten, that is not below the value: easy to read and to halve."""
+    size = 1
+    while value > size * 10:
+        size *= 10
+    return next((size * step for step in (2, 4, 6, 8, 10) if size * step >= value), size * 10)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.report.clusters import ClusterDetails, TopClusters
 from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings
 from scrapy_simdedup.report.history import read_run_history
+from scrapy_simdedup.report.near_pages import NearPages, read_compared_pages
 from scrapy_simdedup.report.tallies import (
     AuditSample,
     RunTally,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 
 MAX_CLUSTERS, MAX_MEMBERS, MAX_AUDITED, MAX_CHANGE_ROWS = 50, 5, 30, 100
-"""How many clusters and stubs a report shows, repeats of each cluster, dropped pages, and changes by site and run."""
+"""How many clusters, near pages and stubs a report shows, repeats of each cluster, dropped pages, and changes by site
+and run."""
 MAX_REPLAYED = 20_000
 """Pages whose URLs a report learns from, which takes a second or two."""
 
@@ -70,18 +72,19 @@ class _Tallies:
     """All tallies of the first reading of a store."""
 
     sites: SiteTally
+    audit: AuditSample
+    near: NearPages
     totals: VerdictTally = field(default_factory=VerdictTally)
     times: TimelineTally = field(default_factory=TimelineTally)
     runs: RunTally = field(default_factory=RunTally)
     clusters: TopClusters = field(default_factory=lambda: TopClusters(MAX_CLUSTERS))
-    audit: AuditSample = field(default_factory=lambda: AuditSample(MAX_AUDITED))
     replay: Replay = field(default_factory=lambda: Replay(MAX_REPLAYED))
     stubs: list[tuple[str, Record]] = field(default_factory=list)
 
     def add(self, site: str, record: Record) -> None:
         self.totals.add(record)
         self.times.add(record)
-        for tally in (self.sites, self.clusters, self.audit, self.replay):
+        for tally in (self.sites, self.clusters, self.audit, self.near, self.replay):
             tally.add(site, record)
         if record.state == "stub" and len(self.stubs) < MAX_CLUSTERS:
             self.stubs.append((site, record))
@@ -98,9 +101,9 @@ async def build_report(
 ) -> Report:
     """Build the report of a store, or of one run in it.
 
-    1. Read the notes that runs have left about the past of pages.
-    2. Read all records once: count them, sample dropped pages, and find the sites' biggest clusters.
-    3. Read the sites of these clusters and of sampled pages again, for members and originals.
+    1. Read the notes that runs have left about the past of pages, and about what pages were compared with.
+    2. Read all records once: count them, sample dropped pages, and find the sites' biggest clusters and near pages.
+    3. Read the sites of these and of sampled pages again, for members and originals.
 
     Args:
         store: an open store.
@@ -114,7 +117,8 @@ async def build_report(
         StoreError: the store cannot be read.
     """
     history = await read_run_history(store, run=run)
-    tallies = _Tallies(SiteTally(history))
+    compared = await read_compared_pages(store)
+    tallies = _Tallies(SiteTally(history), AuditSample(MAX_AUDITED, compared), NearPages(compared, MAX_CLUSTERS))
     read = 0
     async for site, record in live_records(store, None):
         read += 1
@@ -124,12 +128,13 @@ async def build_report(
             tallies.add(site, record)
     clusters = ClusterDetails(tallies.clusters.biggest, MAX_MEMBERS, run)
     audited_sites = tallies.audit.begin_second_reading() if crawl is None else set()
-    for home in clusters.sites | audited_sites:
+    for home in clusters.sites | audited_sites | tallies.near.sites:
         async for site, record in live_records(store, home):
             read += 1
             progress(read)
             clusters.add(site, record)
             tallies.audit.add_original(site, record)
+            tallies.near.add_original(site, record)
     totals, sites = tallies.totals, tallies.sites
     counted = totals.kinds if crawl is None else crawl.kinds
     kinds = {kind: counted[kind] for kind in VERDICT_KINDS if counted[kind]}
@@ -152,6 +157,8 @@ async def build_report(
         timeline=tallies.times.timeline,
         clusters=tuple(found),
         cluster_count=tallies.clusters.total,
+        near_pages=tallies.near.pages,
+        near_count=tallies.near.total,
         stubs=tuple(find_stubs(tallies.stubs, found, sites.rows)),
         sites=sites.rows,
         site_count=sites.count,

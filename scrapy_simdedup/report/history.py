@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
+    COMPARED,
     EVENTS,
     ContentLeft,
+    PageCompared,
     RunStarted,
     SiteRedesigned,
     decode_event,
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.page_settings import PageSettings
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.store.base import FingerprintStore, Record
+
+
+SESSION_WORDS = frozenset({"query:session", "query:sess"})
+"""Parts of URLs that are session ids unless their values are numbers, beside those with a name of session ids."""
 
 
 @dataclass(slots=True)
@@ -52,7 +58,7 @@ class RunHistory:
         if isinstance(note, RunStarted):
             self.run_starts.append(note.at)
             return
-        if site not in {None, note.site}:
+        if isinstance(note, PageCompared) or site not in {None, note.site}:
             return
         place = note.site, note.run
         if isinstance(note, ContentLeft):
@@ -94,7 +100,7 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
     history = RunHistory()
     async for name in store.journals():
         of_run, kind = split_journal_name(name)
-        if kind != EVENTS or run not in {None, of_run}:
+        if kind != EVENTS or of_run == COMPARED or run not in {None, of_run}:
             continue
         async for raw in whole_journal(store, name):
             history.add(raw, site)
@@ -130,6 +136,8 @@ def differ_in_session_ids(one: str, other: str) -> bool:
 
     >>> differ_in_session_ids("http://a.example/p?id=1&sid=9f3a", "http://a.example/p?id=1&sid=77b1")
     True
+    >>> differ_in_session_ids("http://a.example/p?session=9f3a", "http://a.example/p?session=77b1")
+    True
     >>> differ_in_session_ids("http://a.example/p?id=1", "http://a.example/p?id=2")
     False
     """
@@ -138,9 +146,14 @@ def differ_in_session_ids(one: str, other: str) -> bool:
         return False
     if (left.host, left.segments, left.rest) != (right.host, right.segments, right.rest):
         return False
-    names = {name for name, _ in set(left.parts) ^ set(right.parts)}
-    return bool(names) and all(
-        is_session(name) or is_tracking(name) or name.startswith("segment:") or name == "spelling" for name in names
+    parts = set(left.parts) ^ set(right.parts)
+    return bool(parts) and all(
+        is_session(name)
+        or (name in SESSION_WORDS and not value.isdigit())  # a number may be that of a talk
+        or is_tracking(name)
+        or name.startswith("segment:")
+        or name == "spelling"
+        for name, value in parts
     )
 
 

@@ -96,6 +96,7 @@ class DroppedPair:
             facts=(),
             lines=shown,
             more=len(found) - len(shown),
+            own_words=self.verdict.own_words,
         )
 
 

@@ -6,10 +6,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.display import format_bytes, format_time, plural
-from scrapy_simdedup.report.charts import AxisMark, Series, bar_chart, similarity_chart
 from scrapy_simdedup.report.comparison import diff_words
 from scrapy_simdedup.report.data import SIMILARITY_BUCKETS, VERDICT_KINDS
-from scrapy_simdedup.report.elements import data_table, format_number, h, link, shorten, sortable_table
+from scrapy_simdedup.report.elements import (
+    AxisMark,
+    Series,
+    bar_chart,
+    data_table,
+    format_number,
+    h,
+    link,
+    shorten,
+    similarity_chart,
+    sortable_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -237,6 +247,33 @@ def _members(cluster: Cluster) -> Element:
     return data_table(f"{shown} on {cluster.site}", ("Repeat", "#similarity", "Differs in"), rows)
 
 
+def near(report: Report) -> Iterator[Element]:
+    """The section with the pages that were kept though much of their text is another page's."""
+    if not report.near_pages:
+        yield h("p", "No page that was kept is near another.")
+        return
+    shown = (
+        f"; the {len(report.near_pages)} most similar are shown" if report.near_count > len(report.near_pages) else ""
+    )
+    are = "page is" if report.near_count == 1 else "pages are"
+    yield h(
+        "p",
+        f"{format_number(report.near_count)} {are} near another and kept{shown}. What kept them is text of their own, "
+        "what makes two pages of two, such as another h1, or a similarity that is too low.",
+    )
+    rows: list[tuple[Child | float | None, ...]] = [
+        (
+            link(page.url),
+            "unknown" if page.original is None else link(page.original),
+            page.similarity,
+            page.own_words,
+            page.kept_by or "unknown",
+        )
+        for page in report.near_pages
+    ]
+    yield data_table("Near pages and their originals", ("Page", "Near", "#similarity", "#own words", "Kept by"), rows)
+
+
 def stubs(report: Report) -> Iterator[Element]:
     """The section with the stubs: found by the crawl, or suspected."""
     if not report.stubs:
@@ -277,6 +314,8 @@ def audit(report: Report) -> Iterator[Element]:
 def _audited(page: AuditedPair, *, unfolded: bool) -> Element:
     facts = [] if page.distance is None else [plural(page.distance, "differing bit")]
     facts += [f"differs in {', '.join(page.facts)}"] if page.facts else []
+    if page.own_words is not None:
+        facts.append(f"{plural(page.own_words, 'word') if page.own_words else 'nothing'} of its own")
     original = link(page.original) if page.original else MISSING_PAGE
     return h(
         "details",

@@ -21,6 +21,7 @@ from scrapy_simdedup.report.data import (
     Timeline,
 )
 from scrapy_simdedup.report.history import RunHistory
+from scrapy_simdedup.report.near_pages import event_of
 from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of
 from scrapy_simdedup.report.sample import Reservoir, random_rank
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scrapy_simdedup.report.clusters import Cluster
+    from scrapy_simdedup.report.near_pages import ComparedPages
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
 
@@ -278,9 +280,11 @@ class AuditSample:
 
     Args:
         size: the number of dropped pages.
+        compared: what runs noted of compared pages.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, compared: ComparedPages) -> None:
+        self._compared = compared
         self._dropped: Reservoir[tuple[str, bytes], Record] = Reservoir(size, lambda name: -random_rank(name[1]))
         self._originals: dict[tuple[str, bytes], Record | None] = {}
 
@@ -306,6 +310,7 @@ class AuditSample:
         for (site, _), record in reversed(list(self._dropped.items())):
             original = self._originals.get((site, record.original or b""))
             one, other = fingerprint_of(original), fingerprint_of(record)
+            event = event_of(record, self._compared.get((site, record.key)))
             pairs.append(
                 AuditedPair(
                     original=None if original is None else original.url,
@@ -314,6 +319,7 @@ class AuditSample:
                     distance=(one.simhash ^ other.simhash).bit_count() if one and other else None,
                     facts=fingerprint_differences(one, other),
                     lines=None,
+                    own_words=None if event is None else event.own_words,
                 )
             )
         return tuple(pairs)

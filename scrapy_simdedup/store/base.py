@@ -116,14 +116,27 @@ class Record:
     def changes_per_day(self) -> float | None:
         """How often the page changes, estimated from its visits; None before the second, and for less than an hour.
 
-        The estimator of Cho and Garcia-Molina, Estimating frequency of change (2003), which allows for changes that
-        happened between two visits and were not seen one by one.
+        The estimate is that of :func:`estimate_changes_per_day`.
         """
         accesses = self.visits - 1
         days = (self.last_seen - self.first_seen) / 86_400
         if accesses < 1 or days < MIN_DAYS_OF_RATE:
             return None
-        return -math.log((accesses - min(self.changes, accesses) + 0.5) / (accesses + 0.5)) * accesses / days
+        return estimate_changes_per_day(accesses, self.changes, days)
+
+
+def estimate_changes_per_day(revisits: int, changes: int, days: float) -> float:
+    """How often a page changes, by the bias-corrected estimator of Cho and Garcia-Molina.
+
+    It is that of "Estimating frequency of change" (2003), and allows for changes that happened between two visits and
+    were not seen one by one.
+
+    Args:
+        revisits: visits but for the first, at least one.
+        changes: revisits that found another content than the visit before.
+        days: the time from the first visit to the last, more than 0.
+    """
+    return -math.log((revisits - min(changes, revisits) + 0.5) / (revisits + 0.5)) * revisits / days
 
 
 COLUMNS: Callable[[Record], tuple[Any, ...]] = attrgetter(*(field.name for field in fields(Record)))

@@ -1,4 +1,7 @@
-"""The default store: this process's memory, where each site's log is packed. What it holds ends with the process."""
+"""The default store: this process's memory, where each site's log is packed, and snapshots of other stores there.
+
+What it holds ends with the process.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite
-from scrapy_simdedup.store.base import FingerprintStore, Notes, Outcome, Record, Tail
+from scrapy_simdedup.store.base import FingerprintStore, Notes, Outcome, Record, Tail, whole_log
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 if TYPE_CHECKING:
@@ -136,8 +139,10 @@ class MemoryLog(PackedRecords):
 
     def at(self, position: int) -> Record | None:
         """The record that changed last at a position; None if it changed again later, or is gone."""
-        slots = (slot for slot in self._near(position) if self.ids[slot] and self.position(slot) == position)
-        return next((self[slot] for slot in slots), None)
+        for slot in self._near(position):
+            if self.ids[slot] and self.position(slot) == position:
+                return self[slot]
+        return None
 
     def with_id(self, id_: int) -> Record | None:
         """The record that was appended as ``id_``."""
@@ -171,3 +176,76 @@ class MemoryLog(PackedRecords):
             if id_:
                 places[id_ - 1] = places[self.position(slot) - 1] = slot
         return places
+
+
+class SnapshotStore(MemoryStore):
+    """Copies each site of another store into memory when the site is first asked for; changes stay in memory.
+
+    It is for those who look at pages by hand: the other store is read, and never written.
+
+    Notes are read from the other store, and those that are written are dropped. A file that is not there is not made.
+
+    Args:
+        store: the other store, not opened yet.
+    """
+
+    def __init__(self, store: FingerprintStore) -> None:
+        super().__init__()
+        self._store = store
+        self._is_there = False
+        self._copied: set[str] = set()
+
+    async def open(self) -> None:
+        self._is_there = self._store.exists()
+        if self._is_there:
+            await self._store.open()
+
+    async def close(self) -> None:
+        if self._is_there:
+            await self._store.close()
+
+    async def set_default(self, name: str, value: str) -> str:
+        if self._is_there:
+            value = await self._store.set_default(name, value)
+        return await super().set_default(name, value)
+
+    async def read(self, site: str, after: int = 0) -> Tail:
+        await self._copy(site)
+        return await super().read(site, after)
+
+    async def append(self, site: str, record: Record, expected: int) -> int | None:
+        await self._copy(site)
+        return await super().append(site, record, expected)
+
+    async def heartbeats(self) -> dict[str, float]:
+        others = await self._store.heartbeats() if self._is_there else {}
+        return others | await super().heartbeats()
+
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        there = await self.get_note(journal, key) if once else None
+        return value if there is None else there
+
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        return await self._store.get_note(journal, key) if self._is_there else None
+
+    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+        return await self._store.read_notes(journal, after) if self._is_there else Notes((), after)
+
+    async def journals(self) -> AsyncIterator[str]:
+        if self._is_there:
+            async for name in self._store.journals():
+                yield name
+
+    async def delete_journal(self, journal: str) -> None:
+        """The journal stays where it is."""
+
+    async def _copy(self, site: str) -> None:
+        if site in self._copied or not self._is_there:
+            return
+        records = [record async for record in whole_log(self._store, site)]
+        if site in self._copied:  # by another reader, while this one waited
+            return
+        self._copied.add(site)
+        log = self._logs[site]
+        for record in records:
+            log.write(replace(record, id=log.counter + 1, position=log.counter + 1))

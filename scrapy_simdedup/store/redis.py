@@ -5,10 +5,13 @@ Each verb is one Lua script: it is sent to a server that does not know it yet, a
 
 from __future__ import annotations
 
+import json
+import struct
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from sys import intern
+from typing import TYPE_CHECKING, Any, get_args
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
@@ -24,8 +27,7 @@ from redis.exceptions import (
 )
 
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, FingerprintStore, Notes, Outcome, Record, Tail
-from scrapy_simdedup.store.redis_record import STATES, pack, steps, unpack
+from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, FingerprintStore, Notes, Outcome, Record, State, Tail
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, CircuitBreaker
 
 if TYPE_CHECKING:
@@ -61,6 +63,11 @@ REMEDIES = {
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
 """What to do, by a part of the driver's message."""
+
+STATES: tuple[State, ...] = get_args(State)
+"""By their number in the bytes; ``released`` is 2 in log.lua, too."""
+HEAD = struct.Struct(">BdHI")
+"""State, last seen, bytes of the key, bytes of the body; as in log.lua."""
 
 
 class RedisStore(FingerprintStore):
@@ -108,12 +115,14 @@ class RedisStore(FingerprintStore):
     async def read(self, site: str, after: int = 0) -> Tail:
         cursor, complete, *found = await self._run("read", site_keys(site), after, PART)
         rows = zip(found[::3], found[1::3], found[2::3], strict=True)
-        records = tuple(unpack(raw, int(id_), int(position)) for id_, position, raw in rows)
+        records = tuple(unpack_record(raw, int(id_), int(position)) for id_, position, raw in rows)
         return Tail(records, int(cursor), bool(complete))
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         old = record.last_seen - TOMBSTONE_SECONDS
-        made = await self._run("append", site_keys(site), expected, pack(record), int(record.settled), old, self._ttl)
+        made = await self._run(
+            "append", site_keys(site), expected, pack_record(record), int(record.settled), old, self._ttl
+        )
         return None if made is None else int(made)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
@@ -222,3 +231,50 @@ def _script(verb: str) -> tuple[str, str]:
     parts = (f"{verb}.lua",) if verb in NO_LOG else ("log.lua", f"{verb}.lua")
     script = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)
     return script, sha1(script.encode(), usedforsecurity=False).hexdigest()
+
+
+def pack_record(record: Record) -> bytes:
+    """A record as bytes, without ``id`` and ``position``, which the log knows.
+
+    They are laid out so that the Lua scripts can change the state of a record without knowing the rest.
+    """
+    original = None if record.original is None else record.original.hex()
+    texts = record.url, record.run, record.worker, record.kind, record.similarity, original
+    numbers = record.first_seen, record.last_changed, record.visits, record.changes, record.handler
+    body = json.dumps((*texts, *numbers), separators=(",", ":")).encode()
+    head = HEAD.pack(STATES.index(record.state), record.last_seen, len(record.key), len(body))
+    return b"".join((head, record.key, body, record.fingerprint))
+
+
+def unpack_record(raw: bytes, id_: int, position: int) -> Record:
+    """The record that :func:`pack_record` made, or a script changed."""
+    state, last_seen, key_size, body_size = HEAD.unpack_from(raw)
+    body_at = HEAD.size + key_size
+    fingerprint_at = body_at + body_size
+    url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes, handler = json.loads(
+        raw[body_at:fingerprint_at]
+    )
+    return Record(
+        url=url,
+        key=raw[HEAD.size : body_at],
+        fingerprint=raw[fingerprint_at:],
+        run=intern(run),  # the same in thousands of records that are held
+        worker=intern(worker),
+        state=STATES[state],
+        kind=intern(kind),
+        similarity=similarity,
+        original=None if original is None else bytes.fromhex(original),
+        first_seen=first_seen,
+        last_seen=last_seen,
+        last_changed=last_changed,
+        visits=visits,
+        changes=changes,
+        handler=intern(handler),
+        id=id_,
+        position=position,
+    )
+
+
+def steps(outcome: Outcome) -> str:
+    """The numbers of the states from which a record can be settled to an outcome, a digit each."""
+    return "".join(sorted(str(STATES.index(state)) for state in STEPS[outcome]))

@@ -10,13 +10,13 @@ from scrapy_simdedup.urls.compact import KeyedHash
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
+from scrapy_simdedup.urls.hosts import site_name
 from scrapy_simdedup.urls.observing import Observation, learn
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import Rule, rules_of
 from scrapy_simdedup.urls.site import Site
-from scrapy_simdedup.urls.site_names import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.http import Response
+from scrapy_simdedup.crawl.output_files import DroppedFeed
 
 from helpers.crawling import ADDON, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.scrapy_project import ScrapyProject
 from helpers.site_server import Site
+from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.detect.verdict import Verdict
 
 PATHS = ["/one", "/one?again", "/two", "/two?again"]
 
@@ -51,10 +55,36 @@ async def test_each_dropped_page_is_a_line_as_soon_as_it_is_dropped(site: Site, 
         (urls[1], urls[0], "identical"),
         (urls[3], urls[2], "identical"),
     ]
-    assert all(0.95 <= line["similarity"] <= 1 for line in found)
+    assert all(0.95 <= line["similarity"] <= 1 and not line["own_words"] for line in found)
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
+    own = ["" if line["own_words"] is None else str(line["own_words"]) for line in found]
+    assert [row.pop("own_words") for row in rows] == own
+    for line in found:
+        del line["own_words"]
     assert [{**row, "similarity": float(row["similarity"])} for row in rows] == found
+
+
+@pytest.mark.parametrize(
+    ("own_words", "column", "logged"),
+    [(None, "", "0.970)"), (0, "0", "0.970, nothing of its own)"), (7, "7", "0.970, 7 words of its own)")],
+)
+def test_a_dropped_page_is_written_and_logged_with_what_it_had_of_its_own(
+    tmp_path: Path, own_words: int | None, column: str, logged: str
+) -> None:
+    verdict = Verdict(
+        "identical", is_duplicate=True, original="http://a.example/a", similarity=0.97, own_words=own_words
+    )
+    table, lines_ = tmp_path / "dropped.csv", tmp_path / "dropped.jl"
+    feed = DroppedFeed((str(table), str(lines_)))
+    feed.open()
+    feed.write("http://a.example/b", verdict)
+    feed.close()
+    with table.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["own_words"] == column
+    assert lines(lines_)[0]["own_words"] == own_words
+    assert str(NearDuplicatePage(Response("http://a.example/b"), verdict)).endswith(f"similarity {logged}")
 
 
 @on_asyncio

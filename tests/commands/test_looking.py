@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from helpers.command_line import REPEATS, Crawled, perform_here, simdedup, stored
-from helpers.pages import page
+from helpers.command_line import REPEATS, Crawled, in_a_thread, perform_here, simdedup, stored
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose
+from helpers.site_server import Site
 from scrapy_simdedup import compare_pages
+from scrapy_simdedup.detect.events import PageCompared, compared_journal, encode_event
+from scrapy_simdedup.store.url import store_by_url
+
+
+def note_compared(crawled: Crawled, url: str, **values: Any) -> None:
+    """Let the store know what a run would have noted of one of its pages, were its text so."""
+    ((site, record),) = [(site, record) for site, record in stored(crawled.store) if record.url == url]
+    event = PageCompared(
+        site=site,
+        run=record.run,
+        at=record.last_seen,
+        url=url,
+        key=record.key,
+        original=crawled.url("a"),
+        similarity=0.97,
+        **values,
+    )
+
+    async def write() -> None:
+        store = store_by_url(crawled.store)
+        await store.open()
+        await store.put_note(compared_journal(), record.key, encode_event(event))
+        await store.close()
+
+    in_a_thread(lambda: asyncio.run(write()))
 
 
 @pytest.mark.slow
@@ -26,8 +58,40 @@ class TestCompare:
         assert answer.code == 0
         assert first.startswith("identical: similarity 0.9")
         assert lines[0].startswith("Their headlines differ, so it also weighs"), "two pages cannot tell everything"
-        assert "  [footer]" in lines, "what differs is said with the part of the page that it is in"
+        assert "  [content]" in lines, "what differs is said with the part of the page that it is in"
+        assert any(line.startswith("  boilerplate, folded: ") and "2 lines of footer" in line for line in lines)
         assert any(line.startswith("+## Newly") for line in lines), "both are shown as Markdown"
+
+    def test_says_in_which_direction_text_would_be_lost(self, tmp_path: Path) -> None:
+        comment = "And this is what a reader of the page had to say about all of it"
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(page("a", 2).replace("</article>", f"<p>{comment}</p></article>"))
+        lines = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out.splitlines()
+        assert "Without - a crawl loses nothing; without + a crawl loses 16 words, 16 of them in one line." in lines
+        assert f"  + {comment}" in lines
+        lines = perform_here("compare", tmp_path / "b.html", tmp_path / "a.html").out.splitlines()
+        assert "Without - a crawl loses 16 words, 16 of them in one line; without + a crawl loses nothing." in lines
+        found = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json").json
+        (line,) = [line for line in found["own_lines"][1] if line[0] == "content"]
+        assert line == ["content", comment, 16, 16]
+
+    def test_text_that_stands_elsewhere_is_not_lost(self, tmp_path: Path) -> None:
+        first, second, *_ = re.findall("<p>.*</p>", prose("a"))
+        turned = page("a", 1).replace(first, "").replace(second, f"{second}{first}")
+        (tmp_path / "a.html").write_text(page("a", 1))
+        (tmp_path / "b.html").write_text(turned)
+        out = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out
+        assert "Without - a crawl loses nothing; without + a crawl loses nothing." in out
+        assert "lines of words that the other page has elsewhere" in out
+
+    def test_a_price_is_words_that_the_other_page_lacks(self, tmp_path: Path) -> None:
+        for name, price in ("a", "29 EUR"), ("b", "sold out"):
+            html = page("a", 1).replace("</article>", f"<p>{price}</p><p>The price today is {price}</p></article>")
+            (tmp_path / f"{name}.html").write_text(html)
+        out = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out
+        assert "  - 29 EUR\n  + sold out\n" in out
+        assert "  - (2 of 6 words) The price today is 29 EUR\n" in out
+        assert "Without - a crawl loses 4 words, 2 of them in one line; without + a crawl loses 4 words" in out
 
     def test_says_that_pages_with_different_headlines_are_two(self, tmp_path: Path) -> None:
         (tmp_path / "a.html").write_text(page("a", 1))
@@ -52,14 +116,16 @@ class TestCompare:
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
         assert answer.code == 1
         why = "has 3 distinct shingles, too few to judge: 20 are needed"
-        assert (
-            answer.out.splitlines()[0]
-            == f"unjudged: {tmp_path}/a.html {why}; {tmp_path}/b.html {why}; a crawl would keep both"
-        )
+        assert answer.out.splitlines()[0] == f"unjudged: each {why}; a crawl would keep both"
+        (tmp_path / "b.html").write_text("<p>One two three four")
+        answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html")
+        few = why.replace("3 distinct shingles", "2 distinct shingles")
+        first = f"unjudged: {tmp_path}/a.html {why}; {tmp_path}/b.html {few}; a crawl would keep both"
+        assert answer.out.splitlines()[0] == first
         found = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json").json
         assert (found["kind"], found["similarity"], found["distance"]) == ("unjudged", None, None)
         assert repr(compare_pages("<p>Hello", "<p>Hello")).startswith(
-            "<PageComparison unjudged, A has 1 distinct shingle,"
+            "<PageComparison unjudged, each has 1 distinct shingle,"
         )
         assert "too few to judge" in compare_pages("<p>Hello", "<p>Hello")._repr_html_()
 
@@ -71,7 +137,7 @@ class TestCompare:
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", *small)
         assert answer.out.startswith("identical: similarity 1.000")
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "c.html", *small)
-        assert answer.out.startswith(f"unjudged: {tmp_path}/a.html has more characters than are read; ")
+        assert answer.out.startswith("unjudged: each has more characters than are read; ")
 
     def test_reads_what_is_piped_in_and_fetches_urls(self, crawled: Crawled) -> None:
         answer = simdedup(
@@ -127,6 +193,25 @@ class TestExplain:
         assert "kept: it is merely similar to another page" in answer.out
         assert f"most like: {crawled.url('a')}" in answer.out
 
+    def test_says_what_kept_a_near_page(self, crawled: Crawled) -> None:
+        answer = crawled.call("explain", crawled.url("like-a"))
+        assert "kept by its similarity, which is too low" in answer.out
+        (found,) = crawled.call("explain", crawled.url("like-a"), "--json").json
+        assert (found["kept_by"], found["other"]["url"]) == ("its similarity, which is too low", crawled.url("a"))
+
+    def test_says_what_a_page_has_of_its_own(self, crawled: Crawled, tmp_path: Path) -> None:
+        shutil.copytree(crawled.directory, tmp_path, dirs_exist_ok=True)
+        copied = replace(crawled, directory=tmp_path)
+        note_compared(copied, crawled.url("like-a"), reason="own_text", own_words=23, dropped=False)
+        note_compared(copied, crawled.url("b", 1), reason=None, own_words=7, dropped=True)
+        kept, dropped = (copied.call("explain", url).out for url in (crawled.url("like-a"), crawled.url("b", 1)))
+        assert "kept: it says what the page that it is like does not; it was delivered" in kept
+        assert "kept by own text: 23 words in one place that its original lacks" in kept
+        assert "of its own it had 7 words" in dropped
+        assert "of its own it had nothing that was noted" in copied.call("explain", crawled.url("b", 2)).out
+        (found,) = copied.call("explain", crawled.url("b", 1), "--json").json
+        assert (found["own_words"], found["kept_by"]) == (7, None)
+
     def test_names_stored_pages_that_begin_alike(self, crawled: Crawled) -> None:
         """As where the URL is written without its session id."""
         answer = crawled.call("explain", crawled.site.url("/b"))
@@ -134,6 +219,12 @@ class TestExplain:
         likely = " or ".join(crawled.url("b", number) for number in (2, 1, 0))
         assert answer.err.endswith(f"went to another store; did you mean {likely}?\n")
         assert "did you mean" not in crawled.call("explain", crawled.site.url("/nowhere")).err
+
+    @pytest.mark.parametrize("scheme", ["", "https://"])
+    def test_names_the_page_where_the_scheme_is_another(self, scheme: str, crawled: Crawled) -> None:
+        url = crawled.url("b")
+        answer = crawled.call("explain", scheme + url.partition("://")[2])
+        assert f"did you mean {url} or " in answer.err
 
     def test_says_no_about_a_page_that_never_came_by(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.site.url("/never"))
@@ -206,6 +297,47 @@ class TestClusters:
     def test_says_no_about_a_site_without_repeats(self, crawled: Crawled) -> None:
         answer = crawled.call("clusters", "--site", "other.example")
         assert (answer.code, answer.out) == (1, "No page is repeated.\n")
+
+    def test_lists_near_pages_with_what_kept_them(self, crawled: Crawled) -> None:
+        found = crawled.call("clusters", "--near", "--json").json
+        (near,) = found["near"]
+        assert (found["total"], near["url"], near["original"]) == (1, crawled.url("like-a"), crawled.url("a"))
+        assert 0.85 <= near["similarity"] < 0.95
+        assert near["kept_by"] == "its similarity, which is too low"
+        answer = crawled.call("clusters", "--near")
+        assert answer.out.startswith(f"1 page kept that is near another\n\n{crawled.url('like-a')}\n  0.")
+        answer = crawled.call("clusters", "--near", "--site", "other.example")
+        assert (answer.code, answer.out) == (1, "No page that was kept is near another.\n")
+
+    def test_lists_those_that_are_kept_for_their_own_text_first(self, crawled: Crawled, tmp_path: Path) -> None:
+        shutil.copytree(crawled.directory, tmp_path, dirs_exist_ok=True)
+        copied = replace(crawled, directory=tmp_path)
+        note_compared(copied, crawled.url("b"), reason="own_text", own_words=23, dropped=False)
+        found = copied.call("clusters", "--near", "-n", 1, "--json").json
+        (near,) = found["near"]
+        assert (found["total"], near["url"], near["own_words"]) == (2, crawled.url("b"), 23)
+        answer = copied.call("clusters", "--near", "-n", 1)
+        assert answer.out.startswith("2 pages kept that are near another; the 1 most similar:\n")
+        assert "  kept by own text: 23 words in one place that its original lacks" in answer.out
+        report = perform_here("report", "--json", "--store", copied.store).json
+        assert [(page["url"], page["own_words"]) for page in report["near_pages"]] == [
+            (crawled.url("b"), 23),
+            (crawled.url("like-a"), report["near_pages"][1]["own_words"]),
+        ]
+
+    @on_asyncio
+    async def test_says_that_twins_are_kept_by_what_makes_them_two(self, tmp_path: Path) -> None:
+        with Site() as site:
+            shop = Crawled(tmp_path, site)
+            for number in range(6):
+                site[f"/other/{number}"] = page(number)
+            for size in "24", "28":
+                site[f"/pan/{size}"] = re.sub("<h1>.*</h1>", f"<h1>Pan {size} cm</h1>", page("pan"))
+            await shop.crawl()
+            (near,) = shop.call("clusters", "--near", "--json").json["near"]
+            assert (near["url"], near["original"]) == (site.url("/pan/28"), site.url("/pan/24"))
+            assert near["kept_by"] == "another h1"
+            assert "kept by another h1" in shop.call("explain", site.url("/pan/28")).out
 
 
 class TestCheck:

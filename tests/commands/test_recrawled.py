@@ -147,21 +147,34 @@ class TestMoved:
         assert move["similarity"] > 0.95
         assert shop.site.url("/moved/5") in shop.call("moved", "--site", "127.0.0.1").out
 
+    @pytest.mark.parametrize("name", ["sid", "PHPSESSID", "session"])
     @on_asyncio
-    async def test_a_page_under_another_session_id_did_not_move(self, tmp_path: Path) -> None:
+    async def test_a_page_under_another_session_id_did_not_move(self, name: str, tmp_path: Path) -> None:
         with Site() as site:
             shop = Crawled(tmp_path, site)
             for number in range(5):
-                site[f"/p?id={number}&sid=a3f9"] = page(number)
+                site[f"/p?id={number}&{name}=a3f9"] = page(number)
             await shop.crawl()
             site.answers.clear()
             for number in range(5):
-                site[f"/p?id={number}&sid=77b1"] = page(number, "later")
+                site[f"/p?id={number}&{name}=77b1"] = page(number, "later")
             await shop.crawl()
             answer = shop.call("moved")
             assert answer.code == 1
             assert answer.out.startswith("0 pages moved\n\n5 pages came under another session id, and did not move")
             assert [move["is_session"] for move in shop.call("moved", "--json").json] == [True] * 5
+
+    @on_asyncio
+    async def test_a_talk_that_got_another_number_moved(self, tmp_path: Path) -> None:
+        """Its parameter is called session, and holds no session id."""
+        with Site() as site:
+            shop = Crawled(tmp_path, site)
+            site["/talk?session=12"] = page("talk")
+            await shop.crawl()
+            site.answers.clear()
+            site["/talk?session=13"] = page("talk", "later")
+            await shop.crawl()
+            assert shop.call("moved").out.startswith("1 page moved\n")
 
     @on_asyncio
     async def test_a_page_that_is_gone_did_not_move(self, shop: Crawled) -> None:

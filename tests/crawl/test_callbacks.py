@@ -16,7 +16,7 @@ from helpers.crawling import ADDON, ONE_BY_ONE, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
-from scrapy_simdedup.crawl.handlers import handler_name, passes_item_on
+from scrapy_simdedup.crawl.requests import handler_name, passes_item_on
 
 
 class Twice(PatientSpider):

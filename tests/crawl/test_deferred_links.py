@@ -16,9 +16,8 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import LinkNotFollowed
-from scrapy_simdedup.crawl import link_patterns
-from scrapy_simdedup.crawl.link_memory import MAX_LINKS, LinkMemory
-from scrapy_simdedup.crawl.link_patterns import END_BOUND, LinkPatterns, link_pattern
+from scrapy_simdedup.crawl import link_memory
+from scrapy_simdedup.crawl.link_memory import END_BOUND, MAX_LINKS, LinkMemory, LinkPatterns, link_pattern
 
 NEEDED = 73
 """Trials that lead to nothing new after which a pattern ends: the upper bound is 4.9994 %."""
@@ -367,7 +366,7 @@ def test_who_does_not_know_the_secret_cannot_make_links_that_are_taken_for_one()
 
 def test_the_pattern_that_was_counted_first_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried again then, so that nothing is lost."""
-    monkeypatch.setattr(link_patterns, "MAX_PATTERNS", 2)
+    monkeypatch.setattr(link_memory, "MAX_PATTERNS", 2)
     patterns = LinkPatterns({})
     request = Request("https://shop.example/")
     for pattern in ("a", "b", "c"):

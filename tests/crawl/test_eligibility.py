@@ -7,7 +7,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simdedup.crawl.eligibility import is_inspection, is_page, unjudged_reason
+from scrapy_simdedup.crawl.requests import is_inspection, is_page, unjudged_reason
 
 URL = "http://site.example/"
 

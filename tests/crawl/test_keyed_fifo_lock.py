@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from helpers.on_asyncio import on_asyncio
-from scrapy_simdedup.crawl.concurrency import KeyedFifoLock
+from scrapy_simdedup.crawl.judge import KeyedFifoLock
 
 
 async def take_part(lock: KeyedFifoLock, key: str, name: str, went: list[str], *, seconds: float = 0) -> None:

@@ -16,7 +16,7 @@ from helpers.site_server import Site
 from scrapy_simdedup.crawl import pipeline
 from scrapy_simdedup.crawl.items import MarkdownField
 from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.links import DeferredLinks
+from scrapy_simdedup.crawl.links import META_TRIAL, DeferredLinks
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
@@ -47,6 +47,14 @@ async def import_one_page(self: ImportedPages, _: Any) -> None:
     self.times[b"key"] = 1.0
 
 
+class TrialSpider(PathsSpider):
+    """Requests pages as if links that only repeats bring led there."""
+
+    async def start(self) -> Any:
+        async for request in super().start():
+            yield request.replace(meta={**request.meta, META_TRIAL: ["site.example/#", 1]})
+
+
 @pytest.mark.parametrize(("part", "name"), PLACES, ids=[f"{part.__name__}.{name}" for part, name in PLACES])
 @on_asyncio
 async def test_a_mistake_costs_no_page(
@@ -67,9 +75,12 @@ async def test_a_mistake_costs_no_page(
     site["/same"] = (304, {}, b"")
     settings = {"SIMDEDUP_LINKS": "follow_new", "SIMDEDUP_URL_LEARNING": "skip", "SIMDEDUP_MARKDOWN_FIELD": "text"}
     settings |= {"SIMDEDUP_TRACK_LAYOUT": True}
+    spider: type[PathsSpider] = PathsSpider
+    if part is DeferredLinks:  # which is asked only about these
+        settings["SIMDEDUP_LINKS"], spider = "defer", TrialSpider
     allowed = {"HTTPERROR_ALLOWED_CODES": [304, 404]}
     urls = site.urls("/one", "/old", "/gone", "/same")
-    done = await crawl(PathsSpider, ADDON | settings | allowed, urls=urls)
+    done = await crawl(spider, ADDON | settings | allowed, urls=urls)
     assert done.urls == site.urls("/one", "/two", "/gone", "/same")
     assert "a mistake" in caplog.text
 

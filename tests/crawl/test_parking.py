@@ -14,7 +14,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.crawl import parking
+from scrapy_simdedup.crawl import judge
 from scrapy_simdedup.crawl.concurrency import sleep
 
 FAST = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
@@ -62,12 +62,12 @@ async def test_what_has_no_room_to_wait_is_kept_and_counted(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    monkeypatch.setattr(parking.Parking.__init__, "__defaults__", (10_000,))
+    monkeypatch.setattr(judge.Parking.__init__, "__defaults__", (10_000,))
     done = await crawl(FastSpider, ADDON | {"ITEM_PIPELINES": {SlowPipeline: 300}}, urls=serve(site, 1, 16))
     kept = done.stat("pages/in_work_reason_count/no_room")
     assert kept > 0
     assert len(done.items) == 1 + kept
-    assert f"{kept} repeats kept, as the original was still in work: {kept} no_room" in caplog.text
+    assert f"{kept} repeats kept, as their originals were still in work: {kept} with no room to wait" in caplog.text
 
 
 @on_asyncio

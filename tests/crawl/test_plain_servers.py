@@ -11,7 +11,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.plain_server import PlainServer
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.crawl.eligibility import ends_as_page
+from scrapy_simdedup.crawl.requests import ends_as_page
 
 
 async def read(server: PlainServer) -> Crawl:

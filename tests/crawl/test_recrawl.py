@@ -61,6 +61,27 @@ async def test_exactly_the_edited_pages_are_changed_and_a_signal_tells_of_each(
     assert heard == site.urls("/1", "/4", "/5", "/7", "/11")
 
 
+SHORT = "<title>Note</title><h1>Note</h1><p>Closed on monday morning"
+
+
+@on_asyncio
+async def test_short_pages_are_kept_under_each_url_and_unchanged_under_their_own(
+    site: Site, settings: dict[str, Any]
+) -> None:
+    """Equal to the last byte: what scripts fill is the same under all URLs, and no text could be compared."""
+    paths = [f"/note/{number}" for number in range(4)]
+    for path in paths:
+        site[path] = SHORT
+    settings |= {"SIMDEDUP_UNCHANGED": "drop", "SIMDEDUP_AGAINST": "history"}
+    first = await crawl(NotFromStart, settings, urls=site.urls(*paths))
+    assert first.urls == site.urls(*paths)
+    assert first.stat("pages/unjudged_reason_count/too_short") == 4
+    site["/note/2"] = SHORT.replace("monday", "tuesday")
+    again = await crawl(NotFromStart, settings, urls=site.urls(*paths))
+    assert again.urls == site.urls("/note/2"), "the others are what they were"
+    assert (again.stat("pages/unchanged"), again.stat("pages/dropped")) == (3, 3)
+
+
 class NotFromStart(PathsSpider):
     """Its pages are found by links, as those of most crawls are."""
 

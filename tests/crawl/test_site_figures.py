@@ -17,8 +17,8 @@ from helpers.documents import ROOT, blocks_of
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
-from scrapy_simdedup.crawl import site_figures
-from scrapy_simdedup.crawl.site_figures import FiguresBySite
+from scrapy_simdedup.crawl import stats
+from scrapy_simdedup.crawl.stats import FiguresBySite
 from scrapy_simdedup.unjudged import UnjudgedReason
 
 MONITORING = ROOT / "docs" / "guides" / "monitoring.md"
@@ -114,7 +114,7 @@ def test_of_many_sites_the_largest_are_given() -> None:
 
 
 def test_of_more_sites_than_are_counted_the_small_ones_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_figures, "MAX_SITES", 100)
+    monkeypatch.setattr(stats, "MAX_SITES", 100)
     figures = FiguresBySite()
     for number in range(10_000):
         figures.page_judged("large.example", "new")

@@ -40,3 +40,16 @@ def test_what_is_counted_is_in_the_stats_of_scrapy_as_well() -> None:
     assert stats["bytes_dropped"] == 300
     assert stats.kinds == {"new": 1, "near": 1, "unjudged": 1}
     assert stats.unjudged == {"empty": 1}
+
+
+def test_near_pages_that_are_kept_for_their_own_text_are_counted_and_in_the_summary() -> None:
+    crawler = get_crawler()
+    stats = CrawlStats(crawler.stats)
+    for words in (23, 40):
+        stats.judged(Verdict("near", original="a", similarity=0.97, reason="own_text", own_words=words))
+    stats.judged(Verdict("near", original="a", similarity=0.9))
+    dropped = Verdict("near", is_duplicate=True, original="a", similarity=0.97, reason="own_text", own_words=30)
+    stats.judged(dropped)  # SIMDEDUP_DROP = "near" says so
+    assert crawler.stats.get_stats()["simdedup/pages/kept_reason_count/own_text"] == 2
+    summary = stats.summary(mode="drop", seconds_per_page=0.0, url_mode="off", rules=(), missing=())
+    assert "  2 near pages kept for text of their own\n" in summary

@@ -26,11 +26,10 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import Site
 from scrapy_simdedup import page_markdown
-from scrapy_simdedup.crawl import worker_process
+from scrapy_simdedup.crawl import worker_pool
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.parking import Parking
+from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -73,7 +72,7 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="l
 
 @pytest.fixture
 def mischief(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "PROGRAM", MISCHIEF)
+    monkeypatch.setattr(worker_pool, "PROGRAM", MISCHIEF)
 
 
 async def read(workers: WorkerPool, html: str, secret: bytes = b"") -> PageFingerprint:
@@ -297,7 +296,7 @@ def test_workers_serve_asyncio_and_other_loops_do_without(site: Site, kind: str)
 def test_a_hanging_worker_is_given_up_with_and_without_a_reactor(site: Site, kind: str, tmp_path: Path) -> None:
     site["/hangs"], site["/fine"] = hanging(1), page(2)
     patched = tmp_path / "sitecustomize.py"
-    patched.write_text(f"import scrapy_simdedup.crawl.worker_process as worker\nworker.PROGRAM = {MISCHIEF!r}\n")
+    patched.write_text(f"import scrapy_simdedup.crawl.worker_pool as worker\nworker.PROGRAM = {MISCHIEF!r}\n")
     script = tmp_path / "script.py"
     script.write_text(patched.read_text() + SCRIPT.read_text().replace("from __future__ import annotations", ""))
     urls = site.urls("/hangs", "/fine")

@@ -11,8 +11,8 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.prints import Clock, print_of, record
 from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore

@@ -25,5 +25,7 @@ def test_it_says_in_a_line_what_it_is() -> None:
     verdict = Verdict("near", is_duplicate=True, original="https://shop.example/a", similarity=0.9)
     assert repr(verdict) == "<Verdict near, duplicate, 0.900 like https://shop.example/a>"
     assert repr(Verdict("unjudged", reason="too_short")) == "<Verdict unjudged, too_short>"
+    kept = Verdict("near", original="https://shop.example/a", similarity=0.97, reason="own_text", own_words=23)
+    assert repr(kept) == "<Verdict near, own_text, 0.970 like https://shop.example/a, 23 words of its own>"
     waiting = Verdict("identical", original="https://shop.example/a", similarity=1.0, pending=PENDING)
     assert repr(waiting) == "<Verdict identical, 1.000 like https://shop.example/a, which is still in work>"

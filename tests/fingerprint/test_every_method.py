@@ -169,7 +169,7 @@ def test_bytes_and_back_is_the_same_fingerprint(name: str, html: str, extractor:
     fp = made(name, html, extractor=extractor, track_layout=structure, shingle_size=10)
     assert PageFingerprint.from_bytes(bytes(fp)) == fp
     assert len(fp.structure) == (64 if structure and fp.total else 0)
-    assert len(bytes(fp)) <= 1_024 + len(fp.structure)
+    assert len(bytes(fp)) <= 1_440 + len(fp.structure)
     assert replace(fp, structure=b"") == made(name, html, extractor=extractor, shingle_size=10)
 
 

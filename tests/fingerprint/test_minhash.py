@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import find_shingles
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods.minhash import (
     RECALL,
     BandLayout,
@@ -20,7 +21,6 @@ from scrapy_simdedup.fingerprint.methods.minhash import (
     minhash,
     resemblance,
 )
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 

@@ -14,7 +14,7 @@ from scrapy_simdedup.fingerprint.features import (
     find_block_signatures,
     find_shingles,
 )
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 

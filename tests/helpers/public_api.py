@@ -14,7 +14,7 @@ from typing import Any
 import scrapy_simdedup
 from scrapy_simdedup import DedupSettings, settings, signals, stores, urls
 from scrapy_simdedup.commands.actions import ACTIONS
-from scrapy_simdedup.crawl import eligibility, response_handler, runtime, stats
+from scrapy_simdedup.crawl import requests, response_handler, runtime, stats
 from scrapy_simdedup.detect.verdict import VerdictKind
 from scrapy_simdedup.settings import PREFIX
 from scrapy_simdedup.store.url import STORES
@@ -34,7 +34,7 @@ def describe() -> str:
         "settings that a site can override": iter(sorted(settings.SITE_CHECKS)),
         "stores": (f"{name} such as {scheme.example}" for name, scheme in STORES.items()),
         "verdicts": iter(typing.get_args(VerdictKind)),
-        "request meta": iter((eligibility.META_OPT_OUT, response_handler.META_VERDICT, runtime.META_DELIVER)),
+        "request meta": iter((requests.META_OPT_OUT, response_handler.META_VERDICT, runtime.META_DELIVER)),
         "scrapy_simdedup.signals": _signals(),
         "commands": _commands(),
     }

@@ -131,6 +131,46 @@ async def test_a_cached_page_that_the_server_confirms_is_judged(site: Site, tmp_
     assert second.stat("pages/unchanged") == 2
 
 
+@on_asyncio
+async def test_a_cached_page_is_changed_where_the_server_has_another(site: Site, tmp_path: Path) -> None:
+    """One page is confirmed by its ETag, one comes anew in another frame, one comes with another text."""
+    settings = {
+        **ADDON,
+        "HTTPCACHE_ENABLED": True,
+        "HTTPCACHE_DIR": str(tmp_path / "cache"),
+        "HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy",
+        "SIMDEDUP_STORE": f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}",
+        "SIMDEDUP_UNCHANGED": "drop",
+    }
+    site["/confirmed"], site["/framed"], site["/edited"] = validated(page("confirmed")), page("framed"), page("edited")
+    urls = site.urls("/confirmed", "/framed", "/edited")
+    await crawl(PathsSpider, settings, urls=urls)
+    site["/framed"], site["/edited"] = page("framed", "another frame"), page("another text")
+    second = await crawl(PathsSpider, settings, urls=urls)
+    assert second.crawler.stats.get_value("httpcache/revalidate") == 1
+    assert (second.stat("pages/unchanged"), second.stat("pages/changed")) == (2, 1)
+    assert second.urls == site.urls("/edited")
+
+
+@on_asyncio
+async def test_what_the_cache_gives_without_asking_is_unchanged(site: Site, tmp_path: Path) -> None:
+    """So the default policy shows no edit until the page expires."""
+    settings = {
+        **ADDON,
+        "HTTPCACHE_ENABLED": True,
+        "HTTPCACHE_DIR": str(tmp_path / "cache"),
+        "SIMDEDUP_STORE": f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}",
+        "SIMDEDUP_UNCHANGED": "drop",
+    }
+    site["/a"] = page("a")
+    await crawl(PathsSpider, settings, urls=site.urls("/a"))
+    site["/a"] = page("another text")
+    second = await crawl(PathsSpider, settings, urls=site.urls("/a"))
+    assert (second.stat("pages/unchanged"), second.urls) == (1, [])
+    third = await crawl(PathsSpider, {**settings, "HTTPCACHE_ENABLED": False}, urls=site.urls("/a"))
+    assert third.stat("pages/changed") == 1
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves its queue open
 @on_asyncio
 async def test_a_paused_crawl_goes_on_with_what_it_knew(shop: Site, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simdedup.page.canonical_link import MAX_HEAD, declared_canonical_url
+from scrapy_simdedup.page.metadata import MAX_HEAD, declared_canonical_url
 
 URL = "https://site.example/shop/item?id=1&sid=7"
 

@@ -13,9 +13,14 @@ from readability import Document
 
 from helpers.pages import page, prose, words
 from scrapy_simdedup.page.clean import clean_page
-from scrapy_simdedup.page.main_content import CHAR_THRESHOLD, MAX_READABILITY_ELEMENTS, main_content
+from scrapy_simdedup.page.main_content import (
+    CHAR_THRESHOLD,
+    MAX_READABILITY_ELEMENTS,
+    ArticleDocument,
+    main_content,
+    text_length,
+)
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.readability import ArticleDocument, text_length
 
 LONG, SHORT = prose("long", 200), prose("short", 12)
 

@@ -10,7 +10,7 @@ from scrapy.http import HtmlResponse, Request
 from helpers.pages import prose
 from helpers.soup import bodies, declarations, markup, soup
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.crawl.eligibility import unjudged_reason
+from scrapy_simdedup.crawl.requests import unjudged_reason
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import MAX_GROWTH, MIN_LIMIT, page_markdown

@@ -14,6 +14,7 @@ from scrapy_simdedup.report.comparison import Difference, diff_words
 from scrapy_simdedup.report.data import AuditedPair
 from scrapy_simdedup.report.document import render_report
 from scrapy_simdedup.report.elements import h, link, to_html
+from scrapy_simdedup.report.near_pages import NearPage
 
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(1)>{script}\x00\x1b\ud800\u202e'
 
@@ -59,6 +60,29 @@ async def test_its_policy_allows_its_own_style_and_script_alone() -> None:
         assert f"'sha256-{b64encode(sha256(text[1].encode()).digest()).decode()}'" in document
     assert " style=" not in document
     assert not re.search(r"\son[a-z]+=", document)
+
+
+@on_asyncio
+async def test_it_shows_what_dropped_pages_had_of_their_own_and_what_kept_near_ones() -> None:
+    report = await report_of({"a.example": [record("a"), repeat("b", "a")]})
+    assert "No page that was kept is near another." in render_report(report)
+    kept = [
+        NearPage("http://a.example/n", "a.example", "http://a.example/a", 0.97, 23, "own text: 23 words"),
+        NearPage("http://a.example/o", "a.example", None, 0.9, None, None),
+    ]
+    audit = [replace(report.audit[0], own_words=words) for words in (None, 0, 1)]
+    tree = html.document_fromstring(
+        render_report(replace(report, near_pages=tuple(kept), near_count=7, audit=tuple(audit)))
+    )
+    (section,) = tree.xpath("//section[@aria-labelledby='near']")
+    assert "7 pages are near another and kept; the 2 most similar are shown" in section.text_content()
+    rows = [[cell.text_content() for cell in row.xpath("*")] for row in section.xpath(".//tbody/tr")]
+    assert rows[0] == ["http://a.example/n", "http://a.example/a", "0.970", "23", "own text: 23 words"]
+    assert rows[1][1] == rows[1][4] == "unknown"
+    shown = [part.text_content() for part in tree.xpath("//section[@aria-labelledby='audit']//details")]
+    assert "of its own" not in shown[0]
+    assert "nothing of its own" in shown[1]
+    assert "1 word of its own" in shown[2]
 
 
 @on_asyncio

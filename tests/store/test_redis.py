@@ -16,8 +16,7 @@ from helpers.servers import PASSWORD, RedisCluster, RedisServer, wait_until
 from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, Record
-from scrapy_simdedup.store.redis import site_keys
-from scrapy_simdedup.store.redis_record import STATES, pack, unpack
+from scrapy_simdedup.store.redis import STATES, pack_record, site_keys, unpack_record
 from scrapy_simdedup.store.url import store_by_url
 
 pytestmark = pytest.mark.redis
@@ -37,7 +36,7 @@ NUMBERS = st.floats(allow_nan=False)
     )
 )
 def test_a_record_survives_its_bytes(made: Record) -> None:
-    assert unpack(pack(made), made.id, made.position) == made
+    assert unpack_record(pack_record(made), made.id, made.position) == made
 
 
 @on_asyncio

@@ -7,7 +7,7 @@ from pathlib import Path
 from helpers.on_asyncio import on_asyncio
 from helpers.store_records import SITE, put, record
 from scrapy_simdedup.store.base import Record, whole_log
-from scrapy_simdedup.store.snapshot import SnapshotStore
+from scrapy_simdedup.store.memory import SnapshotStore
 from scrapy_simdedup.store.sqlite import SqliteStore
 
 

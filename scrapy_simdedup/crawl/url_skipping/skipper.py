@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-from scrapy_simdedup.crawl.eligibility import is_skippable, serialize_request
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
+from scrapy_simdedup.crawl.requests import is_skippable, serialize_request
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
 from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.fingerprint.methods.base import WeightedSimhash
 from scrapy_simdedup.fingerprint.methods.bits import ClassicSimhash
 from scrapy_simdedup.fingerprint.methods.exact import Exact
 from scrapy_simdedup.fingerprint.methods.minhash import MinHash
 from scrapy_simdedup.fingerprint.methods.shingles import SampledShingles
-from scrapy_simdedup.fingerprint.methods.weighted import WeightedSimhash
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.methods.base import Method

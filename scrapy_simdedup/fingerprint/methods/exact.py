@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method, unadjusted_scores
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS, differ
-from scrapy_simdedup.fingerprint.word_hashes import word_hasher
 from scrapy_simdedup.settings import ExactScope, Mask
 
 if TYPE_CHECKING:

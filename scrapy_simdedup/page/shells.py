@@ -1,8 +1,12 @@
-"""The data of pages that are a shell around it: JSON in a ``<script>``, or the state of an application.
+"""Shells: pages that scripts build, whose text stands in ``<noscript>``, in JSON, or in the state of an application.
 
-What such a page says stands in the texts of its data. Keys, numbers, tokens, addresses and times do not say it: they
-differ each time that the same page is fetched. So a text is a string of three words or more, without a time of day.
-A page that shows enough text, or far more than its data has, speaks for itself.
+1. As a rule a ``<noscript>`` holds a tracking pixel, an image that is loaded late, or the plea to enable JavaScript,
+   which is the same on all pages of a site. But forums that scripts build show search engines their text there. It is
+   read only where it holds more text than all of the page besides, and looks like a page: it has a main part or an
+   article, or is far longer than a plea.
+2. What a page says that is a shell around data stands in the texts of its data. Keys, numbers, tokens, addresses and
+   times do not say it: they differ each time that the same page is fetched. So a text is a string of three words or
+   more, without a time of day. A page that shows enough text, or far more than its data has, speaks for itself.
 """
 
 from __future__ import annotations
@@ -12,8 +16,12 @@ from html import unescape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from lxml import etree
+
+from scrapy_simdedup.page.tree_edits import outermost
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lxml.html import HtmlElement
 
@@ -45,6 +53,18 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _DIGIT = re.compile(r"\d")
 _UNSPACED_TEXT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6}")
 """A text in a script that writes no or few spaces."""
+
+MAX_TEXT_BESIDE = 2_000
+"""Characters of other text above which a ``<noscript>`` is not read."""
+MIN_NOSCRIPT_WITH_MAIN = 200
+"""Characters from which a ``<noscript>`` with a main part or an article may be the page."""
+MIN_NOSCRIPT = 1_500
+"""Characters from which any other may be."""
+LENGTH_PER_MENTION = 400
+"""Characters of a page for each time that it mentions JavaScript; what mentions it more often is a plea."""
+
+_has_main_part = etree.XPath("boolean(descendant::*[self::main or self::article or @role='main' or @itemprop])")
+_CODE = ("script", "style", "template", "iframe", "svg")
 
 
 def shell_texts(root: HtmlElement, content: int) -> frozenset[str]:
@@ -95,3 +115,41 @@ def _texts(code: str) -> Iterator[str]:
 def _is_token(word: str) -> bool:
     """Whether a word is an address, or a name that a machine made."""
     return "://" in word or (len(word) > MAX_TOKEN_LENGTH and _DIGIT.search(word) is not None)
+
+
+def open_noscripts(root: HtmlElement, texts: Sequence[str]) -> bool:
+    """Make each ``<noscript>`` that is the page an element whose text is read; whether there is one.
+
+    Args:
+        root: The ``<html>`` element; it is changed if there is one.
+        texts: The page's other texts.
+    """
+    rest = sum(map(len, texts))
+    if rest > MAX_TEXT_BESIDE:
+        return False
+    opened = False
+    for element in outermost(list(root.iter("noscript"))):
+        text = _letters(element)
+        if len(text) > max(rest, MIN_NOSCRIPT_WITH_MAIN, LENGTH_PER_MENTION * text.lower().count("javascript")) and (
+            len(text) >= MIN_NOSCRIPT or _has_main_part(element)
+        ):
+            element.tag = "div"
+            opened = True
+    return opened
+
+
+def _letters(element: HtmlElement) -> str:
+    """The text of an element without white space and code."""
+    parts = []
+    depth = 0
+    for event, found in etree.iterwalk(element, events=("start", "end")):
+        is_code = found.tag in _CODE
+        if event == "start":
+            depth += is_code
+            text = found.text
+        else:
+            depth -= is_code
+            text = found.tail if found is not element else None
+        if text and not depth:
+            parts.append(text)
+    return "".join("".join(parts).split())

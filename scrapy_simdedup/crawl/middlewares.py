@@ -1,7 +1,8 @@
-"""The spider middlewares: they drop what the downloader middleware tagged, and watch the delivery of the rest.
+"""The middlewares: the downloader's has requests filtered and pages judged, the spider's drop pages and watch delivery.
 
-The outer one (10) stands next to the engine and sees the end of a callback's output; the inner one (100000) stands next
-to the callback and sees whether it is called and whether it raises, before another middleware can swallow that.
+Of the two spider middlewares the outer one (10) stands next to the engine and sees the end of a callback's output; the
+inner one (100000) stands next to the callback and sees whether it is called and whether it raises, before another
+middleware can swallow that.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 
-from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
-from scrapy_simdedup.crawl.handlers import handler_name, passes_item_on
+from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
+from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
+from scrapy_simdedup.crawl.requests import handler_name, passes_item_on
+from scrapy_simdedup.crawl.response_handler import META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 
 if TYPE_CHECKING:
@@ -23,8 +26,68 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_simdedup.crawl.delivery import Delivery
+    from scrapy_simdedup.crawl.live_stats import LiveStats
 
 logger = logging.getLogger(__name__)
+
+
+class NearDuplicateDownloaderMiddleware:
+    """Judges pages. Alone it also drops them; beside the spider middlewares it leaves that to those, which see more."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime: Runtime = runtime
+        self.live: LiveStats = runtime.live
+        runtime.enabled_parts.add("downloader")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> NearDuplicateDownloaderMiddleware:
+        """Share the crawler's runtime."""
+        return cls(Runtime.of(crawler))
+
+    async def process_request(self, request: Request) -> Request | None:
+        """Ask whether the request's URL leads to known content.
+
+        Raises:
+            LinkNotFollowed: only repeats link to the URL, and links like it lead to known content.
+            SkippedRequest: the URL leads to known content, so the request is not made.
+        """
+        # Where a user copies response.meta into a request, the verdict is that of another page.
+        request.meta.pop(META_VERDICT, None)
+        skipper = self.runtime.url_skipper
+        try:
+            is_deferred = META_DEFERRED in request.meta or META_TRIAL in request.meta
+            replacement = await self.runtime.links.filter(request) if is_deferred else None
+            if replacement is None and skipper.mode != "off":
+                replacement = await skipper.filter(request)
+                if replacement is None:
+                    skipper.observations.sent(request)
+        except (LinkNotFollowed, SkippedRequest):
+            raise
+        except Exception:  # whatever went wrong in us must not cost the user a page
+            logger.exception("Could not look at the request of %s; it is made", request.url)
+            return None
+        return replacement
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Judge the response and tag it.
+
+        Raises:
+            NearDuplicatePage: it is a repeat, and no spider middleware is there to drop it.
+        """
+        if self.runtime.url_skipper.mode != "off":
+            self.runtime.url_skipper.observations.answered(request)
+        try:
+            return await self.runtime.handler.process(request, response)
+        finally:
+            try:
+                if META_TRIAL in request.meta:
+                    self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
+            except Exception:  # whatever went wrong in us must not cost the user a page
+                logger.exception("Could not count what became of the link to %s", request.url)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's signature
+        """Note that no response comes."""
+        self.runtime.links.failed(request)
 
 
 class DeliveryOuterMiddleware:

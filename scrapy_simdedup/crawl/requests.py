@@ -1,28 +1,42 @@
-"""The eligibility of responses and requests: which are judged, and which may be skipped."""
+"""Requests and their responses: which are judged, which may be skipped, which handler gets them, and which are one.
+
+A *handler* is the spider and the callback that get a page. Pages of one handler are handled alike.
+"""
 
 from __future__ import annotations
 
 import codecs
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
+from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.request import RequestFingerprinter
 
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.detect.events import pack_value
+from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.settings import PREFIX, DedupSettings
+from scrapy_simdedup.urls import canonical_url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.utils.request import RequestFingerprinterProtocol
 
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 META_OPT_OUT = "simdedup"
 """``Request.meta["simdedup"] = False`` opts a request out."""
-
 _INCOMPLETE = frozenset({"dataloss", "download_stopped"})
 """Scrapy's flags of responses of which something is known to be missing."""
 _UNDECLARED_LENGTH = "partial"
@@ -45,6 +59,9 @@ _WEB_CODECS = frozenset(
 server may name, such as punycode, make of a page what no browser shows, or a part of it."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
+
+MAX_HANDLER_NAME = 200
+"""Characters of the name of a handler; what would be longer ends there."""
 
 
 def is_page(request: Request) -> bool:
@@ -175,3 +192,98 @@ def _is_packable(value: object) -> bool:
     except (TypeError, RecursionError):
         return False
     return True
+
+
+def handler_name(request: Request, spider: Spider | None) -> str:
+    """The name of a request's handler, such as ``shop parse_product``, the same in every process and run.
+
+    A request without a callback is for ``parse``. Requests of a CrawlSpider's rules are told apart by the rules'
+    callbacks, and by whether the rules follow links. Arguments are no part of a handler: neither ``cb_kwargs``, nor
+    what a lambda or a ``partial`` brings along.
+    """
+    callback: Any = request.callback or "parse"
+    rules: Any = getattr(spider, "_rules", None)
+    number = request.meta.get("rule")
+    is_of_rule = isinstance(rules, list) and callback == getattr(spider, "_callback", None)
+    if is_of_rule and isinstance(number, int) and 0 <= number < len(rules):
+        rule = rules[number]
+        name = f"rule {_callback_name(rule.callback or '', spider)}{' and follow' if rule.follow else ''}"
+    else:
+        name = _callback_name(callback, spider)
+    return f"{getattr(spider, 'name', '')} {name}"[:MAX_HANDLER_NAME]
+
+
+def _callback_name(callback: Callable[..., Any] | str, spider: Spider | None) -> str:
+    while isinstance(callback, partial):
+        callback = callback.func
+    if isinstance(callback, str):
+        return callback
+    owner, name = getattr(callback, "__self__", None), getattr(callback, "__qualname__", None)
+    if owner is spider:
+        return str(getattr(callback, "__name__", name))
+    if name is None:  # an object that can be called
+        return f"{type(callback).__module__}.{type(callback).__qualname__}"
+    name = f"{getattr(callback, '__module__', '')}.{name}"
+    if "<l" not in name:
+        return name
+    # Lambdas, and functions that a function made: of several with one name, line and annotations tell them apart.
+    line = getattr(getattr(callback, "__code__", None), "co_firstlineno", 0)
+    annotations = getattr(callback, "__annotations__", {}).values()
+    types = " ".join(str(getattr(hint, "__qualname__", hint)) for hint in annotations)
+    return f"{name}:{line} {types}".rstrip()
+
+
+def passes_item_on(request: Request, response: Response) -> bool:
+    """Whether a request that a callback made brings an item along, or a part of one, for another callback to finish.
+
+    That is what ``cb_kwargs`` are for. In ``meta`` it is an item that the response did not bring itself.
+    """
+    if request.cb_kwargs:
+        return True
+    known = response.meta
+    return any(
+        ItemAdapter.is_item(value) and known.get(name) is not value and not str(name).startswith("simdedup")
+        for name, value in request.meta.items()
+    )
+
+
+class CanonicalRequestFingerprinter:
+    """``REQUEST_FINGERPRINTER_CLASS = "scrapy_simdedup.CanonicalRequestFingerprinter"``.
+
+    Before Scrapy's fingerprinter, or the one that ``SIMDEDUP_REQUEST_FINGERPRINTER`` names, sees a request, its URL
+    loses the fragment, the default port, dot segments and needless percent-encoding, an international host name is
+    written in ASCII, parameters are sorted, and ``?a`` becomes ``?a=``. The request itself stays as it is.
+
+    Raises:
+        SettingError: there is no such fingerprinter.
+    """
+
+    def __init__(self, inner: RequestFingerprinterProtocol) -> None:
+        self._inner = inner
+        self._known: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> CanonicalRequestFingerprinter:
+        """Called by Scrapy."""
+        with refusing(crawler):
+            return cls(build_from_crawler(cls._inner_class(crawler), crawler))
+
+    @classmethod
+    def _inner_class(cls, crawler: Crawler) -> type[RequestFingerprinterProtocol]:
+        path = DedupSettings.from_settings(crawler.settings).request_fingerprinter
+        try:
+            inner = RequestFingerprinter if path is None else load_object(path)
+        except (ImportError, NameError, ValueError) as exc:
+            raise SettingError(f"{PREFIX}REQUEST_FINGERPRINTER", path, f"name a class that exists ({exc})") from exc
+        if inner is cls:
+            raise SettingError(f"{PREFIX}REQUEST_FINGERPRINTER", path, "name the fingerprinter behind this one")
+        return cast("type[RequestFingerprinterProtocol]", inner)
+
+    def fingerprint(self, request: Request) -> bytes:
+        """The request's fingerprint, of its canonical URL unless its meta says ``verbatim_url``."""
+        known = self._known.get(request)
+        if known is None:
+            url = None if request.meta.get("verbatim_url") else canonical_url(request.url)
+            asked = request if url is None or url == request.url else request.replace(url=url)
+            known = self._known[request] = self._inner.fingerprint(asked)
+        return known

@@ -1,0 +1,210 @@
+"""The files that a crawl writes: the feed of dropped pages and the report, and the placeholders in their paths."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from collections import Counter
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.report.sample import DroppedPair, Reservoir, pack_text
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.http import Response
+
+    from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
+    from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+FIELDS = "url", "original", "similarity", "kind", "own_words"
+"""What a line of the feed has, in this order."""
+MAX_ORIGINALS, MAX_PAIRS = 300, 30
+"""How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
+
+
+class Placeholders(dict[str, Any]):
+    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name.
+
+    Args:
+        spider: the spider of the crawl.
+        now: the time; None takes that of the clock.
+    """
+
+    def __init__(self, spider: Spider | None, now: datetime | None = None) -> None:
+        super().__init__()
+        now = (now or datetime.now(timezone.utc)).replace(microsecond=0)
+        self._spider, self._time = spider, now.isoformat().replace(":", "-")
+
+    def __missing__(self, name: str) -> Any:
+        if name in {"time", "batch_time"}:
+            return self._time
+        if name == "batch_id":
+            return 1
+        try:
+            return getattr(self._spider, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def fill(self, setting: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """The paths of a setting with their placeholders filled.
+
+        Raises:
+            SettingError: a placeholder stands for nothing.
+        """
+        return tuple(self._filled(setting, path) for path in paths)
+
+    def _filled(self, setting: str, path: str) -> str:
+        if "%(" not in path:  # then a percent sign is one
+            return path
+        try:
+            return path % self
+        except (KeyError, TypeError, ValueError) as exc:
+            remedy = (
+                f"write %(time)s, or an attribute of the spider such as %(name)s, and %% for a percent sign ({exc})"
+            )
+            raise SettingError(setting, path, remedy) from None
+
+
+class DroppedFeed:
+    """Writes what was dropped, and in favour of what. Like Scrapy's feeds it adds to a file that is there.
+
+    No failure of the feed costs a page: it is logged, and no more is written to that file.
+
+    Args:
+        paths: ``.jsonl`` or ``.jl`` for JSON lines, ``.csv`` for CSV.
+    """
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self._paths = paths
+        self._files: dict[str, TextIO] = {}
+
+    def open(self) -> None:
+        """Open the files, and make their folders."""
+        for path in self._paths:
+            try:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                # Buffered by the line, so that it can be read while the crawl runs.
+                file = Path(path).open("a", buffering=1, encoding="utf-8", newline="")  # noqa: SIM115 - for the crawl
+                self._files[path] = file
+                if path.endswith(".csv") and not file.tell():
+                    csv.writer(file).writerow(FIELDS)
+            except OSError as exc:  # noqa: PERF203 - the other files are written nevertheless
+                self._give_up(path, exc)
+
+    def write(self, url: str, verdict: Verdict) -> None:
+        """Write the line of a page."""
+        similarity = None if verdict.similarity is None else round(verdict.similarity, 3)
+        values = url, verdict.original, similarity, verdict.kind, verdict.own_words
+        row = dict(zip(FIELDS, values, strict=True))
+        for path, file in list(self._files.items()):
+            try:
+                if path.endswith(".csv"):
+                    csv.writer(file).writerow(row.values())
+                else:
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            except (OSError, ValueError) as exc:  # noqa: PERF203 - as above
+                self._give_up(path, exc)
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            with suppress(OSError):
+                file.close()
+        self._files.clear()
+
+    def _give_up(self, path: str, exc: Exception) -> None:
+        logger.error("The dropped pages are no longer written to %s: %s", path, exc)
+        file = self._files.pop(path, None)
+        if file is not None:
+            with suppress(OSError):
+                file.close()
+
+
+class Reporter:
+    """Keeps a random sample of texts while the crawl runs, and writes the report when it ends.
+
+    The sample is bounded, however long the crawl: some originals, and some of the pages that were dropped in favour of
+    them. No failure of the reporter costs a page, or keeps the crawl from its end. Without ``SIMDEDUP_REPORT`` nothing
+    is sampled and nothing is written.
+    """
+
+    def __init__(self, settings: DedupSettings) -> None:
+        self._settings = settings
+        self._originals: Reservoir[str, bytes] = Reservoir(MAX_ORIGINALS)
+        self._pairs: Reservoir[str, DroppedPair] = Reservoir(MAX_PAIRS)
+
+    def sample_page(self, response: Response, verdict: Verdict) -> None:
+        """Add a page that got its verdict to the sample, if chance wants it."""
+        if not self._settings.report:
+            return
+        try:
+            if verdict.page is not None and self._originals.wants(response.url):
+                self._originals.put(response.url, self._text(response))
+            elif verdict.is_duplicate and verdict.original is not None and self._pairs.wants(response.url):
+                original = self._originals.get(verdict.original)
+                if original is not None:
+                    self._pairs.put(response.url, DroppedPair(response.url, verdict, original, self._text(response)))
+        except Exception:  # a sample is not worth a page
+            logger.exception("%s could not be sampled for the report", response.url)
+
+    async def write(
+        self,
+        detector: NearDuplicateDetector,
+        stats: CrawlStats,
+        skipper: UrlSkipper,
+        seconds_per_page: float,
+        warnings: list[str],
+    ) -> None:
+        """Write the report of this run, while its store is still open, with warnings of promises that were not kept."""
+        if not self._settings.report:
+            return
+        # These bring charts and templates, which few crawls want.
+        from scrapy_simdedup.report.data import Savings  # noqa: PLC0415
+        from scrapy_simdedup.report.document import write_report  # noqa: PLC0415
+        from scrapy_simdedup.report.gather import CrawlFacts, build_report  # noqa: PLC0415
+
+        try:
+            dropped = stats.dropped
+            savings = Savings(
+                bytes=stats.dropped_bytes,
+                seconds=dropped * seconds_per_page,
+                items=stats["items/dropped"],
+                fetches=stats.fetches_saved,
+                cost_seconds=stats.extract_seconds,
+            )
+            crawl = CrawlFacts(
+                kinds=Counter(stats.kinds),
+                dropped=dropped,
+                unjudged=stats.unjudged,
+                savings=savings,
+                warnings=tuple(f"{note[0].upper()}{note[1:]}." for note in warnings),
+                audit=tuple(pair.audited() for pair in self._pairs.values()),
+                url_savings=skipper.url_savings,
+            )
+            report = await build_report(
+                detector.store, self._settings, name=detector.store_name, run=detector.run, crawl=crawl
+            )
+            for path in self._settings.report:
+                try:
+                    write_report(report, path)
+                except OSError as exc:  # noqa: PERF203 - the other files are written nevertheless
+                    logger.error("The report could not be written to %s: %s", path, exc)  # noqa: TRY400 - says it all
+                else:
+                    logger.info("The report is in %s", path)
+        except Exception:  # the crawl is over, and must come to its end
+            logger.exception("The report could not be written")
+
+    def _text(self, response: Response) -> bytes:
+        page = read_page(response.text, max_bytes=self._settings.max_page_bytes)
+        return pack_text(page.blocks)

@@ -1,0 +1,217 @@
+"""Clocks: places of a site whose text changes by itself, learned from pages that are fetched again.
+
+"3 hours ago", "in stock: 7", a rotating quote: where a place differs on most revisits of the site's pages, its text is
+not what changed about a page. A price that changes on 3 % of the pages is.
+
+1. A place is watched from the first time that its text differs between two visits of a page.
+2. Each page counts once per run: its text is equal there, or it differs. Where more than a quarter of the content
+   differs, other places than counters say nothing: the page was rewritten.
+3. From :data:`MIN_PAGES` pages on, a place that differs on :data:`CLOCK_SHARE` of them is a clock, until it differs on
+   less than :data:`STILL_SHARE` of them.
+4. An amount, a number alone or with a currency, is believed to be a clock after :data:`AMOUNT_RUNS` runs only: all
+   prices of a shop may rise on one day.
+
+A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.fingerprint.text_units import is_short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_simdedup.store.base import FingerprintStore
+
+MIN_PAGES = 5
+"""Pages on which a place must have been seen twice before it can be a clock."""
+CLOCK_SHARE, STILL_SHARE = 0.6, 0.4
+"""Shares of these pages on which its text must differ: to become a clock, and to stay one."""
+AMOUNT_RUNS = 3
+"""Runs in which an amount must have differed like that."""
+MAX_EDITED_SHARE = 0.25
+"""Share of a page's content above which differing units are an edit of the page."""
+MAX_PLACES = 12
+"""Places of a site that are watched: of more, those that differ least are forgotten."""
+MAX_SEEN = 200
+"""Pages that a place remembers; beyond, both counts are halved, so that a site may change."""
+MAX_SITES = 10_000
+"""Sites whose clocks are kept in memory; of more, those asked for longest ago are read again."""
+SAVE_EVERY = 50
+"""Observations of a site after which they are saved, besides those that make or end a clock."""
+JOURNAL = "clocks"
+"""The journal in which each site has a note."""
+TITLE_PLACE = 1
+"""The place of the title."""
+
+
+SAMPLE_LENGTH = 40
+"""Characters of a text that tell people which place is meant."""
+
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+_CURRENCY = re.compile(
+    r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
+    r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
+)
+"""Signs and codes of currencies, and the percent sign."""
+
+
+def is_amount(text: str) -> bool:
+    """Whether a short text is a number alone, or with a currency."""
+    return is_short(text) and _DIGIT.search(text) is not None and (not _LETTER.search(text) or _has_currency(text))
+
+
+def is_counter(text: str) -> bool:
+    """Whether a short text is a number among words."""
+    return is_short(text) and _DIGIT.search(text) is not None and not is_amount(text)
+
+
+def _has_currency(text: str) -> bool:
+    return _CURRENCY.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockEvidence:
+    """What two versions of a page say about the clocks of its site."""
+
+    edited: dict[int, str]
+    """The places at which the text differs, with the text of now; of a long one the beginning."""
+    equal: frozenset[int]
+    """The places at which it is equal."""
+    edited_share: float = 0.0
+    """The share of the words of the content that are in units without an equal one, 0..1."""
+
+
+@dataclass(slots=True)
+class PlaceCounts:
+    """How often a place of a site was seen again."""
+
+    place: int
+    seen: int = 0
+    """Pages that were fetched again, once per run."""
+    differed: int = 0
+    """Those of them on which the text differed."""
+    runs: int = 0
+    """Runs in which it differed."""
+    last_run: int = 0
+    """32 bits of the name of the last one."""
+    is_clock: bool = False
+    is_amount: bool = False
+    sample: str = ""
+    """How a text that stood there begins."""
+
+    def observe(self, run: int, *, differs: bool) -> bool:
+        """Count one page; whether the place became a clock, or is none any more."""
+        self.seen += 1
+        if differs:
+            self.differed += 1
+            if run != self.last_run:
+                self.runs, self.last_run = self.runs + 1, run
+        if self.seen > MAX_SEEN:
+            self.seen, self.differed = self.seen // 2, self.differed // 2
+        was_clock = self.is_clock
+        share = self.differed / self.seen
+        has_runs = not self.is_amount or self.runs >= AMOUNT_RUNS
+        enough = self.seen >= MIN_PAGES and has_runs
+        self.is_clock = enough and share >= (STILL_SHARE if was_clock else CLOCK_SHARE)
+        return self.is_clock != was_clock
+
+
+class SiteClocks:
+    """The watched places of one site.
+
+    Args:
+        raw: the ``bytes()`` of the site's clocks as they were saved.
+    """
+
+    def __init__(self, raw: bytes = b"") -> None:
+        self.places: dict[int, PlaceCounts] = {}
+        self.unsaved: int = 0
+        """Observations since they were saved."""
+        with suppress(ValueError, TypeError):  # what cannot be read is learned again
+            self.places = {counts.place: counts for counts in (PlaceCounts(*row) for row in json.loads(raw or "[]"))}
+
+    @property
+    def clocks(self) -> frozenset[int]:
+        """The places that are clocks."""
+        return frozenset(place for place, counts in self.places.items() if counts.is_clock)
+
+    def observe(self, evidence: ClockEvidence, run: str) -> bool:
+        """Take in two versions of a page; whether a place became a clock, or is none any more."""
+        is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
+        run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
+        for place, sample in evidence.edited.items():
+            if not is_rewritten or is_counter(sample):
+                counts = self.places.setdefault(place, PlaceCounts(place))
+                counts.sample, counts.is_amount = sample[:SAMPLE_LENGTH], is_amount(sample)
+                is_news |= counts.observe(run_number, differs=True)
+        for place in evidence.equal & self.places.keys():
+            is_news |= self.places[place].observe(run_number, differs=False)
+        if len(self.places) > MAX_PLACES:
+            most = sorted(self.places.values(), key=lambda counts: (counts.is_clock, counts.differed), reverse=True)
+            self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
+        self.unsaved += 1
+        return is_news
+
+    def __bytes__(self) -> bytes:
+        return json.dumps([astuple(counts) for counts in self.places.values()], separators=(",", ":")).encode()
+
+
+class ClockBook:
+    """The clocks of all sites, as far as they are in memory, and their notes in the store.
+
+    Where the store fails nothing is passed over, or what is known already is.
+
+    Args:
+        store: an open store, once the first method is called.
+        run: the run's name.
+        on_store_error: called with each failure of the store.
+    """
+
+    def __init__(self, store: FingerprintStore, run: str, on_store_error: Callable[[StoreError], None]) -> None:
+        self._store, self._run, self._on_store_error = store, run, on_store_error
+        self._sites: OrderedDict[str, SiteClocks] = OrderedDict()
+
+    async def of(self, site: str) -> SiteClocks:
+        """The clocks of a site."""
+        if site not in self._sites:
+            raw = b""
+            try:
+                raw = await self._store.get_note(JOURNAL, site.encode()) or b""
+            except StoreError as exc:
+                self._on_store_error(exc)
+            self._sites.setdefault(site, SiteClocks(raw))
+            if len(self._sites) > MAX_SITES:
+                self._sites.popitem(last=False)
+        self._sites.move_to_end(site)
+        return self._sites[site]
+
+    async def observe(self, site: str, evidence: ClockEvidence) -> None:
+        """Take in two versions of a page."""
+        clocks = await self.of(site)
+        if not (evidence.edited or evidence.equal & clocks.places.keys()):
+            return
+        if clocks.observe(evidence, self._run) or clocks.unsaved >= SAVE_EVERY:
+            await self._save(site, clocks)
+
+    async def save(self) -> None:
+        """Save what was not saved yet."""
+        for site, clocks in list(self._sites.items()):
+            if clocks.unsaved and clocks.places:
+                await self._save(site, clocks)
+
+    async def _save(self, site: str, clocks: SiteClocks) -> None:
+        clocks.unsaved = 0
+        try:
+            await self._store.put_note(JOURNAL, site.encode(), bytes(clocks))
+        except StoreError as exc:
+            self._on_store_error(exc)

@@ -1,0 +1,133 @@
+"""Revisits: a page compared with what its own URL gave before.
+
+A page is unchanged if it says exactly what it said, in whatever boilerplate: the text units of its content are equal,
+numbers included, but for those of clocks. Similarity would not see a price. Records of which the units were not kept
+are judged by it, and so are all pages where ``SIMDEDUP_UNCHANGED_BY`` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.detect.clocks import TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.structure import what_changed
+from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
+from scrapy_simdedup.store.base import IMPORTED, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from scrapy_simdedup.detect.site_index import SiteIndex
+    from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
+    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.settings import DedupSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Revisit:
+    """A page compared with the newest version of itself."""
+
+    record: Record
+    """The newest version."""
+    kind: VerdictKind | None = None
+    """None where the two fingerprints were not made in the same way."""
+    similarity: float | None = None
+    distance: int | None = None
+    change: Change | None = None
+    """None where the structures are not known."""
+    unit_changes: UnitChanges | None = None
+    """None where the text units were not compared."""
+    evidence: ClockEvidence | None = None
+    """What the two versions say about the clocks of the site, if anything."""
+
+    def content_left(self, near: float) -> bool:
+        """Whether a content that was delivered is gone from its URL: what is there now is not even near it."""
+        was_live = self.record.state in {"confirmed", "duplicate"}
+        return was_live and self.kind == "changed" and self.similarity is not None and self.similarity < near
+
+
+def compare_with_previous_version(
+    page: FetchedPage, index: SiteIndex, settings: DedupSettings, clocks: Collection[int] = ()
+) -> Revisit | None:
+    """The page compared with what its URL gave before; None if nothing is known of it.
+
+    Args:
+        page: the page.
+        index: the index of the page's site, up to date.
+        settings: the settings of the page.
+        clocks: the places of the site whose text changes by itself.
+    """
+    record = index.previous_version(page.key, page.run)
+    if record is None:
+        if page.known_since is None:
+            return None
+        fp = bytes(page.fingerprint)  # the other tool remembered no content, so today's counts as unchanged
+        known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
+        return Revisit(known, "unchanged")
+    before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
+    if before.body == now.body and not before.identity_differs(now):
+        no_change = None if before.units is None else UnitChanges()
+        return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None, no_change)
+    if now.unjudged or before.extractor != now.extractor:
+        return Revisit(record)
+    if before.unjudged:
+        return Revisit(record, "changed")
+    found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=None)
+    by_similarity = settings.unchanged_by == "similarity"
+    changes = evidence = None
+    if not by_similarity and now.page_units is not None and before.units is not None and before.units.sequence:
+        changes, evidence = _compare_units(now, before, clocks)
+        same_data = before.data == now.data and not before.identity_differs(now)
+        is_same = not changes and same_data
+    else:
+        is_same = found.kind == "identical" and not index.is_only_boilerplate(now, before, settings.identical)
+    change = None
+    if now.structure and before.structure:
+        change = what_changed(same_content=is_same, one=before.structure, other=now.structure)
+    kind: VerdictKind = "unchanged" if is_same else "changed"
+    return Revisit(record, kind, found.similarity, found.distance, change, changes, evidence)
+
+
+def _compare_units(
+    now: PageFingerprint, before: PageFingerprint, clocks: Collection[int]
+) -> tuple[UnitChanges, ClockEvidence]:
+    """The changes of the text units, the title among them, and what they say about clocks."""
+    assert now.page_units is not None
+    assert before.units is not None
+    found = compare_units(now.page_units, before.units, clocks)
+    edited, equal = dict(found.edited_places), set(found.equal_places)
+    changes = found.changes
+    if now.title == before.title:
+        equal.add(TITLE_PLACE)
+    else:
+        edited[TITLE_PLACE] = "(the title)"
+        if TITLE_PLACE not in clocks:
+            changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
+    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share)
+
+
+def imported_record(
+    url: str, key: bytes, fingerprint: bytes, kind: VerdictKind, since: float, *, worker: str = ""
+) -> Record:
+    """The record of a page of which another tool knows that it was delivered, and when.
+
+    It displaces no page (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
+    """
+    return Record(
+        url=url,
+        key=key,
+        fingerprint=fingerprint,
+        run=IMPORTED,
+        worker=worker,
+        state="confirmed",
+        kind=kind,
+        similarity=None,
+        original=None,
+        first_seen=since,
+        last_seen=since,
+        last_changed=since,
+        visits=1,
+        changes=0,
+    )

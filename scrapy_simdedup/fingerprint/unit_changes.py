@@ -1,0 +1,130 @@
+"""Unit changes: what differs between the text units of a page and those that its record kept of it.
+
+1. Units of clocks are passed over, places whose text changes by itself.
+2. Where the digests of the two sequences are equal, nothing changed.
+3. Else the rows of the two unit tables are compared as sets with repeats. Rows that only one has are put together by
+   their places: of as many as both have in a place the text was *edited*, the others were *added* or *removed*.
+4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
+5. With equal sets in another order, units were *reordered*.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scrapy_simdedup.fingerprint.novelty import are_on
+from scrapy_simdedup.fingerprint.text_units import place_bytes, sequence_digest, table_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
+
+
+@dataclass(frozen=True, slots=True)
+class UnitChanges:
+    """How many text units of a page changed; where a long page keeps several in one row, these count as one."""
+
+    added: int = 0
+    removed: int = 0
+    edited: int = 0
+    reordered: int = 0
+
+    def __bool__(self) -> bool:
+        return any((self.added, self.removed, self.edited, self.reordered))
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts that are not 0, by their names."""
+        return {name: count for name in self.__slots__ if (count := getattr(self, name))}
+
+
+class UnitComparison(NamedTuple):
+    """The text units of a page compared with what was kept of an earlier version."""
+
+    changes: UnitChanges
+    """What changed, but for clocks."""
+    edited_places: dict[int, str]
+    """The places at which the text differs, clocks among them, with the text of now; of a long one the beginning."""
+    equal_places: frozenset[int]
+    """The places with an equal text."""
+    edited_share: float
+    """The share of the words of the content that are in units without an equal one, 0..1."""
+
+
+def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
+    """Compare the text units of a page with those of an earlier version.
+
+    Args:
+        units: The units of the page.
+        before: What was kept of the earlier version, with its unit table.
+        clocks: Places to pass over.
+    """
+    chosen = units.in_table
+    digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
+    if sequence_digest(digests) == before.sequence:
+        return UnitComparison(UnitChanges(), {}, frozenset(places.tolist()), 0.0)
+    rows, first = table_rows(digests, places, before.joined_by)
+    old = before.rows
+    new_digests, old_digests = rows["digest"].tolist(), old["digest"].tolist()
+    spare, added = Counter(old_digests), []
+    for number, digest in enumerate(new_digests):
+        if spare[digest]:
+            spare[digest] -= 1
+        else:
+            added.append(number)
+    removed = []
+    for number in range(len(old_digests) - 1, -1, -1):  # of equal ones the last: the first were found again
+        if spare[old_digests[number]]:
+            spare[old_digests[number]] -= 1
+            removed.append(number)
+    is_equal = np.ones(len(rows), np.bool_)
+    is_equal[added] = False
+    row_places = places[first] if len(rows) else places
+    share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
+    equal_places = frozenset(row_places[is_equal].tolist())
+    removed_at = Counter(old["place"][removed].tolist())
+    at = chosen.nonzero()[0][first]
+    edited_places = {
+        int(row_places[number]): units.samples[at[number]] for number in added if removed_at[int(rows["place"][number])]
+    }
+    clock_bytes = set(place_bytes(clocks))
+    added = [number for number in added if int(row_places[number]) not in clocks]
+    removed = [number for number in removed if int(old["place"][number]) not in clock_bytes]
+    if not before.joined_by:
+        added, removed = _without_moves_to_boilerplate(units, before, chosen, added, removed)
+    added_at = Counter(rows["place"][added].tolist())
+    removed_at = Counter(old["place"][removed].tolist())
+    edited = (added_at & removed_at).total()
+    reordered = 0
+    if not added and not removed:
+        reordered = _moved(new_digests, rows["place"].tolist(), old_digests, old["place"].tolist(), clock_bytes)
+    changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
+    return UnitComparison(changes, edited_places, equal_places, share)
+
+
+def _without_moves_to_boilerplate(
+    units: PageUnits, before: TextUnits, chosen: Mask, added: list[int], removed: list[int]
+) -> tuple[list[int], list[int]]:
+    """The rows that one version lacks also outside of its content, where each unit has a row."""
+    if added:
+        asked = np.zeros(len(units.lengths), np.bool_)
+        asked[chosen.nonzero()[0][added]] = True
+        present = are_on(units, before, asked, 1.0)[chosen]
+        added = [number for number in added if not present[number]]
+    if removed:
+        others, _ = table_rows(units.digests[~chosen], units.places[~chosen], 0)
+        elsewhere = set(others["digest"].tolist())
+        removed = [number for number in removed if int(before.rows["digest"][number]) not in elsewhere]
+    return added, removed
+
+
+def _moved(new: list[int], places: list[int], old: list[int], old_places: list[int], clocks: Collection[int]) -> int:
+    """How many units of equal sets stand in another order; those of clocks do not count."""
+    common = Counter(new) & Counter(old)
+    one = [digest for digest, place in zip(new, places, strict=True) if digest in common and place not in clocks]
+    two = [digest for digest, place in zip(old, old_places, strict=True) if digest in common and place not in clocks]
+    return sum(ours != theirs for ours, theirs in zip(one, two, strict=False))

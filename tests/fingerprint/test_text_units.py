@@ -1,0 +1,157 @@
+"""Text units: what a record keeps of a page's blocks, and what it can say about another page."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import pages
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_simdedup import PageFingerprint, fingerprint_page
+from scrapy_simdedup.fingerprint.novelty import longest_own_text
+from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits
+from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
+from scrapy_simdedup.fingerprint.worker import read_fingerprint
+
+PARAGRAPHS = [" ".join(pages.words(("paragraph", number), 30)) for number in range(12)]
+OWN = " ".join(pages.words("own", 30))
+
+
+def page(texts: list[str], *, around: str = "", h1: str = "Tides", wrap: str = "{}") -> PageFingerprint:
+    said = wrap.format("".join(f"<p>{text}</p>" for text in texts))
+    return fingerprint_page(f"<title>Tides</title>{around}<main><h1>{h1}</h1>{said}</main>")
+
+
+def changes(before: PageFingerprint, now: PageFingerprint) -> UnitChanges:
+    assert before.units is not None
+    assert now.page_units is not None
+    return compare_units(now.page_units, before.units).changes
+
+
+def own(now: PageFingerprint, *kept: PageFingerprint) -> int:
+    assert now.page_units is not None
+    units = [other.units for other in kept if other.units is not None]
+    return longest_own_text(now.page_units, units, now.page_units.of_content)
+
+
+BEFORE = page(PARAGRAPHS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (PARAGRAPHS, UnitChanges()),
+        ([*PARAGRAPHS, OWN], UnitChanges(added=1)),
+        (PARAGRAPHS[1:], UnitChanges(removed=1)),
+        ([PARAGRAPHS[0] + " otherwise", *PARAGRAPHS[1:]], UnitChanges(edited=1)),
+        ([PARAGRAPHS[1], PARAGRAPHS[0], *PARAGRAPHS[2:]], UnitChanges(reordered=2)),
+    ],
+    ids=["the same", "a paragraph more", "a paragraph less", "a word more", "two that changed places"],
+)
+def test_what_changed_is_told_by_units(texts: list[str], expected: UnitChanges) -> None:
+    now = page(texts)
+    found = changes(BEFORE, now)
+    if expected.removed:  # those behind it are at another place now
+        assert (found.removed, found.added) >= (1, 0)
+        assert found
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(("before", "now"), [("29 EUR", "39 EUR"), ("29 EUR", "sold out"), ("7 of 9", "8 of 9")])
+def test_numbers_and_single_words_count(before: str, now: str) -> None:
+    """A price that rose is a change, however long the page."""
+    assert changes(page([*PARAGRAPHS, before]), page([*PARAGRAPHS, now]))
+
+
+def test_what_stands_around_the_content_does_not_count() -> None:
+    """Nor do the boxes around a text, or the names of classes."""
+    around = f"<nav><a href=/>Home</a></nav><div class=advertisement>{OWN}</div>"
+    assert not changes(BEFORE, page(PARAGRAPHS, around=around))
+    assert not changes(BEFORE, page(PARAGRAPHS, wrap="<div class=x7f><div>{}</div></div>"))
+
+
+@pytest.mark.parametrize("count", [1, 60, 400])
+def test_of_a_page_of_any_length_a_changed_number_is_seen(count: int) -> None:
+    """In 400 bytes, for which neighbours share a row."""
+    texts = [" ".join(pages.words(number, 25)) for number in range(count)]
+    before, now = page([*texts, "It costs 29 crowns"]), page([*texts, "It costs 31 crowns"])
+    assert before.units is not None
+    assert len(bytes(before.units)) <= MAX_BYTES
+    assert changes(before, now)
+    assert not changes(before, page([*texts, "It costs 29 crowns"]))
+
+
+def test_a_page_has_words_of_its_own_in_one_direction_alone() -> None:
+    """Resemblance is symmetric, loss is not."""
+    longer = page([*PARAGRAPHS, OWN])
+    assert own(longer, BEFORE) == 30
+    assert own(BEFORE, longer) == 0
+    assert longer.compare(BEFORE).kind == "near"
+    assert BEFORE.compare(longer).kind == "identical"
+    assert longer.compare(BEFORE, novel_words=None).kind == "identical"
+
+
+def test_what_several_pages_have_together_is_nobodys_own() -> None:
+    other = page([OWN, *PARAGRAPHS[6:]])
+    assert own(page([*PARAGRAPHS, OWN]), BEFORE, other) == 0
+
+
+def test_another_word_here_and_there_is_no_text_of_its_own() -> None:
+    mended = [text.replace(text.split()[5], "otherwise") for text in PARAGRAPHS]
+    assert own(page(mended), BEFORE) <= 20
+
+
+def test_a_consent_notice_and_a_list_of_links_are_nobodys_own() -> None:
+    notice = f"<div class=cookie-notice>{OWN}</div>"
+    links = "<ul>" + "".join(f"<li><a href=/{word}>{word} {word}s and {word}ed</a>" for word in OWN.split()) + "</ul>"
+    for around in (notice, links):
+        units = page(PARAGRAPHS, around=around).page_units
+        assert units is not None
+        assert BEFORE.units is not None
+        assert longest_own_text(units, [BEFORE.units], ~units.pass_over) == 0
+
+
+def test_a_page_of_links_is_compared_by_them() -> None:
+    """Else a list would never change."""
+    items = [f"<li><a href=/{n}>{' '.join(pages.words(n, 6))}</a>" for n in range(20)]
+    before, now = (fingerprint_page(f"<main><h1>News</h1><ul>{''.join(some)}</ul>") for some in (items[:-1], items))
+    assert changes(before, now)
+
+
+@given(st.lists(st.text("abc d1\n€$", max_size=200), max_size=20))
+def test_units_survive_their_bytes(texts: list[str]) -> None:
+    """In records, and between a worker process and the crawl."""
+    made = fingerprint_page("".join(f"<p>{text}</p>" for text in texts), min_words=1)
+    if made.units is not None:
+        assert TextUnits.from_bytes(bytes(made.units)) == made.units
+    if made.page_units is not None:
+        again = PageUnits.from_bytes(bytes(made.page_units))
+        for one, other in zip(made.page_units, again, strict=True):
+            assert list(one) == list(other) if hasattr(one, "__len__") else one == other
+
+
+def test_what_was_read_from_bytes_does_not_know_its_own_text() -> None:
+    """Then likeness alone decides."""
+    longer = PageFingerprint.from_bytes(bytes(page([*PARAGRAPHS, OWN])))
+    assert longer.page_units is None
+    assert longer.compare(BEFORE).own_words is None
+    assert longer.compare(BEFORE).kind == "identical"
+
+
+def test_a_worker_process_sends_the_units_with_the_fingerprint() -> None:
+    from scrapy_simdedup.fingerprint import worker  # noqa: PLC0415 - the program of another process
+    from scrapy_simdedup.settings import DedupSettings  # noqa: PLC0415
+
+    html = "".join(f"<p>{text}</p>" for text in [*PARAGRAPHS, OWN])
+    made = read_fingerprint(worker._make_fingerprint(html, b"", None, DedupSettings(), b""))
+    assert own(made, fingerprint_page("".join(f"<p>{text}</p>" for text in PARAGRAPHS))) == 30
+
+
+@pytest.mark.parametrize("ignored", [(), ("numbers",)])
+def test_what_is_ignored_changes_nothing(ignored: tuple[str, ...]) -> None:
+    before, now = (
+        fingerprint_page(f"<main>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}<p>{n} in stock</p>", ignore=ignored)
+        for n in (7, 9)
+    )
+    assert bool(changes(before, now)) is not bool(ignored)
