@@ -131,12 +131,15 @@ class ItemGroup:
         self.seen: list[Entry] = []
         self._names: set[bytes] = set()
 
-    def compare(self, entry: Entry) -> ItemChange:
+    def compare(self, entry: Entry, *, is_page: bool = False) -> ItemChange:
         """Compare an item with those of the past, and count it among those that were seen.
 
-        Of several items with one name all other fields tell which one it is.
+        Of several items with one name all other fields tell which one it is. An item that ``is_page``, by its URL, may
+        have another name than before where it was the page's only one.
         """
         past = self._by_name.get(entry.name, [])
+        if is_page and not past and not self.seen and len(self.past) == 1:
+            past = list(self.past)
         if len(past) == 1 and entry.name not in self._names:
             found: ItemChange = "unchanged" if past[0].values == entry.values else "changed"
         elif len(past) > 1:
@@ -287,7 +290,7 @@ class ItemValues:
         group = await self._group(page, identity)
         if len(group.seen) >= MAX_ITEMS:
             return "new"
-        change = group.compare(entry)
+        change = group.compare(entry, is_page=any(adapter.get(field) in page.urls for field in URL_FIELDS))
         self._stats.item_compared(change)
         if change != "unchanged":
             await self._void(page, group)

