@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.commands.compare import is_url, read_pages
 from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, StyledLine, format_table, positive_int
 from scrapy_simdedup.commands.stores import existing_store_url, open_detector, open_store, record_batches
+from scrapy_simdedup.detect.clocks import JOURNAL as CLOCK_JOURNAL
+from scrapy_simdedup.detect.clocks import SiteClocks
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
@@ -119,7 +121,9 @@ def _without_scheme(url: str) -> str:
 async def _explain(context: Context, store: FingerprintStore, site: str, page: Record) -> Explanation:
     events = await read_compared_pages(store, site)
     compared = event_of(page, events.get((site, page.key)))
-    return Explanation(page, await _deciding_page(context, store, site, page, compared), compared)
+    known = SiteClocks(await store.get_note(CLOCK_JOURNAL, site.encode()) or b"").places.values()
+    clocks = tuple(counts.sample for counts in known if counts.is_clock)
+    return Explanation(page, await _deciding_page(context, store, site, page, compared), compared, clocks)
 
 
 async def _deciding_page(
@@ -223,6 +227,8 @@ class Explanation:
     """The original that the page repeats, or the page that it is most like; None if the store has no such page."""
     compared: PageCompared | None = None
     """What was noted when the page was compared with its original; None if nothing was."""
+    clocks: tuple[str, ...] = ()
+    """Of each clock of the site, a place whose text changes by itself, how a text of it begins."""
 
     @property
     def kept_by(self) -> str | None:
@@ -282,6 +288,7 @@ class Explanation:
             "distance": found and found.distance,
             "own_words": None if self.compared is None else self.compared.own_words,
             "kept_by": self.kept_by,
+            "clocks": list(self.clocks),
         }
 
     def text(self, settings: DedupSettings) -> Iterator[str]:
@@ -295,6 +302,9 @@ class Explanation:
             f"changed {_times(record.changes)}, last on {format_time(record.last_changed)}" if record.changes else ""
         )
         yield f"  fetched {_times(record.visits)}, its content {changed or 'never changed'}"
+        if self.clocks:
+            shown = ", ".join(f"{text!r}" for text in self.clocks)
+            yield f"  not counted, as it changes by itself on the pages of this site: {shown}"
         if self.other is not None:
             role = "original" if self.dropped else "most like"
             bits = f"; {found.distance} differing bits" if found else ""

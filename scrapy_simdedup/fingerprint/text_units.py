@@ -9,8 +9,9 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 8 bits of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 
-Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices. Numbers
-count like any words.
+A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
+has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices.
+Numbers count like any words.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.page.roles import COOKIE
+from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.roles import ASIDE, COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -48,6 +50,8 @@ BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
 page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
+INSET_REACH = 6
+"""Blocks of the content, before a box and behind it, among which there is one path."""
 MAX_NUMBERED_LENGTH = 100
 """Characters up to which a block with a number in it is known by its other words, wherever it stands."""
 
@@ -75,7 +79,8 @@ class PageUnits(NamedTuple):
     places: Places
     """The place of each block of the content in the layout, 0 for others; shape (m,)."""
     block_classes: BlockClasses
-    """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block; shape (m,)."""
+    """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block, but for insets, which are content; shape
+    (m,)."""
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
     samples: Sequence[str]
@@ -131,6 +136,8 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
     classes = as_uint8([block.block_class for block in chosen])
+    if any(block.boilerplate_roles == ASIDE for block in chosen):
+        classes = np.where(_are_insets(chosen), np.uint8(BlockClass.CONTENT), classes)
     pass_over = [block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen]
     samples = [block.text[: MAX_NUMBERED_LENGTH + 1] for block in chosen]
     in_content = (classes > BOILERPLATE).nonzero()[0].tolist()
@@ -147,6 +154,23 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         samples,
         size,
     )
+
+
+def _are_insets(blocks: Sequence[Block]) -> list[bool]:
+    """Which blocks are of a box in the text, called an aside or a sidebar as those beside the text are.
+
+    Before it and behind it stand blocks of the content with one path, a few blocks away at most.
+    """
+    content = [block.path if block.block_class > BlockClass.BOILERPLATE else None for block in blocks]
+    before: list[int] = []
+    behind = [path for path in content if path is not None]
+    made = []
+    for block, path in zip(blocks, content, strict=True):
+        near = behind[len(before) : len(before) + INSET_REACH]
+        made.append(block.boilerplate_roles == ASIDE and not set(near).isdisjoint(before[-INSET_REACH:]))
+        if path is not None:
+            before.append(path)
+    return made
 
 
 def _places(paths: Sequence[int], texts: Sequence[str]) -> list[int]:

@@ -155,3 +155,23 @@ def test_what_is_ignored_changes_nothing(ignored: tuple[str, ...]) -> None:
         for n in (7, 9)
     )
     assert bool(changes(before, now)) is not bool(ignored)
+
+
+def test_a_box_in_the_text_is_content_and_a_column_beside_it_is_not() -> None:
+    """Both are called a sidebar; what stands in the text goes with the text."""
+    box = "<div class=sidebar><p>{}</p></div>"
+
+    def inset(said: str) -> PageFingerprint:
+        return page([*PARAGRAPHS[:6], box.format(said), *PARAGRAPHS[6:]])
+
+    def column(said: str) -> PageFingerprint:
+        said_in = "".join(f"<p>{text}</p>" for text in PARAGRAPHS)
+        html = (
+            f"<title>Tides</title><div><h1>Tides</h1>{said_in}</div>{box.format(said)}<footer><p>Imprint</p></footer>"
+        )
+        return fingerprint_page(html)
+
+    assert changes(inset("A word in a box"), inset("Another word in a box"))
+    assert own(inset(OWN), inset("A word in a box")) == 30
+    assert not changes(column("A word beside it"), column("Another word beside it"))
+    assert own(column(OWN), column("A word beside it")) == 0
