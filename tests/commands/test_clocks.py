@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from helpers.changing_site import product
-from helpers.command_line import perform_here
+from helpers.command_line import in_a_thread, perform_here
 from scrapy_simdedup import NearDuplicateDetector
 
 
@@ -27,7 +28,7 @@ def shop(tmp_path: Path) -> str:
         await detector.close()
 
     for visit in range(3):
-        asyncio.run(crawl(visit))
+        in_a_thread(partial(asyncio.run, crawl(visit)))
     return store
 
 
@@ -54,7 +55,7 @@ def test_a_store_without_clocks_says_so(tmp_path: Path) -> None:
         await detector.open()
         await detector.close()
 
-    asyncio.run(make())
+    in_a_thread(lambda: asyncio.run(make()))
     answer = perform_here("clocks", "--store", store)
     assert answer.code == 1
     assert "No place is known" in answer.out
