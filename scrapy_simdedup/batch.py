@@ -197,7 +197,8 @@ def forgetful_settings(settings: DedupSettings, first: FeedEntry | None) -> Dedu
     """
     content = repr(first and (first.url, first.html, first.texts))
     secret = hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    return replace(settings, store="memory:", secret=settings.secret or secret, run=settings.run or "dedupe")
+    run = settings.run or "dedupe"  # one run alone: nothing has a past that it would be compared with
+    return replace(settings, store="memory:", secret=settings.secret or secret, run=run, unchanged_by="similarity")
 
 
 def dedupe(things: Iterable[Thing], fields: str | Sequence[str] | None = None, **settings: Any) -> Iterator[Thing]:

@@ -249,12 +249,17 @@ class DedupSettings:
 
     @property
     def keeps_units(self) -> bool:
-        """Whether any page is compared by its text units."""
-        kinds = (
-            (own.get("novel_words", self.novel_words), own.get("unchanged_by", self.unchanged_by))
-            for own in ({}, *self.site_settings.values())
-        )
-        return any(novel is not None or by == "content" for novel, by in kinds)
+        """Whether the text units of any page are asked for."""
+        return self.compares_versions or any(own is not None for own in self._everywhere("novel_words"))
+
+    @property
+    def compares_versions(self) -> bool:
+        """Whether any page is compared with its own past by its text units."""
+        return "content" in self._everywhere("unchanged_by")
+
+    def _everywhere(self, name: str) -> list[Any]:
+        """The values that a setting has for any page."""
+        return [getattr(self, name), *(own[name] for own in self.site_settings.values() if name in own)]
 
     def with_site_settings(self, *keys: str) -> DedupSettings:
         """These settings with the overrides of some keys of ``site_settings``, of which the later ones win.

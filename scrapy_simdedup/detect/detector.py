@@ -98,7 +98,7 @@ class NearDuplicateDetector:
         """Writes down what later runs ask about this one."""
         self.clocks: ClockBook | None = None
         """The places of each site whose text changes by itself; None where nobody learns them."""
-        if settings.clocks and settings.keeps_units:
+        if settings.clocks and settings.compares_versions:
             self.clocks = ClockBook(self.store, run, self._count_store_error)
         self._transactions = Transactions(
             self._logs, self.history, self.store_name, self._count_store_error, on_wall, clocks=self.clocks

@@ -214,10 +214,6 @@ class TextUnits:
         """The rows of the unit table, with the fields ``digest`` and ``place``; shape (n,)."""
         return np.frombuffer(self.table, _TABLE_DTYPE)
 
-    def without_table(self) -> TextUnits:
-        """The shingle filter alone, where nobody asks whether the page changed."""
-        return TextUnits(self.sampling, self.shingle_filter)
-
     def __bytes__(self) -> bytes:
         head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, self.sequence)
         return head + self.shingle_filter + self.table
@@ -251,11 +247,12 @@ class TextUnits:
         return int.from_bytes(self.shingle_filter, "little").bit_count() / bits if bits else 0.0
 
 
-def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
+def keep_units(units: PageUnits, clocks: Collection[int] = (), *, with_table: bool = True) -> TextUnits:
     """What is kept of the text units of a page.
 
     Args:
         units: The units of the page.
+        with_table: Whether anybody asks what changed; else the shingle filter is enough.
         clocks: Places that are left out of the table: a row that holds a clock beside other units would always differ.
     """
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
@@ -264,6 +261,9 @@ def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
     size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
     bits = np.zeros(8 * size, np.uint8)
     bits[_filter_places(sample, size)] = 1
+    packed = np.packbits(bits, bitorder="little").tobytes()
+    if not with_table:
+        return TextUnits(sampling, packed)
     content = units.without(clocks)
     digests, places = units.digests[content], units.places[content]
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
@@ -272,7 +272,6 @@ def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
     while len(rows) > room and joined_by < _MAX_JOINED_BY - 1:
         joined_by += 1
         rows, _ = table_rows(digests, places, joined_by)
-    packed = np.packbits(bits, bitorder="little").tobytes()
     return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes())
 
 
