@@ -222,7 +222,7 @@ class SiteIndex:
             own_words = self._novelty.own_words(fp, rows, (alike >= identical) & is_own, key, clocks)
             has_own_text = own_words is not None and own_words > own_word_limit(fp, novel_words)
         if has_own_text:
-            alike = np.where(is_own, np.minimum(alike, max(near, BELOW_THRESHOLD_FACTOR * identical)), alike)
+            alike = np.where(is_own, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()

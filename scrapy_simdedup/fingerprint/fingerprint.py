@@ -155,14 +155,13 @@ class PageFingerprint:
             copies = copies and not self.identity_differs(other)
             return Comparison("identical", 1.0, distance) if copies else Comparison("different", 0.0, distance)
         alike = float(self.score(other.comparison_row).similarity_under(identical)[0])
-        own = None
-        if alike >= identical and novel_words is not None and self.page_units is not None and other.units is not None:
-            own = 0
-            if self.exact != other.exact:
-                own = longest_own_text(self.page_units, [other.units], self.page_units.of_content)
-            if own > own_word_limit(self.page_units, novel_words):
-                alike = max(near, min(alike, BELOW_THRESHOLD_FACTOR * identical))
         kind: Relation = "identical" if alike >= identical else "near" if alike >= near else "different"
+        own = None
+        units = self.page_units
+        if kind == "identical" and novel_words is not None and units is not None and other.units is not None:
+            own = longest_own_text(units, [other.units], units.of_content) if self.exact != other.exact else 0
+            if own > own_word_limit(units, novel_words):
+                kind, alike = "near", min(alike, BELOW_THRESHOLD_FACTOR * identical)
         return Comparison(kind, alike, distance, own)
 
     def identity_differs(self, other: PageFingerprint) -> bool:

@@ -92,6 +92,14 @@ def test_a_page_has_words_of_its_own_in_one_direction_alone() -> None:
     assert longer.compare(BEFORE, novel_words=None).kind == "identical"
 
 
+def test_a_page_with_a_text_of_its_own_is_near_wherever_the_thresholds_are() -> None:
+    """Also where there is nothing between them."""
+    longer = page([*PARAGRAPHS, OWN])
+    for near in (0.85, 0.95):
+        assert longer.compare(BEFORE, identical=0.95, near=near).kind == "near"
+        assert longer.compare(BEFORE, identical=0.95, near=near).similarity < 0.95
+
+
 def test_what_several_pages_have_together_is_nobodys_own() -> None:
     other = page([OWN, *PARAGRAPHS[6:]])
     assert own(page([*PARAGRAPHS, OWN]), BEFORE, other) == 0
