@@ -219,7 +219,9 @@ class SiteIndex:
         is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
         own_words, has_own_text = None, False
         if novel_words is not None:
-            own_words = self._novelty.own_words(fp, rows, (alike >= identical) & is_own, key, clocks)
+            own_words = self._novelty.own_words(
+                fp, rows, (alike >= identical) & is_own, key, novel_words=novel_words, clocks=clocks
+            )
             has_own_text = own_words is not None and own_words > own_word_limit(fp, novel_words)
         if has_own_text:
             alike = np.where(is_own, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)

@@ -5,7 +5,8 @@
 2. *While the site is unknown*, only units of the content count: a pair of pages cannot tell an advertisement from a
    comment.
 3. *Once it is known*, a unit counts whatever class it has, unless pages with other contents have it, too: an
-   advertisement, a consent notice or a teaser stands on other pages, a comment does not.
+   advertisement, a consent notice or a teaser stands on other pages, a comment does not. On short pages fewer words
+   count, but of the content alone: an advertisement of a dozen words may well be new.
 """
 
 from __future__ import annotations
@@ -47,7 +48,14 @@ class SiteNovelty:
         self._records, self._originals, self._copy_check = records, originals, copy_check
 
     def own_words(
-        self, fp: PageFingerprint, rows: Rows, are_copied: NDArray[np.bool_], key: bytes, clocks: Collection[int]
+        self,
+        fp: PageFingerprint,
+        rows: Rows,
+        are_copied: NDArray[np.bool_],
+        key: bytes,
+        *,
+        novel_words: int,
+        clocks: Collection[int],
     ) -> int | None:
         """Words of the page's longest text unit that the originals it is a copy of lack.
 
@@ -56,6 +64,7 @@ class SiteNovelty:
             rows: the slots of the originals that the page is near.
             are_copied: whether it is a copy of each, as far as their texts are alike; shape (n,).
             key: the page's request fingerprint.
+            novel_words: words from which a unit of the boilerplate counts, on short pages as well.
             clocks: places of the site whose text changes by itself.
 
         Returns:
@@ -78,6 +87,7 @@ class SiteNovelty:
         if clocks:
             asked &= ~np.isin(units.places, list(clocks))
         words = novelty.own_words(units, kept, asked)
+        words[~units.of_content & (words <= novel_words)] = 0
         if sample and words.max(initial=0) > novelty.MIN_OWN_WORDS:
             words[self._on_other_pages(units, words > novelty.MIN_OWN_WORDS, sample)] = 0
         most = int(words.max(initial=0))
