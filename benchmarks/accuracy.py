@@ -22,7 +22,7 @@ import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -88,15 +88,15 @@ class Crawl(NamedTuple):
     """CPU time of judging them, once they were read."""
 
 
-async def crawl(labelled: Labelled, order: Sequence[str]) -> Crawl:
-    """Crawl the pages in an order of their ids."""
+async def crawl(labelled: Labelled, order: Sequence[str], **settings: Any) -> Crawl:
+    """Crawl the pages in an order of their ids, under settings that differ from the defaults."""
     label = {frozenset((pair.one, pair.other)): pair for pair in labelled.pairs}
     group = {name: pair.group for pair in labelled.pairs for name in (pair.one, pair.other)}
     names: dict[str, str] = {}
     dropped: dict[str, str] = {}
     kept: defaultdict[str, list[str]] = defaultdict(list)
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    detector = NearDuplicateDetector(secret="benchmark")
+    detector = NearDuplicateDetector(secret="benchmark", **settings)
     await detector.open()
     seconds = 0.0
     for number, name in enumerate(order):

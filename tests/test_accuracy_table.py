@@ -44,31 +44,37 @@ def test_repeats_are_found_and_different_pages_are_not_dropped(accuracy: Any) ->
 
 @on_asyncio
 async def test_what_a_site_repeats_is_learned_in_a_crawl(accuracy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of pages under one title and the same terms none is dropped for another; without that knowledge most are."""
+    """Of pages under one title and the same terms none is dropped for another.
+
+    Without that knowledge most are, unless the texts that each has of its own keep them.
+    """
     group = "the same under one title"
     risks = sys.modules["risks"]
     monkeypatch.setattr(risks, "RISKS", {group: risks.RISKS[group]})
     labelled = risks.generated(1, sites=1)
     on = (await accuracy.crawl(labelled, list(labelled.pages))).counted
     with accuracy.without_site_text():
-        off = (await accuracy.crawl(labelled, list(labelled.pages))).counted
+        off = (await accuracy.crawl(labelled, list(labelled.pages), novel_words=None)).counted
+        own = (await accuracy.crawl(labelled, list(labelled.pages))).counted
     assert on[group] == {"pages": 16, "dropped for a different page": 0, "kept twice": 0}
     assert off[group]["dropped for a different page"] > 8
+    assert own[group]["dropped for a different page"] == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prose", [0, 300, 600])
 @on_asyncio
 async def test_the_order_of_a_crawl_changes_no_verdict_on_a_content(accuracy: Any, prose: int) -> None:
-    """Of two copies the one that comes first is kept: as many are, and none is dropped for a different page.
+    """Of two copies the one that comes first is kept, and none is dropped for a different page.
 
-    Nor is one where all pages of a site carry a long text.
+    Nor is one where all pages of a site carry a long text. Where one of two says more than the other, both are kept if
+    it comes second.
     """
     labelled = sys.modules["labelled"].with_prose(sys.modules["risks"].generated(1, sites=1, documents=3), prose)
     _, *rows = accuracy.order_rows(await accuracy.in_three_orders(labelled, 1), len(labelled.pages))
     assert [row[2] for row in rows] == ["0", "0", "0"]
-    assert all(int(row[3]) <= 0.02 * len(labelled.pages) for row in rows)
-    assert all(float(row[4]) <= 1 for row in rows), "of a hundred pages, one"
+    assert all(int(row[3]) <= 0.04 * len(labelled.pages) for row in rows)
+    assert all(float(row[4]) <= 3 for row in rows), "of a hundred pages, three"
 
 
 def test_decided_otherwise_is_what_is_kept_of_a_content_and_not_which_page(accuracy: Any) -> None:
