@@ -42,7 +42,7 @@ async def test_near_pages_are_named_with_what_they_are_like(site: Site, caplog: 
     shown = [line.split() for line in named[:4]]
     assert [len(line) for line in shown[:3]] == [3, 3, 3]
     for similarity, *urls in shown[:3]:
-        assert 0.85 <= float(similarity) < 0.95
+        assert 0.85 <= float(similarity) <= 0.95  # one just below may be shown as 0.950
         assert set(urls) < set(site.urls(*paths))
     assert shown[3][0] == "cost:", "the three that are most alike are named"
 
