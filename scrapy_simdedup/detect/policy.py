@@ -51,7 +51,8 @@ def decide(
 
     0. A page that repeats a stub is a stub, and nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, where as many with its content are kept as
-       may be. One that is a better copy, as the settings say, is kept and takes that page's place.
+       may be. One that is a better copy, as the settings say, is kept and takes that page's place. So is one
+       that was edited since an earlier run, if the settings drop what was not; it takes no place.
     2. Where that page is still in work, nothing is decided yet.
        A page that gave no item counts as delivered once another page with its content gave none either.
     3. Else it is compared with its own previous version, and kept unless the settings drop what did not change. One
@@ -97,6 +98,8 @@ def _choose(
     page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
 ) -> Decision:
     copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
+    if copied is not None and copied.similarity < 1.0 and _is_edit(revisit, settings):
+        copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
     if copied is not None and (copied.copies >= settings.max_copies or copied.record.state == "stub"):
         return _decide_copy(page, copied, revisit, index, settings)
     reason = None if copied is None else _reason_to_keep(page, copied.record)
@@ -115,6 +118,13 @@ def _choose(
     verdict = _verdict_about(match, settings)
     decision = _keep(page, revisit, verdict if reason is None else replace(verdict, reason=reason), cluster)
     return decision if copied is None else replace(decision, original=copied.record)
+
+
+def _is_edit(revisit: Revisit | None, settings: DedupSettings) -> bool:
+    """Whether a page that was delivered in an earlier run says something else now, and edits are what is wanted."""
+    if revisit is None or settings.unchanged != "drop" or not revisit.record.delivered:
+        return False
+    return revisit.kind == "changed" and bool(revisit.unit_changes)
 
 
 def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:

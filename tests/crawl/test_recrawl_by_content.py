@@ -51,3 +51,18 @@ async def test_by_similarity_an_edit_of_some_words_is_not_seen(site: Site, tmp_p
     again = await crawl(PathsSpider, settings, urls=serve(site, 3))
     assert again.stat("pages/changed") < len(EDITS)
     assert again.stat("pages/revisited_by_similarity") == COUNT
+
+
+@on_asyncio
+async def test_an_edit_is_exported_although_a_revision_of_the_page_is_nearly_the_same(
+    site: Site, shared_url: str
+) -> None:
+    """As in a wiki, where each page links to what it was before."""
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_UNCHANGED": "drop"}
+    site["/page"] = article(3, 1)
+    await crawl(PathsSpider, settings, urls=site.urls("/page"))
+    site["/page"], site["/page?rev=1"] = article(3, 2, "number"), article(3, 2)
+    await crawl(PathsSpider, settings, urls=site.urls("/page?rev=1"))
+    again = await crawl(PathsSpider, settings | {"SIMDEDUP_AGAINST": "history"}, urls=site.urls("/page"))
+    assert again.urls == site.urls("/page")
+    assert again.stat("pages/changed") == 1
