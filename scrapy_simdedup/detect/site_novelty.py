@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.candidate_index import CandidateIndex
     from scrapy_simdedup.detect.copy_check import CopyCheck
     from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits
+    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
     from scrapy_simdedup.store.packed_records import PackedRecords
 
 
@@ -46,6 +46,8 @@ class SiteNovelty:
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex, copy_check: CopyCheck) -> None:
         self._records, self._originals, self._copy_check = records, originals, copy_check
+        self._sample: dict[int, tuple[int, TextUnits | None]] = {}
+        """By the slot of a page that stands for the site, the id of its record and the text units."""
 
     def own_words(
         self,
@@ -88,18 +90,29 @@ class SiteNovelty:
             asked &= ~np.isin(units.places, list(clocks))
         words = novelty.own_words(units, kept, asked)
         words[~units.of_content & (words <= novel_words)] = 0
-        if sample and words.max(initial=0) > novelty.MIN_OWN_WORDS:
-            words[self._on_other_pages(units, words > novelty.MIN_OWN_WORDS, sample)] = 0
+        limit = novelty.own_word_limit(units, novel_words)
+        if sample and words.max(initial=0) > limit:  # shorter texts keep no page, wherever else they stand
+            words[self._on_other_pages(units, words > limit, sample)] = 0
         most = int(words.max(initial=0))
         return most if most > novelty.MIN_OWN_WORDS else 0
 
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""
-        found = np.zeros(len(asked), np.bool_)
-        for row in sample:
-            other = PageFingerprint.from_bytes(self._records[row].fingerprint).units
+        chosen = units.only(asked)
+        found = np.zeros(len(chosen.lengths), np.bool_)
+        self._sample = {row: self._units_of(row) for row in sample}
+        for _, other in self._sample.values():
             if other is not None:
-                found |= novelty.are_on(units, other, asked & ~found)
-            if found[asked].all():
+                found |= novelty.are_on(chosen, other, ~found)
+            if found.all():
                 break
-        return found
+        made = np.zeros(len(asked), np.bool_)
+        made[asked] = found
+        return made
+
+    def _units_of(self, row: int) -> tuple[int, TextUnits | None]:
+        """The id of a record and the text units of its page; to read the fingerprint takes most of the time."""
+        id_, known = self._records.ids[row], self._sample.get(row)
+        if known is not None and known[0] == id_:
+            return known
+        return id_, PageFingerprint.from_bytes(self._records[row].fingerprint).units

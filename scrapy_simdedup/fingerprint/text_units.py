@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from bisect import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
@@ -102,6 +103,21 @@ class PageUnits(NamedTuple):
         is_index = 2 * self.lengths[texts].sum() < self.lengths[content].sum()
         return content if is_index else texts
 
+    def only(self, chosen: Mask) -> PageUnits:
+        """Some of the blocks."""
+        lengths = self.lengths[chosen]
+        return PageUnits(
+            self.hashes[np.repeat(chosen, self.lengths)],
+            np.cumsum(lengths) - lengths,
+            lengths,
+            self.digests[chosen],
+            self.places[chosen],
+            self.block_classes[chosen],
+            self.pass_over[chosen],
+            [self.samples[at] for at in chosen.nonzero()[0].tolist()],
+            self.size,
+        )
+
     def without(self, clocks: Collection[int]) -> Mask:
         """Which blocks are rows of the unit table and stand at none of some places."""
         chosen = self.in_table
@@ -161,15 +177,14 @@ def _are_insets(blocks: Sequence[Block]) -> list[bool]:
 
     Before it and behind it stand blocks of the content with one path, a few blocks away at most.
     """
-    content = [block.path if block.block_class > BlockClass.BOILERPLATE else None for block in blocks]
-    before: list[int] = []
-    behind = [path for path in content if path is not None]
-    made = []
-    for block, path in zip(blocks, content, strict=True):
-        near = behind[len(before) : len(before) + INSET_REACH]
-        made.append(block.boilerplate_roles == ASIDE and not set(near).isdisjoint(before[-INSET_REACH:]))
-        if path is not None:
-            before.append(path)
+    content = [at for at, block in enumerate(blocks) if block.block_class > BlockClass.BOILERPLATE]
+    paths = [blocks[at].path for at in content]
+    made = [False] * len(blocks)
+    for at, block in enumerate(blocks):
+        if block.boilerplate_roles == ASIDE:
+            here = bisect(content, at)
+            behind = paths[here : here + INSET_REACH]
+            made[at] = not set(behind).isdisjoint(paths[max(0, here - INSET_REACH) : here])
     return made
 
 
