@@ -46,8 +46,10 @@ class SiteNovelty:
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex, copy_check: CopyCheck) -> None:
         self._records, self._originals, self._copy_check = records, originals, copy_check
-        self._sample: dict[int, tuple[int, TextUnits | None]] = {}
+        self._units: dict[int, tuple[int, TextUnits | None]] = {}
         """By the slot of a page that stands for the site, the id of its record and the text units."""
+        self._filters = novelty.FilterBank([])
+        """The filters of these pages."""
 
     def own_words(
         self,
@@ -98,21 +100,16 @@ class SiteNovelty:
 
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""
-        chosen = units.only(asked)
-        found = np.zeros(len(chosen.lengths), np.bool_)
-        self._sample = {row: self._units_of(row) for row in sample}
-        for _, other in self._sample.values():
-            if other is not None:
-                found |= novelty.are_on(chosen, other, ~found)
-            if found.all():
-                break
-        made = np.zeros(len(asked), np.bool_)
-        made[asked] = found
-        return made
+        known = self._units
+        self._units = {row: self._units_of(row) for row in sample}
+        if self._units != known:
+            self._filters = novelty.FilterBank([of for _, of in self._units.values() if of is not None])
+        found: Mask = np.logical_or.reduce(novelty.are_on(units, self._filters, asked))
+        return found
 
     def _units_of(self, row: int) -> tuple[int, TextUnits | None]:
         """The id of a record and the text units of its page; to read the fingerprint takes most of the time."""
-        id_, known = self._records.ids[row], self._sample.get(row)
+        id_, known = self._records.ids[row], self._units.get(row)
         if known is not None and known[0] == id_:
             return known
         return id_, PageFingerprint.from_bytes(self._records[row].fingerprint).units

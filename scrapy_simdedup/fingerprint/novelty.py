@@ -13,17 +13,17 @@ comment of its own. The page at hand has all its shingles, the other pages are k
 
 from __future__ import annotations
 
-from math import ceil, log, prod
+from math import ceil, inf, log, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.text_units import SAMPLE_OF, is_sampled
+from scrapy_simdedup.fingerprint.text_units import SAMPLE_OF, filter_places, is_sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy_simdedup.fingerprint.hashing import Rows
+    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
@@ -76,22 +76,66 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     return np.where(is_whole, words, lacked).astype(np.intp)
 
 
-def are_on(units: PageUnits, other: TextUnits, asked: Mask, share: float = SAME_SHARE) -> Mask:
-    """Whether another page has each block that is asked for, shape (m,); False where that is not known.
+def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAME_SHARE) -> Mask:
+    """Which of other pages have each block that is asked for; False where that is not known.
 
     Args:
         units: The blocks of the page.
-        other: The text units of the other page.
+        others: The n other pages.
         asked: Which blocks are asked for, shape (m,).
-        share: The share of the shingles of a block that the other page must have.
+        share: The share of the shingles of a block that another page must have.
+
+    Returns:
+        Shape (n, m).
     """
-    found, at = _looked_up(units, asked, other.sampling)
-    looked_up = np.bincount(found, minlength=len(asked))
-    present = np.bincount(found, other.holds(units.hashes[at]), minlength=len(asked))
-    by_chance = max(1e-9, other.false_share)
-    enough = max(MIN_SAMPLES, ceil(log(MAX_CHANCE) / log(by_chance)) if by_chance < 1 else len(units.hashes) + 1)
-    has: Mask = (looked_up >= enough) & (present >= share * looked_up)
+    has = np.zeros((len(others), len(asked)), np.bool_)
+    chosen = asked & (units.lengths > 0)
+    hashes, lengths = units.hashes[np.repeat(chosen, units.lengths)], units.lengths[chosen]
+    if not len(lengths) or not len(others):
+        return has
+    starts = np.cumsum(lengths) - lengths
+    sampled = others.samples(hashes)
+    present = np.add.reduceat(sampled & others.hold(hashes), starts, axis=1, dtype=np.intp)
+    looked_up = np.add.reduceat(sampled, starts, axis=1, dtype=np.intp)
+    has[:, chosen] = (looked_up >= others.least_looked_up) & (present >= share * looked_up)
     return has
+
+
+class FilterBank:
+    """The shingle filters of other pages, looked up at once.
+
+    Args:
+        units: the text units of the pages; those of a page without text have an empty filter, which holds nothing.
+    """
+
+    def __init__(self, units: Sequence[TextUnits]) -> None:
+        filters = [other.shingle_filter for other in units]
+        width = max(1, max(map(len, filters), default=0))
+        packed = np.frombuffer(b"".join(filter_.ljust(width, b"\0") for filter_ in filters), np.uint8)
+        self._bits = packed.reshape(-1, width)
+        self._sizes = np.array([[len(filter_)] for filter_ in filters], np.uint64).reshape(-1, 1)
+        self._samplings = np.array([[other.sampling] for other in units], np.uint64).reshape(-1, 1)
+        self.least_looked_up = np.array([[_least_looked_up(other.false_share)] for other in units]).reshape(-1, 1)
+        """Of each page, the shingles of a block that must be looked up, or they may only seem to be there; (n, 1)."""
+
+    def __len__(self) -> int:
+        return len(self._bits)
+
+    def samples(self, hashes: Hashes) -> Mask:
+        """Which of the shingles are in the sample of each page, shape (n, k)."""
+        return is_sampled(hashes, self._samplings)
+
+    def hold(self, hashes: Hashes) -> Mask:
+        """Which of the shingles are in the filter of each page, shape (n, k)."""
+        at = filter_places(hashes, self._sizes)
+        of_bytes = np.take_along_axis(self._bits, at >> 3, axis=1)
+        found: Mask = of_bytes >> (at & 7).astype(np.uint8) & 1 > 0
+        return found
+
+
+def _least_looked_up(false_share: float) -> float:
+    by_chance = max(1e-9, false_share)
+    return max(MIN_SAMPLES, ceil(log(MAX_CHANCE) / log(by_chance))) if by_chance < 1 else inf
 
 
 def _looked_up(units: PageUnits, asked: Mask, sampling: int) -> tuple[Rows, Rows]:

@@ -251,7 +251,7 @@ class TextUnits:
         if not self.shingle_filter:
             return np.zeros(len(hashes), np.bool_)
         bits = np.frombuffer(self.shingle_filter, np.uint8)
-        at = _filter_places(hashes, len(bits))
+        at = filter_places(hashes, len(bits))
         found: Mask = bits[at >> 3] >> (at & 7).astype(np.uint8) & 1 > 0
         return found
 
@@ -275,7 +275,7 @@ def keep_units(units: PageUnits, clocks: Collection[int] = (), *, with_table: bo
     sample = hashes[is_sampled(hashes, sampling)]
     size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
     bits = np.zeros(8 * size, np.uint8)
-    bits[_filter_places(sample, size)] = 1
+    bits[filter_places(sample, size)] = 1
     packed = np.packbits(bits, bitorder="little").tobytes()
     if not with_table:
         return TextUnits(sampling, packed)
@@ -290,16 +290,24 @@ def keep_units(units: PageUnits, clocks: Collection[int] = (), *, with_table: bo
     return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes())
 
 
-def is_sampled(hashes: Hashes, sampling: int) -> Mask:
-    """Which shingles are in a sample of so many of 65,536; a smaller sample is part of a larger one."""
-    chosen: Mask = hashes * _FILTER_SALT >> np.uint64(48) < np.uint64(sampling)
+def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:
+    """Which shingles are in a sample of so many of 65,536; a smaller sample is part of a larger one.
+
+    Args:
+        hashes: Shape (k,).
+        sampling: One, or of shape (n, 1).
+
+    Returns:
+        Shape (k,), or (n, k).
+    """
+    chosen: Mask = hashes * _FILTER_SALT >> np.uint64(48) < np.asarray(sampling, np.uint64)
     return chosen
 
 
-def _filter_places(hashes: Hashes, size: int) -> Rows:
-    """The bit of each shingle in a filter of so many bytes."""
+def filter_places(hashes: Hashes, size: int | NDArray[np.uint64]) -> Rows:
+    """The bit of each shingle in a filter of so many bytes; shapes are as in :func:`is_sampled`."""
     low = hashes * _FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
-    places: Rows = (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
+    places: Rows = (low * (np.uint64(8) * np.asarray(size, np.uint64)) >> np.uint64(32)).astype(np.intp)
     return places
 
 

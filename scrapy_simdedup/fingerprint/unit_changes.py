@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.novelty import are_on
+from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on
 from scrapy_simdedup.fingerprint.text_units import place_bytes, sequence_digest, table_rows
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _without_moves_to_boilerplate(
     if added:
         asked = np.zeros(len(units.lengths), np.bool_)
         asked[chosen.nonzero()[0][added]] = True
-        present = are_on(units, before, asked, 1.0)[chosen]
+        present = are_on(units, FilterBank([before]), asked, 1.0)[0][chosen]
         added = [number for number in added if not present[number]]
     if removed:
         others, _ = table_rows(units.digests[~chosen], units.places[~chosen], 0)
