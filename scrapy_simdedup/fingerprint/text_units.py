@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import re
 import struct
-from bisect import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
@@ -152,14 +151,16 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
         return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
-    classes = as_uint8([block.block_class for block in chosen])
-    if any(block.boilerplate_roles == ASIDE for block in chosen):
-        classes = np.where(_are_insets(chosen), np.uint8(BlockClass.CONTENT), classes)
-    pass_over = [block.links or block.boilerplate_roles & COOKIE > 0 for block in chosen]
-    samples = [block.text[: MAX_NUMBERED_LENGTH + 1] for block in chosen]
-    in_content = (classes > BOILERPLATE).nonzero()[0].tolist()
+    texts, block_classes, block_roles, _, links, block_paths = zip(*chosen, strict=True)
+    classes, roles, paths = as_uint8(block_classes), np.array(block_roles), np.array(block_paths, np.uint32)
+    insets = _insets(roles == ASIDE, classes > BOILERPLATE, paths)
+    if insets:
+        classes = classes.copy()
+        classes[insets] = BlockClass.CONTENT
+    samples = [text[: MAX_NUMBERED_LENGTH + 1] for text in texts]
+    in_content = (classes > BOILERPLATE).nonzero()[0]
     places = np.zeros(len(chosen), np.uint32)
-    places[in_content] = _places([chosen[at].path for at in in_content], [samples[at] for at in in_content])
+    places[in_content] = _places(paths[in_content], [samples[at] for at in in_content.tolist()])
     return PageUnits(
         found.hashes,
         found.starts,
@@ -167,29 +168,31 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         np.add.reduceat(found.hashes, found.starts),
         places,
         classes,
-        np.array(pass_over, np.bool_),
+        np.array(links, np.bool_) | (roles & COOKIE > 0),
         samples,
         size,
     )
 
 
-def _are_insets(blocks: Sequence[Block]) -> list[bool]:
-    """Which blocks are of a box in the text, called an aside or a sidebar as those beside the text are.
+def _insets(are_aside: Mask, in_content: Mask, paths: Places) -> list[int]:
+    """The blocks of boxes in the text, called an aside or a sidebar as those beside the text are.
 
-    Before it and behind it stand blocks of the content with one path, a few blocks away at most.
+    Before such a box and behind it stand blocks of the content with one path, a few blocks away at most.
     """
-    content = [at for at, block in enumerate(blocks) if block.block_class > BlockClass.BOILERPLATE]
-    paths = [blocks[at].path for at in content]
-    made = [False] * len(blocks)
-    for at, block in enumerate(blocks):
-        if block.boilerplate_roles == ASIDE:
-            here = bisect(content, at)
-            behind = paths[here : here + INSET_REACH]
-            made[at] = not set(behind).isdisjoint(paths[max(0, here - INSET_REACH) : here])
+    asides = are_aside.nonzero()[0].tolist()
+    if not asides:
+        return []
+    content = in_content.nonzero()[0]
+    content_paths = paths[content].tolist()
+    made = []
+    for at, here in zip(asides, np.searchsorted(content, asides).tolist(), strict=True):
+        behind = content_paths[here : here + INSET_REACH]
+        if not set(behind).isdisjoint(content_paths[max(0, here - INSET_REACH) : here]):
+            made.append(at)
     return made
 
 
-def _places(paths: Sequence[int], texts: Sequence[str]) -> Places:
+def _places(paths: Places, texts: Sequence[str]) -> Places:
     """The place of each block: the tags around it, and which of the blocks with these tags it is.
 
     A short block with a number is known by its other words instead, as a counter below a text of any length.
@@ -197,13 +200,13 @@ def _places(paths: Sequence[int], texts: Sequence[str]) -> Places:
     which, seen = [], dict[int, int]()
     short = "\0".join([text if len(text) <= MAX_NUMBERED_LENGTH and "\0" not in text else "" for text in texts])
     number_like = _ASCII_NUMBER if short.isascii() else _NUMBER
-    for path, words in zip(paths, number_like.sub("#", short).split("\0"), strict=True):
+    for path, words in zip(paths.tolist(), number_like.sub("#", short).split("\0"), strict=False):
         if "#" in words:
             which.append(crc32(words.encode("utf-8", "surrogatepass")))
         else:
             seen[path] = number = seen.get(path, 0) + 1
             which.append(number)
-    places: Places = np.array(paths, np.uint32) ^ np.array(which, np.uint32) * _SPREAD
+    places: Places = paths ^ np.array(which, np.uint32) * _SPREAD
     return places
 
 
