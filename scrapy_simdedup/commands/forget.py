@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
-from scrapy_simdedup.crawl.item_values import forgotten_note, item_values_journal, page_note_key
+from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import split_journal_name
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError

@@ -7,21 +7,20 @@ once the items are delivered. While changed ones are on their way the store has 
 from __future__ import annotations
 
 import logging
-import struct
 import weakref
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from hashlib import blake2b
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.item_notes import DIGEST_BYTES, Entry, ItemGroup, Note, item_values_journal, page_note_key
 from scrapy_simdedup.crawl.items import MAX_VALUES, URL_FIELDS
 from scrapy_simdedup.crawl.requests import handler_name
-from scrapy_simdedup.detect.events import event_key, journal_name
+from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.errors import StoreError
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_simdedup.crawl.delivery import DeliverySettler
+    from scrapy_simdedup.crawl.item_notes import ItemChange
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict
@@ -40,126 +40,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-JOURNAL = "item-values:"
-"""What stands in the place of a run in the names of the journals of item values, which are those of all runs."""
 NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
 """Fields in which an item is likely to say which one of its page's items it is."""
 MAX_ITEMS = 5_000
 """Items of a page whose values are remembered; the others count as new each time."""
-
-ItemChange: TypeAlias = Literal["new", "changed", "unchanged"]
-_HEADER, _DIGEST_BYTES = struct.Struct(">d8s8s"), 8
-_ENTRY_BYTES = 3 * _DIGEST_BYTES
-
-
-class Entry(NamedTuple):
-    """What is remembered of an item: three digests."""
-
-    name: bytes
-    """Of what the item says about which one it is."""
-    others: bytes
-    """Of the fields that do not decide."""
-    values: bytes
-    """Of the fields that decide."""
-
-
-class Note(NamedTuple):
-    """The items of one page, or those with one identity, as they were delivered last."""
-
-    at: float
-    """When, in seconds since the epoch."""
-    run: bytes
-    """A digest of the name of the run that wrote the note."""
-    page: bytes
-    """A digest of the page that gave the items."""
-    entries: tuple[Entry, ...] = ()
-
-    def __bytes__(self) -> bytes:
-        return _HEADER.pack(*self[:3]) + b"".join(map(b"".join, self.entries))
-
-    @classmethod
-    def from_bytes(cls, raw: bytes | None) -> Note | None:
-        """The note that was written; None where there is none, or what is no note."""
-        if not raw or (len(raw) - _HEADER.size) % _ENTRY_BYTES:
-            return None
-        digests = [raw[start : start + _DIGEST_BYTES] for start in range(_HEADER.size, len(raw), _DIGEST_BYTES)]
-        entries = tuple(Entry(*digests[start : start + 3]) for start in range(0, len(digests), 3))
-        at, run, page = _HEADER.unpack_from(raw)
-        return cls(at, run, page, entries)
-
-
-def item_values_journal(site: str) -> str:
-    """The name of the journal with the values of a site's items."""
-    return journal_name(JOURNAL, site)
-
-
-def page_note_key(key: bytes, handler: str) -> bytes:
-    """The key of the note about a page's items.
-
-    Args:
-        key: the page's request fingerprint.
-        handler: the spider and the callback that get the page, as in its record.
-    """
-    return event_key("page", handler, key.hex())
-
-
-def forgotten_note(now: float) -> bytes:
-    """The note in place of that of a page that is forgotten: what was delivered before does not count there."""
-    return bytes(Note(now, b"", b""))
-
-
-class ItemGroup:
-    """The items that are told apart among each other: those of a page, or those with one identity.
-
-    Args:
-        key: the key of the group's note.
-        raw: the note as it is in the store; None where there is none, or where it could not be read.
-        known: the note that counts.
-        has_identity: whether the items have an identity, so that other pages may have items of the group.
-    """
-
-    def __init__(self, key: bytes, raw: bytes | None, known: Note | None, *, has_identity: bool = False) -> None:
-        self.key, self.raw, self.has_identity = key, raw, has_identity
-        self.is_shared = False
-        """Whether another page of this run has items of the group, so that nobody knows whose past is whose."""
-        self.past: tuple[Entry, ...] = known.entries if known else ()
-        self._by_name: defaultdict[bytes, list[Entry]] = defaultdict(list)
-        for entry in self.past:
-            self._by_name[entry.name].append(entry)
-        self.is_void = False
-        """Whether the note in the store was emptied."""
-        self.seen: list[Entry] = []
-        self._names: set[bytes] = set()
-
-    def compare(self, entry: Entry, *, is_page: bool = False) -> ItemChange:
-        """Compare an item with those of the past, and count it among those that were seen.
-
-        Of several items with one name all other fields tell which one it is. An item that ``is_page``, by its URL, may
-        have another name than before where it was the page's only one.
-        """
-        past = self._by_name.get(entry.name, [])
-        if is_page and not past and not self.seen and len(self.past) == 1:
-            past = list(self.past)
-        if len(past) == 1 and entry.name not in self._names:
-            found: ItemChange = "unchanged" if past[0].values == entry.values else "changed"
-        elif len(past) > 1:
-            found = "unchanged" if entry in past else "changed"
-        else:
-            found = "new"
-        self.seen.append(entry)
-        self._names.add(entry.name)
-        return found
-
-    def entries(self, lost: Sequence[Entry], *, is_complete: bool) -> tuple[Entry, ...]:
-        """What is to be remembered: what was seen and not lost, and the past of what an incomplete visit missed."""
-        gone, kept = Counter(lost), []
-        for entry in self.seen:
-            if gone[entry]:
-                gone[entry] -= 1
-            else:
-                kept.append(entry)
-        missed = () if is_complete else (entry for entry in self.past if entry.name not in self._names)
-        return (*kept, *missed)
 
 
 class PageItems:
@@ -179,7 +63,7 @@ class PageItems:
         """What the page was found to be; None for a response that is not compared."""
         by = settings.unchanged_by
         self.fields: tuple[str, ...] = by if isinstance(by, tuple) else ()
-        self.digest: bytes = event_key(handler, key.hex())[:_DIGEST_BYTES]
+        self.digest: bytes = event_key(handler, key.hex())[:DIGEST_BYTES]
         self.groups: dict[bytes, ItemGroup] = {}
         self.own: Note | None = None
         """The page's own note, once it was read."""
@@ -304,7 +188,7 @@ class ItemValues:
         def digest(fields: Iterable[str], *about: str) -> bytes:
             parts = _parts({"": about} | {field: values[field] for field in fields if field in values})
             key = self._detector.secret[:64]
-            return blake2b(b"".join(parts), digest_size=_DIGEST_BYTES, key=key, person=b"simdedup item").digest()
+            return blake2b(b"".join(parts), digest_size=DIGEST_BYTES, key=key, person=b"simdedup item").digest()
 
         kind, decisive = type(item.item).__qualname__, set(page.fields)
         declared = [
@@ -353,7 +237,7 @@ class ItemValues:
 
     @property
     def _run(self) -> bytes:
-        return event_key(self._detector.run)[:_DIGEST_BYTES]
+        return event_key(self._detector.run)[:DIGEST_BYTES]
 
     def _now(self) -> float:
         return self._detector.context.now()

@@ -28,6 +28,7 @@ from scrapy_simdedup.crawl.requests import is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDetector
@@ -254,7 +255,8 @@ class Runtime:
             self.detector, self.stats, self.url_skipper, self.delivery_tracker.seconds_per_page, missing
         )
         await self.detector.close()
-        summary = self.stats.summary(
+        summary = summarize(
+            self.stats,
             mode=self.settings.mode,
             seconds_per_page=self.delivery_tracker.seconds_per_page,
             url_mode=self.url_skipper.mode,

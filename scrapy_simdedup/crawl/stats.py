@@ -1,4 +1,4 @@
-"""Every counter of the plugin, for the crawl and for each of its sites, and the summary in the log at close."""
+"""Every counter of the plugin, for the crawl and for each of its sites."""
 
 from __future__ import annotations
 
@@ -7,38 +7,25 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from scrapy_simdedup.display import format_bytes, plural
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.unjudged import UnjudgedReason
-    from scrapy_simdedup.urls import Rule
 
 PREFIX = "simdedup/"
 """How the names begin in Scrapy's stats."""
 JUDGED_KINDS = ("new", "identical", "near", "unchanged", "changed", "stub")
 """The kinds of verdict of pages that could be judged, in the order of the summary."""
-MAX_OTHER_HEADLINE_SHARE = 0.1
-"""Share of the dropped pages that may have another headline than their original without a warning in the summary."""
 KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "within_budget", "own_text"})
 """Why pages are kept that would be dropped, if the crawl had got from others what it may get from them, or if others
 said all that they say."""
-WAITED_IN_VAIN = {
-    "timeout": "after SIMDEDUP_PENDING_TIMEOUT",
-    "no_room": "with no room to wait",
-    "closing": "as the crawl ended",
-}
-"""Why repeats do not wait any longer for originals that are still in work, in words."""
 MAX_SHOWN_NEAR = 3
 """Near pages that the summary names, those that are most like another page."""
-MIN_SHOWN_SECONDS = 0.05
-"""Seconds that are told as saved; less would be shown as none."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 
@@ -156,12 +143,13 @@ class CrawlStats:
         """The greatest bound of links that were left."""
         self.repeated: Counter[str] = Counter()
         """Dropped pages by the URL of their original, those of the page itself in an earlier run left out."""
-        self._near_kept: int = 0
-        self._most_near: list[tuple[float, str, str]] = []
+        self.near_kept: int = 0
+        """Near pages that were kept."""
+        self.most_near: list[tuple[float, str, str]] = []
         """The near pages that were kept and are most like another: the similarity, the page's URL, and the other's."""
         self.sites: FiguresBySite = FiguresBySite()
         """What became of the pages of each site."""
-        self._kept_urls: dict[str, str] = {}
+        self.kept_urls: dict[str, str] = {}
         """A request that could not be skipped, for each reason that says more than its name."""
 
     def __getitem__(self, name: str) -> int:
@@ -203,9 +191,9 @@ class CrawlStats:
             if verdict.kind == "identical" and verdict.reason is None:
                 self._add("pages/kept_reason_count/<reason>", "own_url")
             elif verdict.kind == "near" and verdict.page is not None:
-                self._near_kept += 1
+                self.near_kept += 1
                 pair = verdict.similarity or 0.0, verdict.page.url, verdict.original or ""
-                self._most_near = heapq.nlargest(MAX_SHOWN_NEAR, [*self._most_near, pair])
+                self.most_near = heapq.nlargest(MAX_SHOWN_NEAR, [*self.most_near, pair])
         if verdict.kind != "unchanged" and verdict.is_duplicate and verdict.original is not None:
             self.repeated[verdict.original] += 1
             if len(self.repeated) > REPEATED_LIMIT:
@@ -325,7 +313,7 @@ class CrawlStats:
         """A request that could have been skipped was made, for a reason, of which ``example`` says more."""
         self._add("urls/kept_reason_count/<reason>", reason)
         if example:
-            self._kept_urls.setdefault(reason, example)
+            self.kept_urls.setdefault(reason, example)
 
     def url_verified(self, *, wrong: bool) -> None:
         """A request was made although rules spoke against it; ``wrong`` if it led to new content."""
@@ -354,9 +342,9 @@ class CrawlStats:
     @property
     def unjudged(self) -> Counter[str]:
         """Pages that were kept without a verdict, by reason."""
-        return self._reasons("pages/unjudged_reason_count/")
+        return self.by_reason("pages/unjudged_reason_count/")
 
-    def _reasons(self, start: str) -> Counter[str]:
+    def by_reason(self, start: str) -> Counter[str]:
         """The counts whose names begin so, by the part that varies."""
         return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
 
@@ -379,143 +367,3 @@ class CrawlStats:
     def fetched_bytes_saved(self) -> int:
         """An estimate of the bytes of the fetches that were saved: each as many as the average dropped page."""
         return round(self.fetches_saved * self.dropped_bytes / self.dropped) if self.dropped else 0
-
-    def summary(
-        self, *, mode: str, seconds_per_page: float, url_mode: str, rules: Sequence[Rule], missing: Sequence[str]
-    ) -> str:
-        """The lines for the log at close.
-
-        Args:
-            mode: in observe mode the summary says what would have been dropped.
-            seconds_per_page: what callback and pipelines took for a delivered page on average.
-            url_mode: what is done to requests whose URLs lead to known content; ``off`` has no lines.
-            rules: the rules about URLs that are in force, the best first.
-            missing: sentences about promises that cannot be kept because a part is not enabled.
-        """
-        judged = self["pages/judged"]
-        per_page = f", {1000 * self.extract_seconds / judged:.1f} ms per page" if judged else ""
-        return "\n".join(
-            [
-                "Near-duplicates:",
-                *self._page_lines(mode, seconds_per_page),
-                *self._link_lines(),
-                *self._url_lines(url_mode, rules),
-                f"  cost: {self.extract_seconds:.1f} s of fingerprinting{per_page}",
-                *self._delivery_lines(),
-                *(f"  note: {sentence}" for sentence in missing),
-            ]
-        )
-
-    def _page_lines(self, mode: str, seconds_per_page: float) -> list[str]:
-        judged, dropped, items = self["pages/judged"], self.dropped, self["items/dropped"]
-        kinds = ", ".join(f"{self[f'pages/{kind}']} {kind}" for kind in JUDGED_KINDS if self[f"pages/{kind}"])
-        share = f" ({_percent(dropped, judged)} of the judged)" if dropped and judged else ""
-        would = "would have been " if mode == "observe" else ""
-        lines = [
-            f"  {plural(judged, 'page')} judged" + (f": {kinds}" if kinds else ""),
-            f"  {plural(dropped, 'page')} {would}dropped{share}",
-        ]
-        if dropped or items:
-            verb = "would have saved" if mode == "observe" else "saved"
-            saved = f"  {verb}: {format_bytes(self.dropped_bytes)} of pages"
-            if dropped * seconds_per_page >= MIN_SHOWN_SECONDS:
-                saved += f", about {dropped * seconds_per_page:.1f} s of callbacks and pipelines"
-            if items:
-                saved += f", {plural(items, 'item')}"
-            lines.append(saved)
-        if others := self["pages/dropped_other_headline"]:
-            pages = f"{plural(dropped, 'page')} that would be dropped" if would else plural(dropped, "dropped page")
-            have = "has another headline than its" if others == 1 else "have another headline than their"
-            line = f"{others} of {pages} {have} original"
-            if others > MAX_OTHER_HEADLINE_SHARE * dropped:
-                remedy = "if these are other pages, name what tells them apart in SIMDEDUP_IDENTITY, such as 'sku'"
-                line = f"warning: {line}; {remedy}"
-            lines.append(f"  {line}")
-        if own := self["pages/kept_reason_count/own_text"]:
-            lines.append(f"  {plural(own, 'near page')} kept for text of their own")
-        return [*lines, *self._near_lines()]
-
-    def _near_lines(self) -> list[str]:
-        """The lines about pages that were kept although they are like another."""
-        if not self._most_near:
-            return []
-        kept = plural(self._near_kept, "near page")
-        return [
-            f"  {kept} kept; clusters --near lists those in a store, compare shows what differs, such as between",
-            *(f"    {similarity:.3f}  {url:.200}  {other:.200}" for similarity, url, other in self._most_near),
-        ]
-
-    def _link_lines(self) -> list[str]:
-        tried, left = self["links/tried"], self["links/left"]
-        if not tried and not left:
-            return []
-        line = f"  links of repeats: {tried} tried, {self['links/tried_new']} of them led to new content; {left} left"
-        bound = f"{100 * self.links_bound:.1f} %"
-        return [line + (f", of which at most {bound} lead to new content (95 % sure)" if left else "")]
-
-    def _url_lines(self, mode: str, rules: Sequence[Rule]) -> list[str]:
-        if mode == "off":
-            return []
-        if mode == "skip":
-            about = f" (about {format_bytes(self.fetched_bytes_saved)})" if self.fetched_bytes_saved else ""
-            skipped, readmitted = self["urls/skipped"], self["urls/readmitted"]
-            saved = plural(self.fetches_saved, "fetch", "fetches")
-            fetches = f"{saved} saved{about}: {skipped} skipped, {readmitted} readmitted"
-        elif mode == "deprioritize":
-            fetches = f"{plural(self['urls/deprioritized'], 'fetch', 'fetches')} deprioritized"
-        else:
-            fetches = f"{plural(self['urls/would_skip'], 'fetch', 'fetches')} would have been saved"
-        if self["urls/verified"]:
-            fetches += f"; {self['urls/verified']} verified, {self['urls/verified_wrong']} of them wrong"
-        kept = self._reasons("urls/kept_reason_count/")
-        reasons = (
-            f"{count} {why}" + (f" (such as {self._kept_urls[why]:.200})" if why in self._kept_urls else "")
-            for why, count in kept.most_common()
-        )
-        could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
-        best = ", ".join(dict.fromkeys(str(rule) for rule in ([rule for rule in rules if rule.skipped] or rules)))
-        about_rules = f"  {plural(len(rules), 'rule')} about URLs" + (f", such as {best[:200]}" if best else "")
-        return [f"  URLs: {fetches}", *could_not, about_rules]
-
-    def _delivery_lines(self) -> list[str]:
-        lines = []
-        if unjudged := self.unjudged:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
-            lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
-            lines += [f"  warning: {sentence}" for sentence in self.sites.warnings()]
-        released = ", ".join(f"{n:,} {why}" for why, n in self._reasons("released_reason_count/").most_common())
-        lines.append(
-            f"  {plural(self['confirmed'], 'page')} delivered, {self['released']:,} released"
-            + (f": {released}" if released else "")
-        )
-        kept = self._reasons("pages/kept_reason_count/")
-        if self["itemless"]:
-            tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
-            lines.append(
-                f"  {plural(self['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}"
-            )
-        if kept["for_links"]:
-            lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
-        if kept["other_callback"]:
-            lines.append(f"  {plural(kept['other_callback'], 'page')} kept, whose content another callback got")
-        if kept["within_budget"]:
-            lines.append(f"  {plural(kept['within_budget'], 'repeat')} kept within SIMDEDUP_MAX_COPIES")
-        if self["pages/preferred"]:
-            lines.append(f"  {plural(self['pages/preferred'], 'repeat')} kept as better copies (SIMDEDUP_PREFER)")
-        if kept["own_url"]:
-            lines.append(f"  {plural(kept['own_url'], 'repeat')} kept, of a URL that was fetched before in this run")
-        if waited := self._reasons("pages/in_work_reason_count/"):
-            count = waited.total()
-            originals = "its original was" if count == 1 else "their originals were"
-            reasons = ", ".join(f"{n:,} {WAITED_IN_VAIN.get(why, why)}" for why, n in waited.most_common())
-            lines.append(f"  {plural(count, 'repeat')} kept, as {originals} still in work: {reasons}")
-        if self.repeated:
-            lines.append("  most repeated:")
-            lines += [f"    {count:>5} × {url}" for url, count in self.repeated.most_common(5)]
-        return lines
-
-
-def _percent(part: int, whole: int) -> str:
-    """A share in words: what is not all, or not nothing, is not rounded to it."""
-    share = 100 * part / whole
-    return "under 1 %" if 0 < share < 1 else "over 99 %" if 99 < share < 100 else f"{share:.0f} %"

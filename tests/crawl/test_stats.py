@@ -9,6 +9,7 @@ from scrapy.utils.test import get_crawler
 
 import scrapy_simdedup
 from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.detect.verdict import Verdict
 
 PACKAGE = Path(scrapy_simdedup.__file__).parent
@@ -51,5 +52,5 @@ def test_near_pages_that_are_kept_for_their_own_text_are_counted_and_in_the_summ
     dropped = Verdict("near", is_duplicate=True, original="a", similarity=0.97, reason="own_text", own_words=30)
     stats.judged(dropped)  # SIMDEDUP_DROP = "near" says so
     assert crawler.stats.get_stats()["simdedup/pages/kept_reason_count/own_text"] == 2
-    summary = stats.summary(mode="drop", seconds_per_page=0.0, url_mode="off", rules=(), missing=())
+    summary = summarize(stats, mode="drop", seconds_per_page=0.0, url_mode="off", rules=(), missing=())
     assert "  2 near pages kept for text of their own\n" in summary

@@ -14,11 +14,12 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import Site
 from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.detect.verdict import Verdict
 
 
 def summary(stats: CrawlStats, *, mode: str = "pages", url_mode: str = "off") -> str:
-    return stats.summary(mode=mode, seconds_per_page=0, url_mode=url_mode, rules=(), missing=())
+    return summarize(stats, mode=mode, seconds_per_page=0, url_mode=url_mode, rules=(), missing=())
 
 
 @pytest.fixture
