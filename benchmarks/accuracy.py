@@ -20,7 +20,7 @@ import random
 import sys
 import time
 from collections import Counter, defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -52,12 +52,19 @@ class Share(NamedTuple):
 
 
 def shares(labelled: Labelled, contender: Contender) -> dict[tuple[str, str], Share]:
-    """What one contender says of all pairs, page against page, by label and group."""
-    read_ = {name: contender.read(page.html) for name, page in labelled.pages.items()}
+    """What one contender says of all pairs, page against page, by label and group.
+
+    A page on which it fails is like no other.
+    """
+    read_ = {}
+    for name, page in labelled.pages.items():
+        with suppress(Exception):  # not ours alone are asked, and any may fail on any page
+            read_[name] = contender.read(page.html)
     found: dict[tuple[str, str], Share] = defaultdict(lambda: Share(0, 0))
     for one, other, label, group in labelled.pairs:
         identical, pairs = found[label, group]
-        found[label, group] = Share(identical + contender.same(read_[one], read_[other]), pairs + 1)
+        same = one in read_ and other in read_ and contender.same(read_[one], read_[other])
+        found[label, group] = Share(identical + same, pairs + 1)
     return dict(found)
 
 

@@ -92,7 +92,9 @@ def _minhash() -> Contender:
 
 def _text(html: str) -> str:
     with suppress(lxml.etree.ParserError):
-        tree = lxml.html.document_fromstring(html)
+        # As bytes: lxml does not take a text that declares an encoding.
+        parser = lxml.html.HTMLParser(encoding="utf-8")
+        tree = lxml.html.document_fromstring(html.encode("utf-8", "replace"), parser=parser)
         for element in tree.xpath("//script|//style|//noscript|//template"):
             element.drop_tree()
         return " ".join(" ".join(tree.itertext()).split())

@@ -205,14 +205,16 @@ def clusters(report: Report) -> Iterator[Element]:
     if not report.clusters:
         yield h("p", "No page is repeated.")
         return
-    shown = (
-        f"; the {len(report.clusters)} most repeated are shown" if report.cluster_count > len(report.clusters) else ""
-    )
-    are = "page is" if report.cluster_count == 1 else "pages are"
-    yield h("p", f"{format_number(report.cluster_count)} {are} repeated{shown}.")
+    yield h("p", _how_many(report.cluster_count, "repeated", len(report.clusters), "most repeated"))
     yield from _with_more(
         [_cluster(found, unfolded=place < MAX_UNFOLDED) for place, found in enumerate(report.clusters)]
     )
+
+
+def _how_many(count: int, what: str, listed: int, which: str) -> str:
+    """A sentence on how many pages are ``what``, and which of them are listed."""
+    shown = f"; the {listed} {which} are shown" if count > listed else ""
+    return f"{format_number(count)} {'page is' if count == 1 else 'pages are'} {what}{shown}."
 
 
 def _with_more(parts: list[Element]) -> Iterator[Element]:
@@ -252,15 +254,9 @@ def near(report: Report) -> Iterator[Element]:
     if not report.near_pages:
         yield h("p", "No page that was kept is near another.")
         return
-    shown = (
-        f"; the {len(report.near_pages)} most similar are shown" if report.near_count > len(report.near_pages) else ""
-    )
-    are = "page is" if report.near_count == 1 else "pages are"
-    yield h(
-        "p",
-        f"{format_number(report.near_count)} {are} near another and kept{shown}. What kept them is text of their own, "
-        "what makes two pages of two, such as another h1, or a similarity that is too low.",
-    )
+    how_many = _how_many(report.near_count, "near another and kept", len(report.near_pages), "most similar")
+    kept_by = "text of their own, what makes two pages of two, such as another h1, or a similarity that is too low"
+    yield h("p", f"{how_many} What kept them is {kept_by}.")
     rows: list[tuple[Child | float | None, ...]] = [
         (
             link(page.url),
