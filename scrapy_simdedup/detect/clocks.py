@@ -17,7 +17,6 @@ A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each.
 from __future__ import annotations
 
 import json
-import re
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import astuple, dataclass
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.text_units import is_short
+from scrapy_simdedup.page.amounts import is_amount, is_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,27 +55,6 @@ TITLE_PLACE = 1
 
 SAMPLE_LENGTH = 40
 """Characters of a text that tell people which place is meant."""
-
-_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
-_CURRENCY = re.compile(
-    r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
-    r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
-)
-"""Signs and codes of currencies, and the percent sign."""
-
-
-def is_amount(text: str) -> bool:
-    """Whether a short text is a number alone, or with a currency."""
-    return is_short(text) and _DIGIT.search(text) is not None and (not _LETTER.search(text) or _has_currency(text))
-
-
-def is_counter(text: str) -> bool:
-    """Whether a short text is a number among words."""
-    return is_short(text) and _DIGIT.search(text) is not None and not is_amount(text)
-
-
-def _has_currency(text: str) -> bool:
-    return _CURRENCY.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.page.amounts import MAX_LENGTH, is_price
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.roles import ASIDE, COOKIE
+from scrapy_simdedup.page.roles import COOKIE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -50,10 +51,6 @@ BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
 page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
-INSET_REACH = 6
-"""Blocks of the content, before a box and behind it, among which there is one path."""
-MAX_NUMBERED_LENGTH = 100
-"""Characters up to which a block with a number in it is known by its other words, wherever it stands."""
 
 _MAX_JOINED_BY = 32
 _HEAD = struct.Struct("<2HBQ")
@@ -85,7 +82,7 @@ class PageUnits(NamedTuple):
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
     samples: Sequence[str]
-    """The text of each block, as far as the first :data:`MAX_NUMBERED_LENGTH` characters and one more."""
+    """The text of each block, as far as the first :data:`MAX_LENGTH` characters and one more."""
     size: int
     """Words per shingle."""
 
@@ -151,13 +148,14 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
         return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
-    texts, block_classes, block_roles, _, links, block_paths = zip(*chosen, strict=True)
+    texts, block_classes, block_roles, _, links, block_paths, block_insets = zip(*chosen, strict=True)
     classes, roles, paths = as_uint8(block_classes), np.array(block_roles), np.array(block_paths, np.uint32)
-    insets = _insets(roles == ASIDE, classes > BOILERPLATE, paths)
-    if insets:
-        classes = classes.copy()
-        classes[insets] = BlockClass.CONTENT
-    samples = [text[: MAX_NUMBERED_LENGTH + 1] for text in texts]
+    if any(block_insets):
+        classes = np.where(block_insets, np.uint8(BlockClass.CONTENT), classes)
+    samples = [text[: MAX_LENGTH + 1] for text in texts]
+    pass_over = np.array(links, np.bool_) | (roles & COOKIE > 0)
+    for at in (pass_over & (classes > BOILERPLATE)).nonzero()[0].tolist():
+        pass_over[at] = not is_price(samples[at])
     in_content = (classes > BOILERPLATE).nonzero()[0]
     places = np.zeros(len(chosen), np.uint32)
     places[in_content] = _places(paths[in_content], [samples[at] for at in in_content.tolist()])
@@ -168,28 +166,10 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         np.add.reduceat(found.hashes, found.starts),
         places,
         classes,
-        np.array(links, np.bool_) | (roles & COOKIE > 0),
+        pass_over,
         samples,
         size,
     )
-
-
-def _insets(are_aside: Mask, in_content: Mask, paths: Places) -> list[int]:
-    """The blocks of boxes in the text, called an aside or a sidebar as those beside the text are.
-
-    Before such a box and behind it stand blocks of the content with one path, a few blocks away at most.
-    """
-    asides = are_aside.nonzero()[0].tolist()
-    if not asides:
-        return []
-    content = in_content.nonzero()[0]
-    content_paths = paths[content].tolist()
-    made = []
-    for at, here in zip(asides, np.searchsorted(content, asides).tolist(), strict=True):
-        behind = content_paths[here : here + INSET_REACH]
-        if not set(behind).isdisjoint(content_paths[max(0, here - INSET_REACH) : here]):
-            made.append(at)
-    return made
 
 
 def _places(paths: Places, texts: Sequence[str]) -> Places:
@@ -198,7 +178,7 @@ def _places(paths: Places, texts: Sequence[str]) -> Places:
     A short block with a number is known by its other words instead, as a counter below a text of any length.
     """
     which, seen = [], dict[int, int]()
-    short = "\0".join([text if len(text) <= MAX_NUMBERED_LENGTH and "\0" not in text else "" for text in texts])
+    short = "\0".join([text if len(text) <= MAX_LENGTH and "\0" not in text else "" for text in texts])
     number_like = _ASCII_NUMBER if short.isascii() else _NUMBER
     for path, words in zip(paths.tolist(), number_like.sub("#", short).split("\0"), strict=False):
         if "#" in words:
@@ -208,11 +188,6 @@ def _places(paths: Places, texts: Sequence[str]) -> Places:
             which.append(number)
     places: Places = paths ^ np.array(which, np.uint32) * _SPREAD
     return places
-
-
-def is_short(text: str) -> bool:
-    """Whether a text with a number is known by its other words, wherever it stands."""
-    return len(text) <= MAX_NUMBERED_LENGTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from scrapy_simdedup.page.amounts import is_price, is_short
 from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
-from scrapy_simdedup.page.classify import BlockClass, classify_blocks
+from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.metadata import find_identity
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING, MAIN_TAG
+from scrapy_simdedup.page.roles import (
+    ASIDE,
+    BLOCK_TAGS,
+    BY_SETTING,
+    DEFAULT_ROLE_WORDS,
+    FORM,
+    H1,
+    HEADING,
+    MAIN,
+    MAIN_TAG,
+    META,
+    WIDGET,
+)
 from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
@@ -24,6 +38,9 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
+
+INSET_ROLES = ASIDE | FORM | META | WIDGET
+"""Roles of boxes that may stand in the text and belong to it."""
 
 _BOILERPLATE = BlockClass.BOILERPLATE
 
@@ -44,6 +61,8 @@ class Block(NamedTuple):
     """Whether at least half of the text stands inside of links."""
     path: int = 0
     """32 bits of the tags around the block; the same for the paragraphs of one article."""
+    inset: bool = False
+    """Whether the block is boilerplate for the name of its box alone, which stands among paragraphs of the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +121,8 @@ def read_page(
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
     links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
     box_paths = [tree.box_paths[box] for box in tree.boxes]
-    made = map(Block._make, zip(tree.texts, classes, roles, headings, links, box_paths, strict=True))
+    insets = _find_insets(tree, classes, roles)
+    made = map(Block._make, zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True))
     return Page(tuple(made), tree.title, h1, None, paths, named, data)
 
 
@@ -114,6 +134,40 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
         in_main = mark_descendants(tree.box_parents, (roles & MAIN_TAG > 0 for roles in tree.box_roles))
         found.sort(key=lambda at: not in_main[tree.boxes[at]])
     return tree.texts[found[0]] if found else ""
+
+
+def _find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[bool]:
+    """Which blocks of boilerplate belong to the text all the same.
+
+    1. A box in the text that is called an aside or a sidebar, as the columns beside the text are. It stands in the box
+       in which the paragraphs of the text stand; a column stands beside that one.
+    2. A price in such a box, in a form or among what is said about the page, and what else a form says in a few words:
+       there, or anywhere in the main part.
+    3. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
+    """
+    insets = [False] * len(roles)
+    asked = [at for at, found in enumerate(roles) if found and not found & ~INSET_ROLES]
+    if not asked:
+        return insets
+    parents = tree.box_parents
+    prose: Counter[int] = Counter()
+    for box, of, text in zip(tree.boxes, classes, tree.texts, strict=True):
+        if of is not _BOILERPLATE:
+            prose[parents[box]] += len(text)
+    for at in asked:
+        text = tree.texts[at]
+        is_fact = is_price(text) or (roles[at] & FORM > 0 and is_short(text))
+        if not is_fact and roles[at] != ASIDE:
+            continue
+        box = outermost = tree.boxes[at]
+        around = 0
+        while box > 0:
+            outermost = box if tree.box_roles[box] & INSET_ROLES else outermost
+            around |= tree.box_roles[box]
+            box = parents[box]
+        among_text = prose[parents[outermost]] > MIN_PROSE_LENGTH
+        insets[at] = not around & BY_SETTING and (among_text or (is_fact and around & MAIN > 0))
+    return insets
 
 
 def _classify_by_readability(

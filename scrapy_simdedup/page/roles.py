@@ -39,7 +39,10 @@ of notices, advertisements and buttons for sharing come from elsewhere and stand
 TEXT_ROLES = HEADING | H1 | PARAGRAPH
 """Roles of a block that say what its text is."""
 
-NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG
+BY_SETTING = 1 << len(ROLE_NAMES) + 5
+"""Beside the role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
+
+NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG | BY_SETTING
 """Roles that an element gives to all it holds."""
 
 TAG_ROLES: dict[str, int] = {
@@ -163,10 +166,10 @@ class RoleWords(dict[str, int]):
         self.words_id: int = int.from_bytes(blake2b(listed, digest_size=2).digest(), "little") or 1 if more else 0
         """16 bits that differ between tables with different words in ``more``; 0 without ``more``."""
         self._roles: dict[str, int] = {}
-        for table in ({role: words.split() for role, words in ROLE_WORDS.items()}, more or {}):
-            for role, words in table.items():
-                for word in words:
-                    self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
+        listed_here = [(role, word) for role, words in ROLE_WORDS.items() for word in words.split()]
+        listed_there = [(role | BY_SETTING, word) for role, words in (more or {}).items() for word in words]
+        for role, word in listed_here + listed_there:
+            self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
 
     def __repr__(self) -> str:
         return f"RoleWords({self.words_id})"  # without the values that were looked up so far

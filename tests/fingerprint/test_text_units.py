@@ -183,3 +183,44 @@ def test_a_box_in_the_text_is_content_and_a_column_beside_it_is_not() -> None:
     assert own(inset(OWN), inset("A word in a box")) == 30
     assert not changes(column("A word beside it"), column("Another word beside it"))
     assert own(column(OWN), column("A word beside it")) == 0
+
+
+PRICE_PLACES = {
+    "<div>{}</div>": True,
+    "<form action=/cart><div>{}</div><button>Buy</button></form>": True,
+    "<div class=product-meta><span>{}</span></div>": True,
+    "<aside class=buybox><p>{}</p></aside>": True,
+    "<div class=price-widget>{}</div>": True,
+    "<a class=button href=/buy>Buy for {}</a>": True,
+    "<div class=related-products><a href=/other>Another kettle</a> <b>{}</b></div>": False,
+    "<div class=advertisement>Kettles from {}</div>": False,
+    "<nav>Up to {}</nav>": False,
+    "<div class=comment>I paid {}</div>": False,
+}
+
+
+@pytest.mark.parametrize("place", PRICE_PLACES)
+def test_a_price_of_the_page_counts_whatever_its_box_is_called(place: str) -> None:
+    """A shop puts it into the form of its cart as often as into a paragraph; others' prices change by themselves."""
+    before, now = (page([place.format(price), *PARAGRAPHS]) for price in ("29 EUR", "35 EUR"))
+    assert bool(changes(before, now)) is PRICE_PLACES[place]
+
+
+def test_what_a_form_of_the_page_says_in_a_few_words_counts() -> None:
+    form = "<form action=/cart><p>{}</p><button>Buy</button></form>"
+    assert changes(page([form.format("In stock"), *PARAGRAPHS]), page([form.format("Sold out"), *PARAGRAPHS]))
+
+
+def test_a_price_in_a_column_beside_the_text_is_not_the_page_s() -> None:
+    def column(price: str) -> PageFingerprint:
+        said = "".join(f"<p>{text}</p>" for text in PARAGRAPHS)
+        return fingerprint_page(
+            f"<div><div><h1>Tides</h1>{said}</div><div class=sidebar><p>A kettle</p><p>{price}</p></div></div>"
+        )
+
+    assert not changes(column("29 EUR"), column("35 EUR"))
+
+
+def test_a_box_at_the_end_of_the_text_is_content() -> None:
+    box = "<div class=sidebar><p>{}</p></div>"
+    assert changes(page([*PARAGRAPHS, box.format("A word at last")]), page([*PARAGRAPHS, box.format("A last word")]))

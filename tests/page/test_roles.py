@@ -8,6 +8,7 @@ from scrapy_simdedup.page.roles import (
     AD,
     ASIDE,
     BOILERPLATE_ROLES,
+    BY_SETTING,
     COMMENT,
     DEFAULT_ROLE_WORDS,
     FOOTER,
@@ -70,8 +71,8 @@ def test_what_a_page_builder_writes_on_everything_says_nothing() -> None:
 def test_words_can_be_added() -> None:
     """A site's own names extend those that come with the package, and leave them as they are."""
     words = RoleWords({META: ["Impressum"], AD: ["footer"]})
-    assert words["impressum"] == META
-    assert words["footer"] == FOOTER | AD
+    assert words["impressum"] == META | BY_SETTING
+    assert words["footer"] == FOOTER | AD | BY_SETTING
     assert DEFAULT_ROLE_WORDS["impressum"] == 0
 
 
