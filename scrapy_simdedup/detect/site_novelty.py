@@ -4,9 +4,9 @@
    content lack, all copies together (:mod:`scrapy_simdedup.fingerprint.novelty`).
 2. *While the site is unknown*, only units of the content count: a pair of pages cannot tell an advertisement from a
    comment.
-3. *Once it is known*, a unit counts whatever class it has, unless pages with other contents have it, too: an
-   advertisement, a consent notice or a teaser stands on other pages, a comment does not. On short pages fewer words
-   count, but of the content alone: an advertisement of a dozen words may well be new.
+3. *Once it is known*, a unit counts in boilerplate as well, unless pages with other contents have it, too: a teaser
+   stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
+   pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
 """
 
 from __future__ import annotations

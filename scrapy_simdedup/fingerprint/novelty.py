@@ -34,7 +34,8 @@ how many are missing at least."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
-"""Shingles that must be looked up for that, and the chance up to which all of them may only seem to be there."""
+"""Shingles that must be looked up for that, and the chance up to which all of them may only seem to be there, on any of
+the other pages."""
 
 
 def own_word_limit(units: PageUnits, most: int) -> int:
@@ -115,7 +116,7 @@ class FilterBank:
         self._bits = packed.reshape(-1, width)
         self._sizes = np.array([[len(filter_)] for filter_ in filters], np.uint64).reshape(-1, 1)
         self._samplings = np.array([[other.sampling] for other in units], np.uint64).reshape(-1, 1)
-        self.least_looked_up = np.array([[_least_looked_up(other.false_share)] for other in units]).reshape(-1, 1)
+        self.least_looked_up = np.array([[_least_looked_up(other.false_share, MAX_CHANCE / len(units))] for other in units]).reshape(-1, 1)
         """Of each page, the shingles of a block that must be looked up, or they may only seem to be there; (n, 1)."""
 
     def __len__(self) -> int:
@@ -133,9 +134,9 @@ class FilterBank:
         return found
 
 
-def _least_looked_up(false_share: float) -> float:
+def _least_looked_up(false_share: float, chance: float) -> float:
     by_chance = max(1e-9, false_share)
-    return max(MIN_SAMPLES, ceil(log(MAX_CHANCE) / log(by_chance))) if by_chance < 1 else inf
+    return max(MIN_SAMPLES, ceil(log(chance) / log(by_chance))) if by_chance < 1 else inf
 
 
 def _looked_up(units: PageUnits, asked: Mask, sampling: int) -> tuple[Rows, Rows]:

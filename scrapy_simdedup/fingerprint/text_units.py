@@ -10,7 +10,8 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
-has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices.
+has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
+and what is called an advertisement, a teaser or a column beside the text.
 Numbers count like any words.
 """
 
@@ -30,7 +31,7 @@ from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
 from scrapy_simdedup.page.amounts import MAX_LENGTH, is_price
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.roles import COOKIE
+from scrapy_simdedup.page.roles import AD, ASIDE, BY_SHAPE, COOKIE, RELATED, SOCIAL, WIDGET
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -51,6 +52,10 @@ BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
 page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
+
+NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
+"""Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
+block that is boilerplate for its place alone may be a comment."""
 
 _MAX_JOINED_BY = 32
 _HEAD = struct.Struct("<2HBQ")
@@ -153,7 +158,8 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
     if any(block_insets):
         classes = np.where(block_insets, np.uint8(BlockClass.CONTENT), classes)
     samples = [text[: MAX_LENGTH + 1] for text in texts]
-    pass_over = np.array(links, np.bool_) | (roles & COOKIE > 0)
+    named = (roles & BY_SHAPE == 0) & ~np.array(block_insets, np.bool_)
+    pass_over = np.array(links, np.bool_) | (roles & COOKIE > 0) | ((roles & NOBODYS_OWN > 0) & named)
     for at in (pass_over & (classes > BOILERPLATE)).nonzero()[0].tolist():
         pass_over[at] = not is_price(samples[at])
     in_content = (classes > BOILERPLATE).nonzero()[0]

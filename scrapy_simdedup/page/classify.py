@@ -25,6 +25,7 @@ from scrapy_simdedup.page.roles import (
     ASIDE,
     BOILERPLATE_ROLES,
     BRANDING,
+    BY_SHAPE,
     COMMENT,
     COOKIE,
     H1,
@@ -130,7 +131,7 @@ def _classify_by_shape(
         if steps and is_content[number]:
             classes[number] = BlockClass(max(BlockClass.BOILERPLATE, classes[number] - steps))
             if classes[number] is BlockClass.BOILERPLATE:
-                roles[number] = NAV if link else ASIDE
+                roles[number] = BY_SHAPE | (NAV if link else ASIDE)
     return classes, roles
 
 

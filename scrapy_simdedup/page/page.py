@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -16,6 +15,7 @@ from scrapy_simdedup.page.roles import (
     ASIDE,
     BLOCK_TAGS,
     BY_SETTING,
+    BY_SHAPE,
     DEFAULT_ROLE_WORDS,
     FORM,
     H1,
@@ -146,27 +146,24 @@ def _find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -
     3. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
-    asked = [at for at, found in enumerate(roles) if found and not found & ~INSET_ROLES]
+    asked = [at for at, found in enumerate(roles) if found and not found & ~(INSET_ROLES | BY_SHAPE)]
     if not asked:
         return insets
-    parents = tree.box_parents
-    prose: Counter[int] = Counter()
+    prose = [0] * len(tree.box_parents)
     for box, of, text in zip(tree.boxes, classes, tree.texts, strict=True):
-        if of is not _BOILERPLATE:
-            prose[parents[box]] += len(text)
+        if of is not _BOILERPLATE and box:
+            prose[tree.box_parents[box]] += len(text)
+    around, among_text = [0], [False]
+    for parent, found in zip(tree.box_parents[1:], tree.box_roles[1:], strict=True):
+        around.append(around[parent] | found)
+        is_outermost = found & INSET_ROLES and not around[parent] & INSET_ROLES
+        among_text.append(prose[parent] > MIN_PROSE_LENGTH if is_outermost else among_text[parent])
     for at in asked:
-        text = tree.texts[at]
+        text, box = tree.texts[at], tree.boxes[at]
         is_fact = is_price(text) or (roles[at] & FORM > 0 and is_short(text))
-        if not is_fact and roles[at] != ASIDE:
-            continue
-        box = outermost = tree.boxes[at]
-        around = 0
-        while box > 0:
-            outermost = box if tree.box_roles[box] & INSET_ROLES else outermost
-            around |= tree.box_roles[box]
-            box = parents[box]
-        among_text = prose[parents[outermost]] > MIN_PROSE_LENGTH
-        insets[at] = not around & BY_SETTING and (among_text or (is_fact and around & MAIN > 0))
+        if is_fact or roles[at] & INSET_ROLES == ASIDE:
+            is_inset = among_text[box] or (is_fact and around[box] & MAIN > 0)
+            insets[at] = is_inset and not around[box] & BY_SETTING
     return insets
 
 

@@ -42,6 +42,9 @@ TEXT_ROLES = HEADING | H1 | PARAGRAPH
 BY_SETTING = 1 << len(ROLE_NAMES) + 5
 """Beside the role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
 
+BY_SHAPE = 1 << len(ROLE_NAMES) + 6
+"""Beside the role of a block that no name and no tag gave it: it stands beside the content, or is a link."""
+
 NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG | BY_SETTING
 """Roles that an element gives to all it holds."""
 

@@ -1,0 +1,43 @@
+"""What keeps a repeat on a site that is known: a reader's comment does, another advertisement does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import words
+from scrapy_simdedup import NearDuplicateDetector
+
+PLACES = {
+    "<div class=q3><div class=q7>{}</div></div>": "own_text",
+    "<div><div class=q3><div><h3>Replies</h3><div class=q7>{}</div></div></div></div>": "own_text",
+    "<section><p>{}</p></section>": "own_text",
+    "<ol class=comments><li>{}</li></ol>": "own_text",
+    "<div class=ad-slot><p>{}</p></div>": None,
+    "<aside><div class=x3f9><p>{}</p></div></aside>": None,
+    "<div class=sidebar><p>{}</p></div>": None,
+    "<div class=related-posts><p>{}</p></div>": None,
+}
+
+
+def said(about: object, count: int) -> str:
+    return " ".join(words(about, count))
+
+
+def article(number: int, around: str) -> str:
+    text = "".join(f"<p>{said((number, part), 60)}</p>" for part in range(8))
+    title = said((number, "title"), 4)
+    return f"<title>{title}</title><div class=q1><div class=q2><h1>{title}</h1>{text}</div></div>{around}<p>Imprint</p>"
+
+
+@pytest.mark.parametrize("place", PLACES)
+@on_asyncio
+async def test_a_text_that_only_this_page_has_keeps_it_unless_its_box_says_that_it_is_nobodys(place: str) -> None:
+    """Each fetch brings another text of forty words; no names are needed to see that it may be a comment."""
+    async with NearDuplicateDetector(secret="known") as detector:
+        for number in range(8):
+            await detector.add(article(number, place.format(said(number, 40))), url=f"https://blog.example/{number}")
+        again = article(3, place.format(said("once more", 40)))
+        verdict = await detector.add(again, url="https://blog.example/3?from=home")
+    assert verdict.reason == PLACES[place]
+    assert verdict.is_duplicate is (PLACES[place] is None)
