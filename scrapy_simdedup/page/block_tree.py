@@ -85,7 +85,7 @@ def tag_number(tag: str) -> int:
     return crc32(tag.encode())
 
 
-def build_block_tree(root: HtmlElement, words: RoleWords) -> BlockTree:
+def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = False) -> BlockTree:  # noqa: ARG001 - to come
     """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
 
     Where the page stands in a ``<noscript>``, that element becomes one whose text is read.
