@@ -24,7 +24,7 @@ from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.page import block_tree
 from scrapy_simdedup.page import page as pages_room
-from scrapy_simdedup.page.markdown import page_markdown
+from scrapy_simdedup.page.content import page_markdown
 from scrapy_simdedup.page.metadata import MAX_HEAD, declared_canonical_url
 from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS

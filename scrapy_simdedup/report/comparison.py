@@ -12,7 +12,7 @@ from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.markdown import page_markdown
+from scrapy_simdedup.page.content import content_with_settings
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
 from scrapy_simdedup.setting_checks import require_text
@@ -267,7 +267,7 @@ def compare_with_settings(
         fp = fingerprint_parsed(page, body_digest(text), settings)
         fingerprints.append(fp)
         lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)
-        markdown = page_markdown(text, url=url, words=words)
+        markdown = content_with_settings(text, url, settings, metadata=False).markdown
         pages.append(
             ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines, markdown)
         )
