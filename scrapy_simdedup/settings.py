@@ -272,6 +272,10 @@ class DedupSettings:
         """Whether any page is compared with its own past by its text units."""
         return "content" in self._everywhere("unchanged_by")
 
+    def is_anywhere(self, name: str, value: object) -> bool:
+        """Whether a setting has a value for any page."""
+        return value in self._everywhere(name)
+
     def _everywhere(self, name: str) -> list[Any]:
         """The values that a setting has for any page."""
         return [getattr(self, name), *(own[name] for own in self.site_settings.values() if name in own)]

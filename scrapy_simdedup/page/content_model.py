@@ -32,3 +32,8 @@ def main_content(tree: BlockTree) -> NDArray[np.bool_]:
         tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
     """
     return content_probabilities(tree) >= 0.5
+
+
+def model_id() -> int:
+    """16 bits that differ between models."""
+    return 1

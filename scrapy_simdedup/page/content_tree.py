@@ -50,8 +50,19 @@ class ContentNode:
                 waiting.extend(reversed(child.children))
 
     def text(self) -> str:
-        """The text inside, as it stands in the page."""
-        return "".join(child for child in self.walk() if isinstance(child, str))
+        """The text inside, with spaces around blocks."""
+        parts: list[str] = []
+        waiting: list[Child] = list(reversed(self.children))
+        while waiting:
+            child = waiting.pop()
+            if isinstance(child, str):
+                parts.append(child)
+                continue
+            if child.is_block or child.tag == "br":
+                parts.append(" ")
+                waiting.append(" ")
+            waiting.extend(reversed(child.children))
+        return "".join(parts)
 
 
 Child: TypeAlias = "str | ContentNode"
@@ -140,7 +151,7 @@ def build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentN
             end_line()
         tag = element.tag
         if tag == "br":
-            if chosen[number]:
+            if chosen[number] or (number and chosen[number - 1]):
                 children.append(ContentNode(element, ()))
         elif tag in ("hr", "img") or (tag == "input" and element.get("type", "").lower() == "checkbox"):
             leaf = ContentNode(element, ())

@@ -170,28 +170,28 @@ class _Layout:
             self._line([node.text()], container, link)
             return
         numbers = _item_numbers(node.element) if node.tag == "ol" else {}
-        inside = container
-        """Texts that stand in no item are paragraphs of the list's own at first, and then of the item before."""
+        rest = ""
+        """The indentation of what stands in no item: it belongs to the item before, and to none at first."""
         line: list[Child] = []
         is_first = True
         for child in node.children:
             if not isinstance(child, ContentNode) or not (child.is_block or child.tag == "li"):
                 line.append(child)
                 continue
-            self._line(line, inside, link)
+            self._line(line, container.nested(rest, rest) if rest else container, link)
             line = []
             if child.tag == "li":
                 number = numbers.get(child.element, 1)
                 mark = f"{number}. " if node.tag == "ol" else "- "
+                rest = " " * len(mark)
                 # A list inside an item needs no empty line, unless it could be taken for a line that begins "9.".
                 is_tight = not is_first or (container.line_prefix != "" and number == 1)
-                self._content(child, container.nested(mark, " " * len(mark), tight=is_tight), link, depth + 1)
+                self._content(child, container.nested(mark, rest, tight=is_tight), link, depth + 1)
             else:
-                nested = container.nested("  ", "  ", tight=child.tag in ("ul", "ol"))
+                nested = container.nested(rest, rest, tight=child.tag in ("ul", "ol")) if rest else container
                 self._block(child, nested, link, depth + 1)
             is_first = False
-            inside = container.nested("  ", "  ")
-        self._line(line, inside, link)
+        self._line(line, container.nested(rest, rest) if rest else container, link)
 
     def _table(self, table: ContentNode, container: _Container, depth: int) -> None:
         for caption in table.nodes("caption"):

@@ -21,14 +21,18 @@ _CODE_TAGS = frozenset({"code", "kbd", "samp", "tt"})
 _MARKS = {"b": "**", "strong": "**", "em": "_", "i": "_", "del": "~~", "s": "~~", "strike": "~~"}
 
 _MARKUP = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~])|`+|<(?=[a-zA-Z/!?])|&(?=#?\w{1,32};)|\*(?=\S)|(?<=\S)\*"
-    r"|(?<![^\W_])_+|_+(?![^\W_])|\](?=[(\[:])|~(?=~)|(?<=~)~|!$"
+    r"\\(?=[!-/:-@\[-`{-~]|$)|`+|<(?=[a-zA-Z/!?]|$)|&(?=#?\w{0,32}(?:;|$))|(?<!\s)\*|\*(?!\s)"
+    r"|(?<![^\W_])_+|_+(?![^\W_])|\](?=[(\[:]|$)|~(?=~|$)|(?<=~)~|^~|!$"
 )
 """What Markdown would read as markup in the middle of a text."""
 _MAY_HAVE_MARKUP = re.compile(r"[\\`<&*_\]~!]")
 _BRACKETS = re.compile(r"[\[\]]")
 _LINE_START = re.compile(r"[#>=\-*+\d]")
-_BLOCK_START = re.compile(r"(?:#{1,6}(?=\s|$)|[>=]|[-*+]+(?=\s|$)|-{3})")
+_BLOCK_START = re.compile(r"(?:#{1,6}(?=\s|$)|[>=]|[*+](?=\s|$)|-+(?=\s|$)|-{3})")
+_MARK_SIGNS = frozenset("*_~`")
+_UNKNOWN = "x"
+"""Stands for a sign that may be a letter, beside which marks mean less."""
+_TICKS = re.compile(r"(?:\\`){3,}")
 _ITEM_START = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _IN_ADDRESS = re.compile(r"[\\\[\]()]")
 _NOT_IN_ADDRESS = re.compile(r"[\s<>\x00-\x1f]")
@@ -50,7 +54,7 @@ class Inline:
             children: They hold no block elements, or such as are read as a part of the line.
             link: The address of a link around the line; "" without one.
         """
-        text = self._inline(children, 0, in_link=bool(link))
+        text = self._inline(children, 0, "", in_link=bool(link))
         lines = [" ".join(line.split()) for line in text.split("\n")] if "\n" in text else [" ".join(text.split())]
         made = [_escaped_start(line) for line in lines]
         if link:
@@ -59,7 +63,8 @@ class Inline:
             return made[0]
         return _EMPTY_LINES.sub("\n\n", "  \n".join(made).strip(" \n")) if any(made) else ""
 
-    def _inline(self, children: Sequence[Child], depth: int, *, in_link: bool) -> str:  # noqa: PLR0912 - one for each tag
+    def _inline(self, children: Sequence[Child], depth: int, edge: str, *, in_link: bool) -> str:  # noqa: PLR0912 - one for each tag
+        """The Markdown of texts and inline elements, with ``edge`` as the sign before and behind them."""
         parts: list[str] = []
         last = len(children) - 1
         for place, child in enumerate(children):
@@ -68,35 +73,34 @@ class Inline:
                 continue
             tag = child.tag
             if tag in _CODE_TAGS:
-                if not (place and _is_code(children[place - 1])):
-                    parts.append(_code_span(children, place))
+                code = "" if place and _is_code(children[place - 1]) else _code_text_from(children, place)
+                follows_code = parts and parts[-1].endswith("`")  # two codes in a row would be one
+                made = escape_text(code, in_link=in_link) if follows_code else _code_span(code)
             elif tag == "br":
-                parts.append("\n")
+                made = "\n"
             elif tag == "img":
-                parts.append(self._image(child))
+                made = self._image(child)
             elif tag == "input":
                 following = children[place + 1] if place < last else ""
                 box = "[ ]" if child.element.get("checked") is None else "[x]"
-                parts.append(box if isinstance(following, str) and following[:1].isspace() else box + " ")
-            elif not child.children:
-                continue
+                made = box if isinstance(following, str) and following[:1].isspace() else box + " "
             elif depth > MAX_INLINE_DEPTH:
-                parts.append(escape_text(child.text(), in_link=in_link))
+                made = escape_text(child.text(), in_link=in_link)
             elif tag == "a" and not in_link:
                 self._add_link(parts, child, depth)
+                continue
             else:
-                inner = self._inline(child.children, depth + 1, in_link=in_link)
+                inner = self._inline(child.children, depth + 1, _UNKNOWN, in_link=in_link)
+                if inner[:1] in _MARK_SIGNS and parts and inner and parts[-1].endswith(inner[0]):  # would be one mark
+                    inner = escape_text(child.text(), in_link=in_link)
                 if tag in _MARKS:
-                    before = parts[-1][-1:] if parts else "" if not depth else "_"
-                    following = children[place + 1] if place < last else "" if not depth else "_"
-                    behind = following[:1] if isinstance(following, str) else "_"
+                    before = parts[-1][-1] if parts else edge
+                    behind = _first_sign(children[place + 1]) if place < last else edge
                     _add_marked(parts, inner, _MARKS[tag], before, behind)
-                elif tag == "q":
-                    parts.append(f'"{inner}"')
-                elif child.is_block:  # read as a part of the line, as in a heading
-                    parts += " ", inner, " "
-                else:
-                    parts.append(inner)
+                    continue
+                made = f" {inner} " if child.is_block else inner  # a block as a part of the line, as in a heading
+            if made:
+                parts.append(made)
         return "".join(parts)
 
     def _image(self, image: ContentNode) -> str:
@@ -107,23 +111,23 @@ class Inline:
     def _add_link(self, parts: list[str], link: ContentNode, depth: int) -> None:
         href = link.element.get("href", "")
         address = self._addresses.of_link(link.element)
-        inner = self._inline(link.children, depth + 1, in_link=bool(address))
+        inner = self._inline(link.children, depth + 1, "[" if address else _UNKNOWN, in_link=bool(address))
         if not address:
-            if not href.startswith("#") or _WORD.search(inner):  # else it is the sign of a heading's own address
+            if inner and (not href.startswith("#") or _WORD.search(inner)):  # else the sign of a heading's own address
                 parts.append(inner)
-            return
-        if inner.isspace() or not inner:
-            parts.append(inner[:1])
-            return
-        if address == link.text().strip() and not _NOT_IN_ADDRESS.search(address) and "://" in address:
+        elif inner.isspace():
+            parts.append(" ")
+        elif address == link.text().strip() and "://" in address and not _NOT_IN_ADDRESS.search(address):
             parts.append(f"<{address}>")
-            return
-        if parts and parts[-1].endswith("!"):
-            parts[-1] = parts[-1][:-1] + "\\!"
-        target = _address(address)
-        for number, line in enumerate(inner.split("\n")):
-            lead, text, tail = _stripped(line)
-            parts.append(("\n" if number else "") + (f"{lead}[{text}]({target}){tail}" if text else ""))
+        elif inner:
+            if parts and parts[-1].endswith("!") and not parts[-1].endswith("\\!"):
+                parts[-1] = parts[-1][:-1] + "\\!"  # else a picture
+            target = _address(address)
+            for number, line in enumerate(inner.split("\n")):
+                lead, text, tail = _stripped(line)
+                made = ("\n" if number else "") + (f"{lead}[{text}]({target}){tail}" if text else "")
+                if made:
+                    parts.append(made)
 
 
 _EMPTY_LINES = re.compile(r"[ \n]*\n[ \n]*\n[ \n]*")
@@ -140,7 +144,7 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     signs = found[0]
-    return "\\" + ("\\".join(signs) if signs[0] == "_" else signs)
+    return "\\" + ("\\".join(signs) if signs[0] in "_`" else signs)
 
 
 def _escaped_in_brackets(text: str) -> str:
@@ -154,6 +158,9 @@ def _address(address: str) -> str:
 def _escaped_start(line: str) -> str:
     """A line that begins no block."""
     if not _LINE_START.match(line):
+        ticks = _TICKS.match(line)
+        if ticks and line.count("`") == len(ticks[0]) // 2:  # no code span begins where there are no others
+            return "\\" + line[: ticks.end()].replace("\\", "") + line[ticks.end() :]
         return line
     found = _ITEM_START.match(line)
     if found:
@@ -167,6 +174,19 @@ def _stripped(line: str) -> tuple[str, str, str]:
     return (" " if line[:1].isspace() else ""), text, (" " if line[-1:].isspace() else "")
 
 
+def _first_sign(child: Child) -> str:
+    """The sign that a text or an element begins with, as far as it is known."""
+    for _ in range(MAX_INLINE_DEPTH):
+        if isinstance(child, str):
+            return child[:1]
+        if child.tag == "br":
+            return "\n"
+        if child.tag in _CODE_TAGS or child.tag in _MARKS or child.tag == "a" or not child.children:
+            break
+        child = child.children[0]
+    return _UNKNOWN
+
+
 def _add_marked(parts: list[str], inner: str, mark: str, before: str, behind: str) -> None:
     """Add a text between marks of emphasis, where Markdown reads them as such.
 
@@ -174,40 +194,48 @@ def _add_marked(parts: list[str], inner: str, mark: str, before: str, behind: st
         parts: What stands before it in the line.
         inner: The text.
         mark: ``**``, ``_`` or ``~~``.
-        before: The sign in front of it, as far as it is known.
-        behind: The sign behind it.
+        before: The sign in front of it; "" at the beginning of a line.
+        behind: The sign behind it; "" at its end.
     """
-    for number, line in enumerate(inner.split("\n")):
+    lines = inner.split("\n")
+    for number, line in enumerate(lines):
         if number:
             parts.append("\n")
         lead, text, tail = _stripped(line)
         if not text:
-            parts.append(lead)
+            parts.extend(filter(None, [lead]))
             continue
-        opens = not text[0].isalnum() and before.isalnum() and not lead
-        closes = not text[-1].isalnum() and behind.isalnum() and not tail
-        used = mark
-        if mark == "_" and ((before == "_" or before.isalnum()) and not lead):
-            used = "*"
-        if mark == "_" and ((behind == "_" or behind.isalnum()) and not tail):
-            used = "*"
-        if used == "_" and "_" in text:
-            used = "*"
-        if opens or closes or used in (text.replace("**", "") if used == "*" else text):
-            parts += lead, text, tail
-        elif parts and not lead and len(parts[-1]) > 2 * len(used) and parts[-1].startswith(used) and parts[-1].endswith(used):
-            parts[-1] = f"{parts[-1][: -len(used)]}{text}{used}"
-            parts.append(tail)
+        follows_word = not (number or lead) and _is_word_sign(before)
+        precedes_word = not (tail or number < len(lines) - 1) and _is_word_sign(behind)
+        used = "*" if mark == "_" and (follows_word or precedes_word or "_" in text) else mark
+        last = parts[-1] if parts and not lead else ""
+        merges = len(last) > 2 * len(used) and last.startswith(used) and last.endswith(used)
+        merges = merges and not (used == "*" and last.startswith("**"))
+        is_read = (
+            (text[0].isalnum() or not follows_word)
+            and (text[-1].isalnum() or not precedes_word)
+            and used not in (text.replace("**", "") if used == "*" else text)
+            and (merges or lead or before != used[0])
+            and not (used[0] in (text[0], text[-1]) and (follows_word or precedes_word or len(used) == 1))
+        )
+        if not is_read:
+            made = text
         else:
-            parts += lead, f"{used}{text}{used}", tail
+            made = f"{parts.pop()[: -len(used)] if merges else used}{text}{used}"
+        parts.extend(filter(None, (lead, made, tail)))
+
+
+def _is_word_sign(sign: str) -> bool:
+    """Whether Markdown may take a sign for a part of a word; ``""`` is none."""
+    return sign.isalnum() or sign == "_" or sign > "\x7f"
 
 
 def _is_code(child: Child) -> bool:
     return isinstance(child, ContentNode) and child.tag in _CODE_TAGS
 
 
-def _code_span(children: Sequence[Child], place: int) -> str:
-    """The inline code that begins at a place, together with that right behind it."""
+def _code_text_from(children: Sequence[Child], place: int) -> str:
+    """The text of the inline code at a place, together with that right behind it."""
     texts = []
     while place < len(children):
         child = children[place]
@@ -215,12 +243,17 @@ def _code_span(children: Sequence[Child], place: int) -> str:
             break
         texts.append(child.text())
         place += 1
-    code = " ".join("".join(texts).split())
+    return "".join(texts)
+
+
+def _code_span(code: str) -> str:
+    lead, code, tail = _stripped(code)
+    code = " ".join(code.split())
     if not code:
-        return ""
+        return lead
     ticks = "`" * (_longest_run(code, "`") + 1)
     pad = " " if code.startswith("`") or code.endswith("`") else ""
-    return f"{ticks}{pad}{code}{pad}{ticks}"
+    return f"{lead}{ticks}{pad}{code}{pad}{ticks}{tail}"
 
 
 _LINES = ("div", "p", "li")
