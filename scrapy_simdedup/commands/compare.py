@@ -58,9 +58,7 @@ def run(context: Context) -> int:
     """Compare the pages; the answer is yes if they are identical."""
     one, other = read_pages([context.options.one, context.options.other], context.scrapy)
     settings = PageSettings(context.settings).of(other.url)
-    found = compare_with_settings(
-        settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url)
-    )
+    found = compare_with_settings(settings, one.html, other.html, names=(one.name, other.name))
     context.console.print_answer(found.as_dict(), _text(found))
     return YES if found.kind == "identical" else NO
 

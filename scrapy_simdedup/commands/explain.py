@@ -98,9 +98,7 @@ def run_explain(context: Context) -> int:
 
 def _blocks(html: str, settings: DedupSettings) -> tuple[Line, ...]:
     words = role_words(settings.role_words)
-    return page_lines(
-        read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor)
-    )
+    return page_lines(read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor))
 
 
 async def _explain_page(context: Context, url: str, settings: DedupSettings, lines: Sequence[Line]) -> int:

@@ -86,7 +86,7 @@ def _values(value: Any) -> Iterator[Any]:
         elif isinstance(value, (list, tuple, set, frozenset)):
             stack.extend(value)
         elif value is not None:
-            from itemadapter import ItemAdapter, is_item  # noqa: PLC0415 - see ContentFields.add
+            from itemadapter import ItemAdapter, is_item  # noqa: PLC0415 - see ContentFields
 
             if is_item(value):
                 stack.append(ItemAdapter(value))
@@ -134,26 +134,24 @@ class ContentFields:
         """Fill the fields of one item, but those that its callback filled."""
         if not self.parts or not isinstance(response, HtmlResponse):
             return
+        for field, part in self.parts.items():
+            await self._fill(item, field, part, response)
+
+    async def _fill(self, item: Any, field: str, part: str, response: HtmlResponse) -> None:
         # Brings whatever kinds of items it knows, pydantic among them: some 10,000 objects, which few want.
         from itemadapter import ItemAdapter  # noqa: PLC0415
 
-        for field, part in self.parts.items():
-            try:
-                adapter = ItemAdapter(item)
-                if adapter.get(field) is None:
-                    content = await self._content_of(response)
-                    if content is not None:
-                        adapter[field] = getattr(content, part)
-            except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
-                if (type(item), field) not in self._warned:
-                    self._warned.add((type(item), field))
-                    logger.warning(
-                        "The %s of pages cannot be put into %s[%r]: %r",
-                        part,
-                        type(item).__name__,
-                        field,
-                        error,
-                    )
+        try:
+            adapter = ItemAdapter(item)
+            if adapter.get(field) is None:
+                content = await self._content_of(response)
+                if content is not None:
+                    adapter[field] = getattr(content, part)
+        except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
+            if (type(item), field) not in self._warned:
+                self._warned.add((type(item), field))
+                name = type(item).__name__
+                logger.warning("The %s of pages cannot be put into %s[%r]: %r", part, name, field, error)
 
     async def _content_of(self, response: HtmlResponse) -> Content | None:
         if response not in self._found:

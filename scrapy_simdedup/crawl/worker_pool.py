@@ -56,7 +56,7 @@ class NoWorker(Exception):
 
 
 class WorkerPool:
-    """Makes fingerprints and reads contents in worker processes, each with one page at a time, in the order of the calls.
+    """Makes fingerprints and reads contents in worker processes, each one page at a time, in the order of the calls.
 
     A worker that dies or takes too long costs its page the result, and is replaced. Where no worker can be started, or
     the crawl does not run on asyncio, pages are fingerprinted in the crawl's process.

@@ -226,9 +226,7 @@ class NearDuplicateDetector:
         key, url = key or url_key(url), without_surrogates(url)
         sample, extractor = self._opened(), self.settings_for(url).extractor
         fp.check_comparable(
-            sample
-            if extractor == sample.extractor
-            else replace(sample, extractor=extractor, model=model_of(extractor))
+            sample if extractor == sample.extractor else replace(sample, extractor=extractor, model=model_of(extractor))
         )
         site, context = site or site_of(url, self.settings.scope), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())

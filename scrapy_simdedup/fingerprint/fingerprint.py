@@ -202,7 +202,16 @@ class PageFingerprint:
         units = b"" if self.units is None else bytes(self.units)
         model = _MODEL.pack(self.model) if self.extractor == "content" else b""
         head = _HEAD.pack(
-            *(self.algorithm, self.bits | (_CONTENT_FLAG if model else 0), made_by, judged, self.secret_id, self.role_words, self.body, self.total),
+            *(
+                self.algorithm,
+                self.bits | (_CONTENT_FLAG if model else 0),
+                made_by,
+                judged,
+                self.secret_id,
+                self.role_words,
+                self.body,
+                self.total,
+            ),
             len(units),
         )
         tail = self._comparison_bytes()

@@ -78,8 +78,8 @@ def build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentN
 
     1. The elements are walked as in :func:`~scrapy_simdedup.page.block_tree.python_walk`, so that blocks are the same.
     2. A text is kept where its block is chosen. An element is kept where it holds something that is kept.
-    3. Pictures and rules have no text. One in the line of a block goes with it. Any other is kept where the blocks before
-       and behind it are chosen, of those inside the smallest element around it that holds any.
+    3. Pictures and rules have no text. One in the line of a block goes with it. Any other is kept where the blocks
+       before and behind it are chosen, of those inside the smallest element around it that holds any.
 
     Args:
         root: The ``<html>`` element, whose block tree was built before.
@@ -176,4 +176,3 @@ def build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentN
             if chosen[number] and (has_text or in_pre):
                 children.append(text)
     return children[0] if children and isinstance(children[0], ContentNode) else None
-

@@ -63,7 +63,7 @@ class Inline:
             return made[0]
         return _EMPTY_LINES.sub("\n\n", "  \n".join(made).strip(" \n")) if any(made) else ""
 
-    def _inline(self, children: Sequence[Child], depth: int, edge: str, *, in_link: bool) -> str:  # noqa: PLR0912 - one for each tag
+    def _inline(self, children: Sequence[Child], depth: int, edge: str, *, in_link: bool) -> str:
         """The Markdown of texts and inline elements, with ``edge`` as the sign before and behind them."""
         parts: list[str] = []
         last = len(children) - 1
@@ -218,10 +218,7 @@ def _add_marked(parts: list[str], inner: str, mark: str, before: str, behind: st
             and (merges or lead or before != used[0])
             and not (used[0] in (text[0], text[-1]) and (follows_word or precedes_word or len(used) == 1))
         )
-        if not is_read:
-            made = text
-        else:
-            made = f"{parts.pop()[: -len(used)] if merges else used}{text}{used}"
+        made = f"{parts.pop()[: -len(used)] if merges else used}{text}{used}" if is_read else text
         parts.extend(filter(None, (lead, made, tail)))
 
 

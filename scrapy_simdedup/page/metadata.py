@@ -20,7 +20,7 @@ from urllib.parse import urljoin
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lxml.html import HtmlElement
 
@@ -208,7 +208,7 @@ def find_metadata(root: HtmlElement, url: str = "") -> PageMetadata:
         candidates = (_value(value) for value in (*values, *map(named.get, _META_NAMES[field])))
         return next(filter(None, candidates), "")
 
-    titles = "".join(next(root.iter("title"), etree.Element("title")).itertext())
+    titles = _title(root)
     languages = (root.get("lang"), root.get("{http://www.w3.org/XML/1998/namespace}lang"), root.get("xml:lang"))
     dates = (_text(data.get("datePublished")), time, *map(named.get, _META_NAMES["date"]))
     canonical = _absolute_url(url, link or "") or _absolute_url(url, first("canonical")) or ""
@@ -222,6 +222,7 @@ def find_metadata(root: HtmlElement, url: str = "") -> PageMetadata:
     )
 
 
+_title = cast("Callable[[HtmlElement], str]", etree.XPath("string((//title)[1])", smart_strings=False))
 _IS_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+").fullmatch
 
 

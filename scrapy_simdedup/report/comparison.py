@@ -237,16 +237,13 @@ def _side_by_side(found: Difference) -> tuple[Markup, Markup]:
     return highlighted(one), highlighted(other)
 
 
-def compare_pages(
-    one: str, other: str, *, names: tuple[str, str] = ("A", "B"), urls: tuple[str, str] = ("", ""), **settings: Any
-) -> PageComparison:
+def compare_pages(one: str, other: str, *, names: tuple[str, str] = ("A", "B"), **settings: Any) -> PageComparison:
     """Compare two pages as a crawl would, and tell what differs.
 
     Args:
         one: the HTML of the first page.
         other: the HTML of the second page.
         names: how the comparison calls the pages.
-        urls: the URLs of the pages, which make the links of the Markdown absolute.
         settings: any setting that fits as a keyword, in lower case without its prefix: ``bits=128``.
 
     Raises:
@@ -255,16 +252,16 @@ def compare_pages(
     """
     require_text(one, "one")
     require_text(other, "other")
-    return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
+    return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names)
 
 
 def compare_with_settings(
-    settings: DedupSettings, html: str, other_html: str, *, names: tuple[str, str], urls: tuple[str, str]
+    settings: DedupSettings, html: str, other_html: str, *, names: tuple[str, str]
 ) -> PageComparison:
     """Compare two pages as :func:`compare_pages` does, under settings that are already checked."""
     fingerprints, pages = [], []
     words = role_words(settings.role_words)
-    for text, name, url in zip((html, other_html), names, urls, strict=True):
+    for text, name in zip((html, other_html), names, strict=True):
         page = read_page(
             text,
             max_bytes=settings.max_page_bytes,
