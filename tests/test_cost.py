@@ -132,10 +132,10 @@ def test_the_words_of_a_page_are_hashed_at_once(monkeypatch: pytest.MonkeyPatch)
     assert seen == [len(pages_room.read_page(page("one")).blocks)]
 
 
-def test_readability_and_html2text_stay_out_until_somebody_asks() -> None:
+def test_readability_and_the_content_model_stay_out_until_somebody_asks() -> None:
     program = (
         "import sys; from scrapy_simdedup import fingerprint_page; fingerprint_page('<p>' + 'words ' * 99);"
-        "assert not {'readability', 'html2text', 'scrapy', 'twisted'} & sys.modules.keys()"
+        "assert not {'readability', 'scrapy', 'twisted', 'scrapy_simdedup.page.content_model'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
