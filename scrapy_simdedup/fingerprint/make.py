@@ -138,9 +138,9 @@ def model_of(extractor: Extractor) -> int:
     """16 bits of the content model, where the extractor asks it; else 0."""
     if extractor != "content":
         return 0
-    from scrapy_simdedup.page.content_model import model_id  # noqa: PLC0415 - few fingerprints need the model
+    from scrapy_simdedup.page.content_model import MODEL_DIGEST  # noqa: PLC0415 - few fingerprints need the model
 
-    return model_id()
+    return int(MODEL_DIGEST[:4] or "0", 16)
 
 
 def _reason_not_to_compare(total: int, content: int, min_words: int) -> UnjudgedReason | None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.page.block_tree import BlockTree
 
+MODEL_DIGEST = "0001"
+"""The SHA-256 of the model's file, in hexadecimal digits."""
 _OF_CLASS = {BlockClass.BOILERPLATE: 0.05, BlockClass.UNMARKED: 0.4, BlockClass.CONTENT: 0.9}
 
 
@@ -32,8 +34,3 @@ def main_content(tree: BlockTree) -> NDArray[np.bool_]:
         tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
     """
     return content_probabilities(tree) >= 0.5
-
-
-def model_id() -> int:
-    """16 bits that differ between models."""
-    return 1
