@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin
 
+from lxml import etree
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lxml.html import HtmlElement
 
 MAX_BASE_LENGTH = 1_000
@@ -15,6 +19,9 @@ MAX_BASE_LENGTH = 1_000
 MAX_LEVELS_TO_PICTURE = 8
 """Elements between an image and the ``<picture>`` around it."""
 
+_base_of = cast(
+    "Callable[[HtmlElement], str]", etree.XPath("string((head | body)/base[@href][1]/@href)", smart_strings=False)
+)
 _LAZY_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original", "data-lazy")
 _SRCSET_ATTRIBUTES = ("data-srcset", "data-lazy-srcset", "srcset")
 _UNUSABLE_SCHEME = re.compile(r"\s*(?:javascript|vbscript|data|about|blob):", re.IGNORECASE)
@@ -34,7 +41,7 @@ class Addresses:
     """
 
     def __init__(self, root: HtmlElement, url: str = "") -> None:
-        base = next((element.get("href", "") for element in root.iter("base") if element.get("href")), "")
+        base = _base_of(root)
         joined = "" if _UNUSABLE_SCHEME.match(base) else _joined(url, base.strip())
         self._base: str = joined if len(joined) <= MAX_BASE_LENGTH else ""
         found = _ORIGIN.match(self._base)

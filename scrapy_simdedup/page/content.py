@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.page.block_tree import build_block_tree
-from scrapy_simdedup.page.classify import classify_blocks
-from scrapy_simdedup.page.content_blocks import blocks_of_readability, content_blocks
+from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.markdown import to_markdown
 from scrapy_simdedup.page.metadata import PageMetadata, find_metadata
 from scrapy_simdedup.page.parse import parse
@@ -85,9 +84,7 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
     found = _metadata(root, url) if metadata else PageMetadata()
     try:
         tree = build_block_tree(root, role_words(settings.role_words), detailed=True)
-        classes, roles = classify_blocks(tree)
-        choose = blocks_of_readability if settings.extractor == "readability" else content_blocks
-        chosen = choose(root, tree, classes, roles)
+        chosen = find_content_blocks(root, tree, settings.extractor)
         markdown = to_markdown(root, chosen, url=url, limit=MAX_GROWTH * len(html) + MIN_LIMIT)
         text = "\n".join(" ".join(block.split()) for block, is_own in zip(tree.texts, chosen, strict=True) if is_own)
     except Exception:  # what no test has thought of must not cost the item that carries the content

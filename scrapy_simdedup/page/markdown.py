@@ -56,11 +56,16 @@ def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator
     for block in blocks:
         between = ""
         if before is not None:
-            prefix = "" if block.tight else _common_prefix(before.line_prefix, block.first_prefix).rstrip() + "\n"
-            between = "\n" + prefix
-        first, *rest = block.text.split("\n")
-        lines = (f"\n{block.line_prefix}{line}" if line else f"\n{block.line_prefix.rstrip()}" for line in rest)
-        made = "".join((between, block.first_prefix, first, *lines))
+            common = (
+                before.line_prefix and block.first_prefix and _common_prefix(before.line_prefix, block.first_prefix)
+            )
+            between = "\n" if block.tight else f"\n{common.rstrip()}\n"
+        text = block.text
+        if block.line_prefix and "\n" in text:
+            blank = block.line_prefix.rstrip()
+            first, *rest = text.split("\n")
+            text = "\n".join((first, *(f"{block.line_prefix}{line}" if line else blank for line in rest)))
+        made = f"{between}{block.first_prefix}{text}"
         if limit is not None and size + len(made) > limit:
             yield made[: limit - size]
             return
@@ -137,13 +142,15 @@ class _Layout:
             return
         line: list[Child] = []
         for child in node.children:
-            if isinstance(child, ContentNode) and child.is_block:
+            if isinstance(child, str) or not child.is_block:
+                line.append(child)
+                continue
+            if line:
                 self._line(line, container, link)
                 line = []
-                self._block(child, container, link, depth + 1)
-            else:
-                line.append(child)
-        self._line(line, container, link)
+            self._block(child, container, link, depth + 1)
+        if line:
+            self._line(line, container, link)
 
     def _block(self, node: ContentNode, container: _Container, link: str, depth: int) -> None:
         tag = node.tag

@@ -54,6 +54,8 @@ class Inline:
             children: They hold no block elements, or such as are read as a part of the line.
             link: The address of a link around the line; "" without one.
         """
+        if len(children) == 1 and isinstance(children[0], str) and not link:  # as most lines
+            return _escaped_start(" ".join(escape_text(children[0]).split()))
         text = self._inline(children, 0, "", in_link=bool(link))
         lines = [" ".join(line.split()) for line in text.split("\n")] if "\n" in text else [" ".join(text.split())]
         made = [_escaped_start(line) for line in lines]

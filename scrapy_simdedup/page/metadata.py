@@ -222,7 +222,7 @@ def find_metadata(root: HtmlElement, url: str = "") -> PageMetadata:
     )
 
 
-_title = cast("Callable[[HtmlElement], str]", etree.XPath("string((//title)[1])", smart_strings=False))
+_title = cast("Callable[[HtmlElement], str]", etree.XPath("string((head | body)/title)", smart_strings=False))
 _IS_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+").fullmatch
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
-from scrapy_simdedup.page.content_blocks import blocks_of_readability, content_blocks
+from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.metadata import find_identity
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, H1, HEADING, MAIN_TAG
@@ -100,8 +100,7 @@ def read_page(
     h1 = _find_h1(tree, classes)
     paths = layout_paths(document.root) if layout else frozenset()
     if extractor != "roles":
-        choose = content_blocks if extractor == "content" else blocks_of_readability
-        classes, roles = _with_chosen(choose(document.root, tree, classes, roles), classes, roles)
+        classes, roles = _with_chosen(find_content_blocks(document.root, tree, extractor), classes, roles)
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
     links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
     box_paths = [tree.box_paths[box] for box in tree.boxes]

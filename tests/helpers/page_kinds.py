@@ -105,7 +105,9 @@ KINDS = {
 }
 """The title, what is in the head, and the main part of a page of each kind."""
 
-_SHOWN = re.compile(r"^### (?P<kind>.+)\n(?P<between>(?:\n|[^#`\n].*\n)*)`{4,}text\n(?P<shown>(?:.*\n)*?)`{4,}$", re.MULTILINE)
+_SHOWN = re.compile(
+    r"^### (?P<kind>.+)\n(?P<between>(?:\n|[^#`\n].*\n)*)`{4,}text\n(?P<shown>(?:.*\n)*?)`{4,}$", re.MULTILINE
+)
 
 
 def kind_of_page(kind: str) -> str:
