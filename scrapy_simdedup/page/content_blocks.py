@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
+from scrapy_simdedup.page.roles import H1
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -42,7 +43,21 @@ def _blocks_of_model(tree: BlockTree) -> list[bool]:
     from scrapy_simdedup.page.content_model import main_content  # noqa: PLC0415 - few fingerprints need the model
 
     chosen: list[bool] = main_content(tree).tolist()
+    _add_headline(tree, chosen)
     return chosen
+
+
+def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose the last ``<h1>`` above the chosen blocks, if none is among them and it is no boilerplate.
+
+    The references that the model learned from are bodies of texts, most of them without their headline.
+    """
+    headlines = [number for number, roles in enumerate(tree.text_roles) if roles & H1]
+    if not headlines or True not in chosen or any(chosen[number] for number in headlines):
+        return
+    above = [number for number in headlines if number < chosen.index(True)]
+    if above and not classify_blocks(tree)[1][above[-1]]:
+        chosen[above[-1]] = True
 
 
 def _blocks_of_article(root: HtmlElement, tree: BlockTree) -> list[bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from helpers.rendered import rendered_text
 from helpers.soup import markup
 from scrapy_simdedup import page_content
 from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.markdown import to_markdown
@@ -166,3 +168,11 @@ def test_items_keep_their_numbers() -> None:
     assert root is not None
     build_block_tree(root, DEFAULT_ROLE_WORDS)
     assert to_markdown(root, [False, True, True]) == "2. b\n3. c"
+
+
+def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the site, which is boilerplate, does not."""
+    html = f"<header class=masthead><h1>The site</h1></header><div><h1>Headline</h1><p>By Ada</p>{prose(1, 80)}</div>"
+    monkeypatch.setattr(content_model, "main_content", lambda _: np.array([False, False, False, True, True]))
+    assert page_content(html).text.splitlines()[0] == "Headline"
+    assert "The site" not in page_content(html.replace("<h1>Headline</h1>", "<p>x</p>")).text
