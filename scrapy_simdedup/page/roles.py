@@ -143,6 +143,21 @@ TAG_FLAGS = {
 }
 """The roles and flags of a tag, which the walk over a page gets in one look-up; any other tag has none."""
 
+TAG_IDS = {
+    tag: number
+    for number, tag in enumerate(
+        "p li td th dt dd pre blockquote figcaption h1 h2 h3 h4 h5 h6 div section article main nav header footer aside form"
+        " ul ol table tr dl figure details summary address fieldset a span".split(),
+        start=1,
+    )
+}
+"""Numbers of the tags that tell the content model something; any other tag is 0."""
+
+HIDDEN, BODY_PROPERTY = 1, 2
+"""Marks of a box: it says that it is not shown; it says that it is the text of an article, a review or a product."""
+BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody", "recipeInstructions"})
+"""Values of ``itemprop`` that say so."""
+
 _ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _CACHE_SIZE = 50_000
