@@ -32,6 +32,9 @@ MAIN, MAIN_TAG, HEADING, H1, PARAGRAPH = (1 << len(ROLE_NAMES) + bit for bit in 
 WEAK_ROLES = HEADER | BRANDING | WIDGET | FORM | AD | RELATED | COMMENT | SOCIAL | META
 """Boilerplate roles that themes also write on what holds the content, such as one ``<form>`` around the page."""
 
+WRAPPER_ROLES = WEAK_ROLES | ASIDE
+"""Boilerplate roles that themes write on what wraps the content: ``layout--sidebar-right`` has the sidebar inside."""
+
 LAYOUT_ROLES = NAV | FOOTER | ASIDE | WIDGET
 """Roles of the site's own layout. A page whose classes and ids give one of them has names that can be relied on; those
 of notices, advertisements and buttons for sharing come from elsewhere and stand on every site."""
@@ -81,7 +84,7 @@ ROLE_WORDS: dict[int, str] = {
         fusszeile piepagina rodape piedipagina podval подвал 页脚 フッター""",
     ASIDE: "aside sidebar seitenleiste barralateral 侧栏 侧边栏 サイドバー",
     WIDGET: "gadget widget widgets",
-    COOKIE: "cmp consent cookie cookiebar cookies didomi gdpr lightbox modal onetrust popup dsgvo rgpd lgpd",
+    COOKIE: "cmpbox consent cookie cookiebar cookies didomi gdpr lightbox modal onetrust popup dsgvo rgpd lgpd",
     AD: """
         ad ads adsense adslot advert advertisement advertising adverts banner banners dfp outbrain promo promoted
         promotion sponsor sponsored sponsors taboola
@@ -146,8 +149,8 @@ TAG_FLAGS = {
 TAG_IDS = {
     tag: number
     for number, tag in enumerate(
-        "p li td th dt dd pre blockquote figcaption h1 h2 h3 h4 h5 h6 div section article main nav header footer aside form"
-        " ul ol table tr dl figure details summary address fieldset a span".split(),
+        "p li td th dt dd pre blockquote figcaption h1 h2 h3 h4 h5 h6 div section article main nav header footer aside"
+        " form ul ol table tr dl figure details summary address fieldset a span".split(),
         start=1,
     )
 }
