@@ -4,8 +4,7 @@
     python benchmarks/extraction.py wcxb/test --articles article-extraction-benchmark
 
 On the development split, on which the model was trained, pass the models of its folds, which ``train_content.py``
-writes: each page is then scored with the model that has not seen its domain. Where a library is not installed its row is
-missing.
+writes: each page is then scored with the model that has not seen its domain. A library that is not installed has no row.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
 from scrapy_simdedup.page.content_features import block_features
-from scrapy_simdedup.page.content_model import ContentModel, load_model
+from scrapy_simdedup.page.content_model import ContentModel, choose_blocks, load_model
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS, RoleWords
 
@@ -47,8 +46,7 @@ def by_model(models: Sequence[ContentModel], role_words: RoleWords) -> Extractor
         if not tree.texts:
             return ""
         features = block_features(tree)
-        model = models[fold % len(models)]
-        chosen = model.choose(model.probabilities(features), features)
+        chosen = choose_blocks(models[fold % len(models)].probabilities(features), features.lengths)
         return "\n".join(text for text, is_chosen in zip(tree.texts, chosen, strict=True) if is_chosen)
 
     return extract

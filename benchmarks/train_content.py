@@ -8,9 +8,8 @@ each of three folds of domains, which ``extraction.py --folds build/model`` scor
 
 1. A block's label is the share of its words that the page's main content has, see :func:`align`.
 2. Half of the pages are read with their class and id names, and half as if these were hashed.
-3. A first model over all features says which of them are asked for; the round before the last one is trained on these.
-4. The second round is trained on what models of other folds said of a page in the first round, and the trees that say
-   how good a cut is on what they said in both.
+3. A first model over all features says which of them the two rounds may ask for.
+4. The second round is trained on what models of other folds said of a page in the first round.
 """
 
 from __future__ import annotations
@@ -34,11 +33,9 @@ from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.content_features import block_features
 from scrapy_simdedup.page.content_model import (
-    CUTS,
     UNITS,
     ContentModel,
     Trees,
-    cut_numbers,
     pack_model,
     probability,
     what_was_said,
@@ -64,11 +61,10 @@ RUN = 4
 """Words in a row, equal in page and main content, that are no chance."""
 NEAR = 5
 """Blocks within which a block of one or two words must have another one of the main content."""
-CHOOSING = {"iterations": 100, "learning_rate": 0.2, "rsm": 0.2}
+MAX_BLOCKS_TO_CHOOSE = 50
+"""The same where features are chosen."""
+CHOOSING = {"iterations": 80, "learning_rate": 0.2, "rsm": 0.2}
 TRAINING = {"iterations": 150, "learning_rate": 0.18, "rsm": 0.3}
-OF_CUTS = {"iterations": 150, "learning_rate": 0.06, "depth": 4, "l2_leaf_reg": 10, "rsm": 0.4, "loss_function": "RMSE"}
-F1_UNIT = 32
-"""What an F1 of 1 is to the trees of the cuts, whose leaves are integers as all others."""
 PARAMETERS: dict[str, Any] = {
     "loss_function": "CrossEntropy",
     "depth": 6,
@@ -94,10 +90,6 @@ class Example(NamedTuple):
     labels: NDArray[np.float64]
     weights: NDArray[np.float64]
     usable: bool
-    words: list[list[str]]
-    """The words of each block."""
-    content: Counter[str]
-    """The words of the main content."""
 
 
 def align(texts: Sequence[str], content: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -160,10 +152,8 @@ def read_examples(path: Path) -> tuple[list[str], list[Example]]:
         own = float((labels * counts).sum())
         weights = (counts + 3.0) / (own + 60.0)  # as a word weighs in the F1 of the page
         values = both[0].matrix(names), both[1].matrix(names)
-        content = Counter(words(page.content))
-        usable = own >= MIN_FOUND * content.total()
-        of_blocks = [words(text) for text in tree.texts]
-        examples.append(Example(page.fold, both, values, labels, weights, usable, of_blocks, content))
+        usable = own >= MIN_FOUND * len(words(page.content))
+        examples.append(Example(page.fold, both, values, labels, weights, usable))
     return names, examples
 
 
@@ -172,23 +162,21 @@ def fit(
     values: Sequence[Sequence[NDArray[np.float32]]],
     without: int | None,
     settings: dict[str, Any],
+    *,
+    seed: int = SEED,
+    most: int = MAX_BLOCKS,
 ) -> CatBoost:
     """Trees from the usable pages that do not lie in a fold."""
-    choice = random.Random(SEED)
+    choice = random.Random(seed)
     parts = []
     for example, both in zip(examples, values, strict=True):
-        hashed, seed = choice.randrange(2), choice.randrange(1 << 30)
+        hashed, of_page = choice.randrange(2), choice.randrange(1 << 30)
         if not example.usable or example.fold == without:
             continue
         count = len(example.labels)
-        size = min(count, MAX_BLOCKS)
-        taken = np.sort(np.random.default_rng(seed).choice(count, size, replace=False))
+        size = min(count, most)
+        taken = np.sort(np.random.default_rng(of_page).choice(count, size, replace=False))
         parts.append((both[hashed][taken], example.labels[taken], example.weights[taken] * (count / size)))
-    return boosted(parts, settings)
-
-
-def boosted(parts: Sequence[tuple[NDArray[Any], ...]], settings: dict[str, Any]) -> CatBoost:
-    """Trees from parts of features, labels and weights."""
     x, y, weight = (np.concatenate([part[number] for part in parts]) for number in range(3))
     made = CatBoost({**PARAMETERS, **settings})
     made.fit(Pool(x, y, weight=weight))
@@ -224,7 +212,7 @@ def train(path: Path) -> tuple[bytes, list[bytes]]:
     """The model, and the model of each fold, which has not seen the fold."""
     all_names, examples = read_examples(path)
     print(len(examples), "pages,", len(all_names), "features", flush=True)
-    choosing = fit(examples, [example.values for example in examples], None, CHOOSING)
+    choosing = fit(examples, [example.values for example in examples], None, CHOOSING, most=MAX_BLOCKS_TO_CHOOSE)
     best = np.sort(np.argsort(-choosing.get_feature_importance())[:FEATURES])
     names = [all_names[column] for column in best]
     values = [tuple(np.ascontiguousarray(of[:, best]) for of in example.values) for example in examples]
@@ -244,32 +232,10 @@ def train(path: Path) -> tuple[bytes, list[bytes]]:
     names = [*around, *names]
     models = []
     for fold, first in zip((*range(FOLDS), None), rounds, strict=True):
-        second = trees_of(fit(examples, both, fold, TRAINING), names)
-        models.append(ContentModel(first, second, second))
+        second = trees_of(fit(examples, both, fold, TRAINING, seed=SEED + 1), names)
+        models.append(pack_model(ContentModel(first, second)))
         print("second round without fold", fold, flush=True)
-    cuts = [read_cuts(example, models[example.fold]) for example in examples]
-    names = list(cut_numbers(np.ones(len(examples[0].labels)), examples[0].features[0]))
-    packed = []
-    for fold, model in zip((*range(FOLDS), None), models, strict=True):
-        those = [of for of, example in zip(cuts, examples, strict=True) if example.usable and example.fold != fold]
-        packed.append(pack_model(model._replace(cuts=trees_of(boosted(those, OF_CUTS), names))))
-    return packed[-1], packed[:-1]
-
-
-def read_cuts(example: Example, model: ContentModel) -> tuple[NDArray[Any], ...]:
-    """The numbers of a page's cuts, with its names and with its names hashed, and how good each cut is."""
-    numbers, gains = [], []
-    for features in example.features:
-        probabilities = model.probabilities(features)
-        numbers.append(np.stack(list(cut_numbers(probabilities, features).values()), axis=1).astype(np.float32))
-        f1 = []
-        for cut in CUTS:
-            taken = np.flatnonzero(probabilities >= min(cut, probabilities.max()))
-            found = Counter(word for block in taken for word in example.words[block])
-            f1.append(2 * (found & example.content).total() / max(found.total() + example.content.total(), 1))
-        gains.append(F1_UNIT * (np.array(f1) - np.mean(f1)))
-    both = np.concatenate(gains)
-    return np.concatenate(numbers), both, np.ones(len(both))
+    return models[-1], models[:-1]
 
 
 def main() -> None:

@@ -146,7 +146,7 @@ cdef class Walk:
             self.number += elements_inside(element)
             return False
         roles |= self.named_roles(element, roles)
-        if self.is_image[place_of(element)] and self.names[place_of(element)] is <const void*> element.name:
+        if self.is_image[place_of(element)] and is_plain(element):
             self.images += 1
         if roles:
             self.here.text_roles |= roles & TEXT_ROLES
@@ -175,13 +175,11 @@ cdef class Walk:
     cdef int add_details(self, xmlNode* element) except -1:
         """What the content model asks of a box."""
         cdef size_t place = place_of(element)
-        cdef bint is_html = self.names[place] is <const void*> element.name
+        cdef bint is_html = is_plain(element)
         cdef xmlAttr* found
         cdef unsigned int marks = 0
         cdef str value
-        self.here.class_path = self.here.class_path * PATH_FACTOR + (
-            self.tag_numbers[place] if is_html else <unsigned int> crc32(decoded(<const char*> element.name).encode())
-        )
+        self.here.class_path = self.here.class_path * PATH_FACTOR + (self.tag_numbers[place] if is_html else 0)
         found = element.properties
         while found is not NULL:
             if found.ns is NULL:
@@ -228,7 +226,7 @@ cdef class Walk:
     cdef unsigned int flags_of(self, xmlNode* element) except? 0xFFFFFFFF:
         cdef size_t place
         cdef str tag
-        if element.ns is not NULL and element.ns.href is not NULL:
+        if not is_plain(element):
             return 0
         place = place_of(element)
         if self.names[place] is not <const void*> element.name:
@@ -312,6 +310,11 @@ cdef class Walk:
                 self.images = 0
         self.length = self.linked = self.begun = 0
         return 0
+
+
+cdef inline bint is_plain(xmlNode* element) noexcept:
+    """Whether the element is of no other vocabulary."""
+    return element.ns is NULL or element.ns.href is NULL
 
 
 cdef inline size_t place_of(xmlNode* element) noexcept:

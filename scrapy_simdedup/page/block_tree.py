@@ -105,7 +105,8 @@ def tag_number(tag: str) -> int:
 
 def class_path_of(path: int, tag: str, classes: str | None) -> int:
     """The path of a box with its class, from that of the box around it."""
-    return (path * PATH_FACTOR + tag_number(tag) + (crc32(classes.encode()) if classes else 0)) & 0xFFFF_FFFF
+    of_tag = 0 if tag.startswith("{") else tag_number(tag)  # of another vocabulary, which a page of HTML has not
+    return (path * PATH_FACTOR + of_tag + (crc32(classes.encode()) if classes else 0)) & 0xFFFF_FFFF
 
 
 def box_marks(element: HtmlElement) -> int:

@@ -4,9 +4,7 @@
 2. A second round is given the same features and what the first said of the blocks around it: its neighbours, those in
    the same boxes, those in the same places of other boxes.
    The probability of a block is what both rounds say together.
-3. The blocks are taken in the order of their probability, down to the cut at which the F1 of the page's words is best.
-   Further trees say how good each cut is: the F1 that the probabilities let expect is only one of the numbers that they
-   ask for, since the blocks of a page are right or wrong together.
+3. The blocks are taken in the order of their probability, down to the cut with the highest expected F1 of the words.
 
 The trees are oblivious: all nodes at one level ask the same question, so that a leaf is a number of as many bits. They
 lie in ``content_model.npz``, which ``make model`` makes. Leaves are integers: their sums do not depend on the order of
@@ -38,8 +36,8 @@ UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
 SHARE_OF_ROUND = 0.4
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
-CUTS = np.array([0.05, 0.08, 0.11, 0.15, *np.arange(20, 91, 5) / 100])
-"""The probabilities from which on blocks may be taken."""
+MIN_CUT, MAX_CUT = 0.1, 0.6
+"""The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
 CHARACTERS_PER_WORD = 6
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
@@ -70,11 +68,10 @@ class Trees(NamedTuple):
 
 
 class ContentModel(NamedTuple):
-    """Both rounds, and the trees that say how good a cut is."""
+    """Both rounds."""
 
     first: Trees
     second: Trees
-    cuts: Trees
 
     def probabilities(self, features: Features) -> NDArray[np.float64]:
         """For each block, how likely it is main content."""
@@ -85,14 +82,6 @@ class ContentModel(NamedTuple):
         values = np.stack([around[name] if name in around else of_blocks[name] for name in self.second.names], axis=1)
         of_second = self.second.log_odds(values.astype(np.float32))
         return probability(SHARE_OF_ROUND * (of_first + of_second))
-
-    def choose(self, probabilities: NDArray[np.float64], features: Features) -> NDArray[np.bool_]:
-        """Which blocks are taken, given how likely each is main content."""
-        numbers = cut_numbers(probabilities, features)
-        values = np.stack([numbers[name] for name in self.cuts.names], axis=1).astype(np.float32)
-        cut = min(CUTS[int(self.cuts.log_odds(values).argmax())], probabilities.max())
-        chosen: NDArray[np.bool_] = probabilities >= cut
-        return chosen
 
 
 def content_probabilities(tree: BlockTree) -> NDArray[np.float64]:
@@ -110,10 +99,25 @@ def main_content(tree: BlockTree) -> NDArray[np.bool_]:
     Args:
         tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
     """
-    if not tree.texts:
+    return choose_blocks(content_probabilities(tree), np.array([len(text) for text in tree.texts], np.int64))
+
+
+def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which blocks are taken: those above the cut at which the expected F1 of the words is highest.
+
+    Args:
+        probabilities: How likely each block is main content.
+        lengths: The characters of each block.
+    """
+    if not len(probabilities):
         return np.zeros(0, np.bool_)
-    features, model = block_features(tree), content_model()
-    return model.choose(model.probabilities(features), features)
+    order = np.argsort(-probabilities, kind="stable")
+    words = (lengths // CHARACTERS_PER_WORD + 1)[order]
+    expected = np.cumsum(words * probabilities[order])
+    f1 = 2 * expected / (np.cumsum(words) + expected[-1])
+    cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
+    chosen: NDArray[np.bool_] = probabilities >= cut
+    return chosen
 
 
 def probability(log_odds: NDArray[np.generic]) -> NDArray[np.float64]:
@@ -160,42 +164,6 @@ def what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, ND
     }
 
 
-def cut_numbers(probabilities: NDArray[np.float64], features: Features) -> dict[str, NDArray[np.float64]]:
-    """For each of ``CUTS``, what the trees ask that say how good it is."""
-    order = np.argsort(-probabilities, kind="stable")
-    sorted_ = probabilities[order]
-    words = (features.lengths // CHARACTERS_PER_WORD + 1)[order].astype(np.float64)
-    expected, size = _sums(words * sorted_), _sums(words)
-    f1 = 2 * expected / (size + expected[-1])
-    best = int(f1.argmax())
-    best_cut = sorted_[max(best - 1, 0)]
-    taken = np.searchsorted(-sorted_, -CUTS, side="right")
-    left = size[-1] - size[taken]
-    bounds = np.searchsorted(-sorted_, -np.arange(1, 10) / 10, side="right")
-    shares = np.diff(size[bounds[::-1]], prepend=0.0) / size[-1]
-    of_page = {
-        "best_cut": best_cut,
-        "best_f1": f1[best],
-        "expected_share": expected[-1] / size[-1],
-        "most": sorted_[0],
-        **{f"share_to_{9 - number}": share for number, share in enumerate(shares.tolist())},
-        **{f"page.{name}": value for name, value in features.page.items()},
-    }
-    return {
-        "cut": CUTS,
-        "f1": f1[taken],
-        "f1_below_best": f1[taken] - f1[best],
-        "cut_above_best": CUTS - best_cut,
-        "words": size[taken],
-        "words_share": size[taken] / size[-1],
-        "blocks": taken.astype(np.float64),
-        "blocks_share": taken / len(sorted_),
-        "mean": expected[taken] / np.maximum(size[taken], 1),
-        "mean_left": (expected[-1] - expected[taken]) / np.maximum(left, 1),
-        **{name: np.full(len(CUTS), value) for name, value in of_page.items()},
-    }
-
-
 def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(values)])
 
@@ -231,7 +199,7 @@ def load_model(raw: bytes, digest: str) -> ContentModel:
                 arrays[f"leaves{number}"].astype(np.int32),
                 int(arrays[f"bias{number}"]),
             )
-            for number in (1, 2, 3)
+            for number in (1, 2)
         ]
     return ContentModel(*rounds)
 

@@ -216,5 +216,5 @@ DEFAULT_ROLE_WORDS = RoleWords()
 @lru_cache(maxsize=4)
 def role_words(more: tuple[tuple[RoleName, tuple[str, ...]], ...]) -> RoleWords:
     """The words that come with the package and those of ``SIMDEDUP_ROLE_WORDS``, made once for the process."""
-    roles = {name: role for role, name in ROLE_NAMES.items()}
+    roles: dict[RoleName, int] = {name: role for role, name in ROLE_NAMES.items()} | {"content": MAIN}
     return RoleWords({roles[name]: words for name, words in more}) if more else DEFAULT_ROLE_WORDS
