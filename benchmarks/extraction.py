@@ -4,7 +4,8 @@
     python benchmarks/extraction.py wcxb/test --articles article-extraction-benchmark
 
 On the development split, on which the model was trained, pass the models of its folds, which ``train_content.py``
-writes: each page is then scored with the model that has not seen its domain. A library that is not installed has no row.
+writes: each page is then scored with the model that has not seen its domain. A library that is not installed has no
+row.
 """
 
 from __future__ import annotations

@@ -131,9 +131,9 @@ _MAX_PATTERN_LENGTH = 200
 class Features(NamedTuple):
     """The numbers of a page that features are made of."""
 
-    blocks: dict[str, Numbers]
+    blocks: dict[str, NDArray[np.generic]]
     """Numbers of each block."""
-    boxes: dict[str, Numbers]
+    boxes: dict[str, NDArray[np.generic]]
     """Numbers of each box; boxes that hold the same blocks are one."""
     page: dict[str, float]
     """Numbers of the page."""
@@ -163,7 +163,7 @@ class Features(NamedTuple):
             elif place == "page":
                 row[:] = self.page[number]
             else:
-                np.take(self.boxes[number], self.places[place], out=row)
+                row[:] = self.boxes[number][self.places[place]]
         return np.ascontiguousarray(made.T)
 
 
@@ -203,12 +203,14 @@ def block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number a
     level = np.where(is_heading & (_HEADING_LEVEL[tags] == 0), 7, _HEADING_LEVEL[tags])
     start, all_prose, all_links = cumulated(length), cumulated(prose), cumulated(links)
     total, prose_total = int(start[-1]), max(1, int(all_prose[-1]))
-    repeats = _count_repeats(texts)
+    with_digits = kinds[:, _DIGIT] > 0
+    repeats = _count_repeats(texts, with_digits.tolist())
     images, elements = np.array(tree.image_counts, np.int64), np.array(tree.last_elements, np.int64)
     anchors = np.array(tree.link_counts, np.int64)
-    is_short = length < _MAX_PATTERN_LENGTH
-    price = np.array([short and _PRICE.search(text) is not None for text, short in zip(texts, is_short, strict=True)])
-    date = np.array([short and _DATE.search(text) is not None for text, short in zip(texts, is_short, strict=True)])
+    price, date = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    for block in np.flatnonzero(with_digits & (length < _MAX_PATTERN_LENGTH)).tolist():
+        price[block] = _PRICE.search(texts[block]) is not None
+        date[block] = _DATE.search(texts[block]) is not None
     class_paths = np.array(tree.box_class_paths, np.int64)[in_box]
     h1s = np.flatnonzero(is_h1)
     h1 = int(h1s[0]) if len(h1s) else -1
@@ -389,8 +391,7 @@ def block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number a
         "in_lists": int((length * _TAG_KINDS["in_li"][tags]).sum()) / total,
         **{f"in_{name}": float(shares[number_of[name]]) for name in _PAGE_BITS},
     }
-    made = [{name: np.asarray(values, np.float32) for name, values in of.items()} for of in (blocks, numbers)]
-    return Features(made[0], made[1], page, places, length, groups, first, end)
+    return Features(blocks, numbers, page, places, length, groups, first, end)
 
 
 def cumulated(values: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -408,9 +409,12 @@ def count_characters(texts: Sequence[str]) -> NDArray[np.int64]:
     return np.bincount(starts + found, minlength=len(raw) * _KINDS).reshape(len(raw), _KINDS)
 
 
-def _count_repeats(texts: Sequence[str]) -> Places:
+def _count_repeats(texts: Sequence[str], with_digits: Sequence[bool]) -> Places:
     """How often the page has each text; short ones may differ in numbers."""
-    keys = [_NUMBER.sub("0", text) if len(text) < MAX_REPEATED_LENGTH else text for text in texts]
+    keys = [
+        _NUMBER.sub("0", text) if digits and len(text) < MAX_REPEATED_LENGTH else text
+        for text, digits in zip(texts, with_digits, strict=True)
+    ]
     counts = Counter(keys)
     return np.array([counts[key] for key in keys], np.int64)
 
@@ -517,12 +521,15 @@ def _boxes(tree: BlockTree, count: int) -> _Boxes:
     bits = own.tolist()
     first, end = list(repeat(count, number)), list(repeat(0, number))
     for block, box in enumerate(tree.boxes):
-        first[box] = min(first[box], block)
+        if block < first[box]:  # noqa: PLR1730 - as below
+            first[box] = block
         end[box] = block + 1
     for box in range(number - 1, 0, -1):
         parent = parents[box]
-        first[parent] = min(first[parent], first[box])
-        end[parent] = max(end[parent], end[box])
+        if first[box] < first[parent]:  # noqa: PLR1730 - calls of min and max take three times as long
+            first[parent] = first[box]
+        if end[box] > end[parent]:  # noqa: PLR1730 - as above
+            end[parent] = end[box]
     for box in range(1, number):
         bits[box] |= bits[parents[box]]
     firsts, ends, up = np.array(first), np.array(end), np.array(parents, np.int64)
