@@ -125,8 +125,9 @@ def main() -> None:
     parser.add_argument("--articles", type=Path, metavar="FOLDER", help="the article-extraction-benchmark")
     parser.add_argument("--ours-only", action="store_true", help="without other libraries, and without times")
     options = parser.parse_args()
-    models = [content_model.content_model()]
-    if options.folds:
+    if not options.folds:
+        models = [content_model.content_model()]
+    else:
         raw = [(options.folds / f"fold{fold}.npz").read_bytes() for fold in range(FOLDS)]
         models = [load_model(of_fold, sha256(of_fold).hexdigest()) for of_fold in raw]
     contenders: dict[str, Extractor] = {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content_features import Features
 
 MODEL_FILE = "content_model.npz"
-MODEL_DIGEST = ""
+MODEL_DIGEST = "88842607331b999e679242470465cf7e892624033e5e351ef79b8ed1dc4d46a4"
 """SHA-256 of the file; a file with another one is not loaded."""
 UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
