@@ -7,7 +7,7 @@ It writes ``scrapy_simdedup/page/content_model.npz`` and its digest into the mod
 each of three folds of domains, which ``extraction.py --folds build/model`` scores on what that model has not seen.
 
 1. A block's label is the share of its words that the page's main content has, see :func:`align`.
-2. Half of the pages are read with their class and id names, and half as if these were hashed.
+2. Each page is read twice: with its class and id names, and as if these were hashed.
 3. A first model over all features says which of them the two rounds may ask for.
 4. The second round is trained on what models of other folds said of a page in the first round.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import re
 import tempfile
 from collections import Counter
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content_features import Features
 
 SEED = 7
-MAX_BLOCKS = 150
+MAX_BLOCKS = 120
 """Blocks of a page that are trained on; of longer pages a sample."""
 MIN_FOUND = 0.5
 """The share of the main content that must be found in the page's blocks for the page to be trained on."""
@@ -61,7 +60,7 @@ RUN = 4
 """Words in a row, equal in page and main content, that are no chance."""
 NEAR = 5
 """Blocks within which a block of one or two words must have another one of the main content."""
-MAX_BLOCKS_TO_CHOOSE = 50
+MAX_BLOCKS_TO_CHOOSE = 30
 """The same where features are chosen."""
 CHOOSING = {"iterations": 80, "learning_rate": 0.2, "rsm": 0.2}
 TRAINING = {"iterations": 150, "learning_rate": 0.18, "rsm": 0.3}
@@ -167,16 +166,16 @@ def fit(
     most: int = MAX_BLOCKS,
 ) -> CatBoost:
     """Trees from the usable pages that do not lie in a fold."""
-    choice = random.Random(seed)
+    choice = np.random.default_rng(seed)
     parts = []
     for example, both in zip(examples, values, strict=True):
-        hashed, of_page = choice.randrange(2), choice.randrange(1 << 30)
         if not example.usable or example.fold == without:
             continue
         count = len(example.labels)
         size = min(count, most)
-        taken = np.sort(np.random.default_rng(of_page).choice(count, size, replace=False))
-        parts.append((both[hashed][taken], example.labels[taken], example.weights[taken] * (count / size)))
+        for of_page in both:
+            taken = np.sort(choice.choice(count, size, replace=False))
+            parts.append((of_page[taken], example.labels[taken], example.weights[taken] * (count / size)))
     x, y, weight = (np.concatenate([part[number] for part in parts]) for number in range(3))
     made = CatBoost({**PARAMETERS, **settings})
     made.fit(Pool(x, y, weight=weight))

@@ -38,6 +38,9 @@ SHARE_OF_ROUND = 0.4
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
 MIN_CUT, MAX_CUT = 0.1, 0.6
 """The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
+CERTAIN, MIN_CERTAIN_SHARE = 0.8, 0.6
+"""Where blocks with this probability hold this share of the words that are expected, they are an article, and the cut
+is the highest one: what is doubtful beside an article is a teaser of another."""
 CHARACTERS_PER_WORD = 6
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
@@ -105,6 +108,8 @@ def main_content(tree: BlockTree) -> NDArray[np.bool_]:
 def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which blocks are taken: those above the cut at which the expected F1 of the words is highest.
 
+    On a page with an article, that is the highest cut there is.
+
     Args:
         probabilities: How likely each block is main content.
         lengths: The characters of each block.
@@ -115,7 +120,11 @@ def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]
     words = (lengths // CHARACTERS_PER_WORD + 1)[order]
     expected = np.cumsum(words * probabilities[order])
     f1 = 2 * expected / (np.cumsum(words) + expected[-1])
-    cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
+    certain = np.count_nonzero(probabilities >= CERTAIN)
+    if certain and expected[certain - 1] >= MIN_CERTAIN_SHARE * expected[-1]:
+        cut = MAX_CUT
+    else:
+        cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
     chosen: NDArray[np.bool_] = probabilities >= cut
     return chosen
 

@@ -223,6 +223,13 @@ def test_the_cut_takes_what_the_expected_f1_is_highest_with() -> None:
     assert choose_blocks(np.array([0.3, 0.28, 0.02, 0.02]), lengths).tolist() == [True, True, False, False]
 
 
+def test_what_is_doubtful_beside_an_article_goes() -> None:
+    """In a list, where nothing is certain, it stays."""
+    lengths = np.array([2400, 2400, 600, 600])
+    assert choose_blocks(np.array([0.95, 0.9, 0.5, 0.5]), lengths).tolist() == [True, True, False, False]
+    assert choose_blocks(np.array([0.7, 0.7, 0.5, 0.5]), lengths).tolist() == [True, True, True, True]
+
+
 def test_a_file_of_another_version_is_not_loaded() -> None:
     raw = files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes()
     assert load_model(raw, MODEL_DIGEST).first.names
