@@ -41,6 +41,7 @@ RoleName = Literal[
     "comments",
     "sharing",
     "dates and counters",
+    "content",
 ]
 MethodName = Literal["simhash", "exact", "minhash", "shingles", "bits"]
 ExactScope = Literal["content", "text", "body"]
