@@ -7,16 +7,26 @@ full in its fingerprint.
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
-from scrapy_simdedup.page.roles import H1
+from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lxml.html import HtmlElement
 
     from scrapy_simdedup.page.block_tree import BlockTree
     from scrapy_simdedup.settings import Extractor
+
+MAX_ROW_LENGTH = 2_000
+"""Characters of a row above which a table is taken for the layout of a page."""
+
+_TABLE = TAG_IDS["table"]
+_ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
+_NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +53,71 @@ def _blocks_of_model(tree: BlockTree) -> list[bool]:
     from scrapy_simdedup.page.content_model import main_content  # noqa: PLC0415 - few fingerprints need the model
 
     chosen: list[bool] = main_content(tree).tolist()
-    _add_headline(tree, chosen)
+    if True in chosen:
+        _round_off_tables(tree, chosen)
+        _add_headline(tree, chosen)
     return chosen
+
+
+def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose all or none of the blocks of a row of data, and of a code: one with holes says something else.
+
+    1. Rows and codes go with the larger part of their text.
+    2. A table is chosen as a whole where most of its text is. So are a table and a code between chosen blocks, or right
+       under a heading that is chosen: they belong to the text there, however little they look like text.
+    3. A table that holds another table or a heading, or a long row, lays out the page, and stays as it is.
+    """
+    tables, rows, layouts = _tables_and_rows(tree)
+    of_row: dict[int, list[int]] = defaultdict(list)
+    of_table: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes):
+        if rows[box]:
+            of_row[rows[box]].append(number)
+        if tables[box]:
+            of_table[tables[box]].append(number)
+    length = [len(text) for text in tree.texts]
+    layouts |= {tables[row] for row, blocks in of_row.items() if sum(length[n] for n in blocks) > MAX_ROW_LENGTH}
+    for row, blocks in of_row.items():
+        if not tables[row] or tables[row] not in layouts:
+            _choose(blocks, chosen, _is_mostly_chosen(blocks, chosen, length))
+            if not tables[row] and _belongs_to_text(tree, blocks, chosen):
+                _choose(blocks, chosen, True)
+    for table, blocks in of_table.items():
+        if table not in layouts and (
+            _is_mostly_chosen(blocks, chosen, length) or _belongs_to_text(tree, blocks, chosen)
+        ):
+            _choose(blocks, chosen, True)
+
+
+def _choose(blocks: Sequence[int], chosen: list[bool], is_chosen: bool) -> None:
+    for number in blocks:
+        chosen[number] = is_chosen
+
+
+def _is_mostly_chosen(blocks: Sequence[int], chosen: Sequence[bool], length: Sequence[int]) -> bool:
+    return 2 * sum(length[number] for number in blocks if chosen[number]) >= sum(length[number] for number in blocks)
+
+
+def _belongs_to_text(tree: BlockTree, blocks: Sequence[int], chosen: Sequence[bool]) -> bool:
+    """Whether blocks that follow one another stand between chosen ones, or under a chosen heading."""
+    before, behind = blocks[0] - 1, blocks[-1] + 1
+    if before < 0 or not chosen[before]:
+        return False
+    return tree.text_roles[before] & HEADING > 0 or (behind < len(chosen) and chosen[behind])
+
+
+def _tables_and_rows(tree: BlockTree) -> tuple[list[int], list[int], set[int]]:
+    """For each box the table, and the row or code, that it is or lies in, 0 for none; and the tables of a layout."""
+    tables, rows = [0], [0]
+    layouts: set[int] = set()
+    for box in range(1, len(tree.box_parents)):
+        tag, parent = tree.box_tags[box], tree.box_parents[box]
+        table = tables[parent]
+        if table and tag in _NOT_IN_TABLES_OF_DATA:
+            layouts.add(table)
+        tables.append(box if tag == _TABLE else table)
+        rows.append(box if tag in _ROWS else 0 if tag == _TABLE else rows[parent])
+    return tables, rows, layouts
 
 
 def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
