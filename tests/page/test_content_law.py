@@ -15,6 +15,7 @@ from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.markdown import to_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.parse import parse
@@ -176,3 +177,33 @@ def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: py
     monkeypatch.setattr(content_model, "main_content", lambda _: np.array([False, False, False, True, True]))
     assert page_content(html).text.splitlines()[0] == "Headline"
     assert "The site" not in page_content(html.replace("<h1>Headline</h1>", "<p>x</p>")).text
+
+
+TABLE = "<table><tr><th>Day<th>High water<tr><td>Monday<td>04:12<tr><td>Tuesday<td>05:01</table>"
+AROUND = "<main><p>Text before</p>{}<p>Text behind</p></main>"
+
+
+@pytest.mark.parametrize(
+    ("html", "taken", "expected"),
+    [
+        (AROUND.format(TABLE), "1 000000 1", "1 111111 1"),
+        (AROUND.format(TABLE), "1 000000 0", "1 000000 0"),
+        (AROUND.format(TABLE), "0 101110 0", "0 111111 0"),
+        (AROUND.format(TABLE), "0 000010 0", "0 000011 0"),
+        (AROUND.format(f"<h2>Tides</h2>{TABLE}"), "1 1 000000 0", "1 1 111111 0"),
+        (AROUND.format("<pre>a = 1</pre>"), "1 0 1", "1 1 1"),
+        (AROUND.format("<pre>a = 1<br>b = 2<br>and no more</pre>"), "0 001 0", "0 111 0"),
+        (AROUND.format(f"<table><tr><td><h2>Part</h2><td>{TABLE}</table>"), "1 0 010000 1", "1 0 110000 1"),
+    ],
+)
+def test_tables_of_data_and_code_come_as_wholes(
+    html: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell by itself looks like nothing, and a row without it says something else. A layout is no table of data."""
+    root = parse(html).root
+    assert root is not None
+    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
+    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
+    found = find_content_blocks(root, tree, "content")
+    assert "".join("01"[chosen] for chosen in found) == expected.replace(" ", "")
