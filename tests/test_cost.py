@@ -24,6 +24,7 @@ from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.page import block_tree
 from scrapy_simdedup.page import page as pages_room
+from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.content import page_markdown
 from scrapy_simdedup.page.metadata import MAX_HEAD, declared_canonical_url
 from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
@@ -192,8 +193,9 @@ GROWING: dict[str, tuple[int, Callable[[int], str]]] = {
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_four_times_the_page_takes_about_four_times_as_long(name: str) -> None:
-    """The Markdown of a page, which reads it in every way there is: texts that are joined, and what is around them."""
+def test_four_times_the_page_takes_about_four_times_as_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Markdown of all of a page, which reads it in every way there is: texts that are joined, and those around."""
+    monkeypatch.setattr(content_model, "main_content", lambda tree: np.ones(len(tree.texts), np.bool_))
     count, make_page = GROWING[name]
     short, long = make_page(count), make_page(4 * count)
     page_markdown(short)
