@@ -22,9 +22,8 @@ from scrapy_simdedup.detect.search import hamming_search
 from scrapy_simdedup.fingerprint import make
 from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.page import block_tree
+from scrapy_simdedup.page import block_tree, content_model
 from scrapy_simdedup.page import page as pages_room
-from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.content import page_markdown
 from scrapy_simdedup.page.metadata import MAX_HEAD, declared_canonical_url
 from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
