@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content_features import Features
 
 MODEL_FILE = "content_model.npz"
-MODEL_DIGEST = "88842607331b999e679242470465cf7e892624033e5e351ef79b8ed1dc4d46a4"
+MODEL_DIGEST = "ee1f8ea3de89130365a10e8843e0855469f3bf7c56b208591a97e7601cf09b4e"
 """SHA-256 of the file; a file with another one is not loaded."""
 UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
-SHARE_OF_ROUND = 0.4
+SHARE_OF_ROUND = 0.375
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
 MIN_CUT, MAX_CUT = 0.1, 0.6
 """The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
