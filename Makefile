@@ -4,6 +4,9 @@ PYTHON ?= python3
 DEMO = .venv-demo
 TEST = .venv
 BENCH = .venv-bench
+MODEL = .venv-model
+# The development split of WCXB, for `make model`: a folder or a zip.
+WCXB ?= wcxb-dev.zip
 FIGURES = build/bench
 # Processes of tests; each starts the servers that it needs.
 WORKERS ?= 2
@@ -19,7 +22,7 @@ else
 BIN = bin
 endif
 
-.PHONY: demo test quick lint types imports tests quick-tests docs bench clean
+.PHONY: demo test quick lint types imports tests quick-tests docs bench model clean
 
 demo: $(DEMO)/ready
 	cd example_project && ../$(DEMO)/$(BIN)/python run.py
@@ -59,6 +62,10 @@ bench: $(BENCH)/ready
 	$(BENCH)/$(BIN)/python benchmarks/scale.py --json $(FIGURES)/scale.json
 	$(BENCH)/$(BIN)/python benchmarks/accuracy.py --json $(FIGURES)/accuracy.json
 
+# A few minutes; see benchmarks/train_content.py.
+model: $(MODEL)/ready
+	$(MODEL)/$(BIN)/python benchmarks/train_content.py $(WCXB)
+
 $(DEMO)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(DEMO)
 	$(DEMO)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
@@ -74,6 +81,11 @@ $(BENCH)/ready: $(BUILT_FROM)
 	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
+$(MODEL)/ready: $(BUILT_FROM) benchmarks/train_content.txt
+	$(PYTHON) -m venv $(MODEL)
+	$(MODEL)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . -r benchmarks/train_content.txt
+	touch $@
+
 clean:
-	rm -rf $(DEMO) $(TEST) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
+	rm -rf $(DEMO) $(TEST) $(BENCH) $(MODEL) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .coverage .coverage.* build dist
 	rm -f scrapy_simdedup/*/*.so scrapy_simdedup/*/*.pyd

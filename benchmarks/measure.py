@@ -26,6 +26,7 @@ PACKAGES = (
     "mmh3",
     "readability-lxml",
     "html2text",
+    "trafilatura",
     "simhash",
     "datasketch",
 )

@@ -35,9 +35,9 @@ from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerpri
 from scrapy_simdedup.fingerprint.methods.base import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.main_content import ArticleDocument
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.readability import ArticleDocument
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:

@@ -34,7 +34,9 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.fingerprint.fingerprint import Comparison as Comparison
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint as PageFingerprint
     from scrapy_simdedup.fingerprint.make import fingerprint_page as fingerprint_page
-    from scrapy_simdedup.page.markdown import page_markdown as page_markdown
+    from scrapy_simdedup.page.content import Content as Content
+    from scrapy_simdedup.page.content import page_content as page_content
+    from scrapy_simdedup.page.content import page_markdown as page_markdown
     from scrapy_simdedup.report.comparison import PageComparison as PageComparison
     from scrapy_simdedup.report.comparison import compare_pages as compare_pages
     from scrapy_simdedup.settings import DedupSettings as DedupSettings
@@ -52,7 +54,7 @@ _NAMES_BY_MODULE = {
     "errors": ["FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"],
     "fingerprint.fingerprint": ["Comparison", "PageFingerprint"],
     "fingerprint.make": ["fingerprint_page"],
-    "page.markdown": ["page_markdown"],
+    "page.content": ["Content", "page_content", "page_markdown"],
     "report.comparison": ["PageComparison", "compare_pages"],
     "settings": ["DedupSettings"],
 }

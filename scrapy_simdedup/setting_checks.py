@@ -168,6 +168,36 @@ def item_fields(name: str, value: Any) -> tuple[str, ...] | Mapping[str, tuple[s
     raise SettingError(name, value, remedy)
 
 
+def content_fields(*parts: str) -> Check:
+    """A check of parts of a page's content by the item fields that they go into, or of a list of parts, or of None.
+
+    A part of a list goes into the field of its name.
+    """
+    example = {"body": "markdown", "headline": "title"}
+
+    def check(name: str, value: Any) -> tuple[tuple[str, str], ...]:
+        found = _mapped(value) if isinstance(value, str) and value.lstrip().startswith(("{", "[")) else value
+        if isinstance(found, Mapping):
+            pairs = list(found.items())
+        elif found is None:
+            pairs = []
+        elif isinstance(found, tuple) and found and all(isinstance(pair, tuple) and len(pair) == 2 for pair in found):
+            pairs = list(found)  # as this check gives them
+        elif (listed := _names(found)) is not None:
+            pairs = [(part, part) for part in listed]
+        else:
+            raise SettingError(name, value, f"{_dictionary(value, example)}, or a list such as ['markdown', 'title']")
+        for field, part in pairs:
+            if not isinstance(field, str) or not field.strip():
+                raise SettingError(name, field, f"name a field of your items, as in {example}")
+            if part not in parts:
+                likely = did_you_mean(map(repr, nearest(str(part), parts)))
+                raise SettingError(f"{name}[{field!r}]", part, f"write one of {_shown(parts)}{likely}")
+        return tuple(pairs)
+
+    return check
+
+
 def _names(value: Any) -> tuple[str, ...] | None:
     fields = _listed(value)
     return tuple(fields) if isinstance(fields, _LISTS) and all(isinstance(field, str) for field in fields) else None

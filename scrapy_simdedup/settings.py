@@ -25,7 +25,8 @@ Unchanged = Literal["keep", "drop"]
 UnchangedBy = Literal["content", "similarity"]
 Callbacks = Literal["same", "any"]
 Scope = Literal["domain", "host", "all"]
-Extractor = Literal["roles", "readability"]
+Extractor = Literal["roles", "content", "readability"]
+ContentName = Literal["markdown", "text", "title", "author", "date", "language", "site_name", "canonical"]
 RoleName = Literal[
     "navigation",
     "header",
@@ -40,6 +41,7 @@ RoleName = Literal[
     "comments",
     "sharing",
     "dates and counters",
+    "content",
 ]
 MethodName = Literal["simhash", "exact", "minhash", "shingles", "bits"]
 ExactScope = Literal["content", "text", "body"]
@@ -81,6 +83,7 @@ CHECKS: dict[str, checks.Check] = {
     "site_settings": checks.site_settings(SITE_CHECKS, WHOLE_SITE),
     "role_words": checks.role_words(*get_args(RoleName)),
     "markdown_field": checks.text("a field name such as 'markdown'"),
+    "content_fields": checks.content_fields(*get_args(ContentName)),
     "method": checks.one_of(*get_args(MethodName)),
     "exact": checks.one_of(*get_args(ExactScope)),
     "ignore": checks.any_of(*get_args(Mask)),
@@ -151,11 +154,14 @@ class DedupSettings:
     site_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Overrides by site, a registrable domain or a host, and by the URL pattern of a kind of page."""
     extractor: Extractor = "roles"
-    """What tells a page's content from its boilerplate: the roles of blocks, or Readability's main content."""
+    """What counts in full in a fingerprint: the blocks whose roles say content, the main content as the content model
+    finds it, or as Readability does. The last two are the words of the page's Markdown, no more and no less."""
     role_words: tuple[tuple[RoleName, tuple[str, ...]], ...] = ()
     """Words of class and id names, besides those that the package knows, by the name of the role they give; sorted."""
     markdown_field: str | None = None
-    """The field of items into which the page's cleaned Markdown is put; None adds none."""
+    """The field of items into which the Markdown of the page's main content is put; None adds none."""
+    content_fields: tuple[tuple[str, ContentName], ...] = ()
+    """Fields of items, and what of :class:`~scrapy_simdedup.page.content.Content` is put into each."""
     method: MethodName = "simhash"
     """How pages are compared: by weighted features, exact digests, MinHash, sampled shingles, or bits alone."""
     exact: ExactScope = "content"
@@ -248,6 +254,16 @@ class DedupSettings:
         return min([self.near, *(float(own["near"]) for own in self.site_settings.values() if "near" in own)])
 
     @property
+    def item_content(self) -> dict[str, ContentName]:
+        """What of a page's content is put into each field of its items."""
+        return dict(self.content_fields) | ({self.markdown_field: "markdown"} if self.markdown_field else {})
+
+    @property
+    def wants_metadata(self) -> bool:
+        """Whether anything of a page's content but its text is put into items."""
+        return not {"markdown", "text"}.issuperset(self.item_content.values())
+
+    @property
     def keeps_units(self) -> bool:
         """Whether the text units of any page are asked for."""
         return self.compares_versions or any(own is not None for own in self._everywhere("novel_words"))
@@ -256,6 +272,10 @@ class DedupSettings:
     def compares_versions(self) -> bool:
         """Whether any page is compared with its own past by its text units."""
         return "content" in self._everywhere("unchanged_by")
+
+    def is_anywhere(self, name: str, value: object) -> bool:
+        """Whether a setting has a value for any page."""
+        return value in self._everywhere(name)
 
     def _everywhere(self, name: str) -> list[Any]:
         """The values that a setting has for any page."""

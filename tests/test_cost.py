@@ -22,9 +22,9 @@ from scrapy_simdedup.detect.search import hamming_search
 from scrapy_simdedup.fingerprint import make
 from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.page import block_tree
+from scrapy_simdedup.page import block_tree, content_model
 from scrapy_simdedup.page import page as pages_room
-from scrapy_simdedup.page.markdown import page_markdown
+from scrapy_simdedup.page.content import page_markdown
 from scrapy_simdedup.page.metadata import MAX_HEAD, declared_canonical_url
 from scrapy_simdedup.page.parse import MAX_ELEMENTS, parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
@@ -132,10 +132,10 @@ def test_the_words_of_a_page_are_hashed_at_once(monkeypatch: pytest.MonkeyPatch)
     assert seen == [len(pages_room.read_page(page("one")).blocks)]
 
 
-def test_readability_and_html2text_stay_out_until_somebody_asks() -> None:
+def test_readability_and_the_content_model_stay_out_until_somebody_asks() -> None:
     program = (
         "import sys; from scrapy_simdedup import fingerprint_page; fingerprint_page('<p>' + 'words ' * 99);"
-        "assert not {'readability', 'html2text', 'scrapy', 'twisted'} & sys.modules.keys()"
+        "assert not {'readability', 'scrapy', 'twisted', 'scrapy_simdedup.page.content_model'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -192,8 +192,9 @@ GROWING: dict[str, tuple[int, Callable[[int], str]]] = {
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_four_times_the_page_takes_about_four_times_as_long(name: str) -> None:
-    """The Markdown of a page, which reads it in every way there is: texts that are joined, and what is around them."""
+def test_four_times_the_page_takes_about_four_times_as_long(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Markdown of all of a page, which reads it in every way there is: texts that are joined, and those around."""
+    monkeypatch.setattr(content_model, "main_content", lambda tree: np.ones(len(tree.texts), np.bool_))
     count, make_page = GROWING[name]
     short, long = make_page(count), make_page(4 * count)
     page_markdown(short)

@@ -44,7 +44,7 @@ def test_every_file_of_the_package_is_installed() -> None:
     installed = Path(str(files(scrapy_simdedup))).parent
     assert {path for path in shipped() if not (installed / path).is_file()} == set()
     suffixes = {Path(path).suffix for path in shipped()}
-    assert {".py", ".pyi", ".pyx", ".typed", ".sql", ".lua", ".html", ".css", ".js"} <= suffixes
+    assert {".py", ".pyi", ".pyx", ".typed", ".sql", ".lua", ".html", ".css", ".js", ".npz"} <= suffixes
 
 
 def test_the_command_is_registered() -> None:

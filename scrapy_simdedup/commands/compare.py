@@ -18,8 +18,11 @@ from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.report.comparison import (
     CONTENT_ROLES,
+    WEIGHTS,
+    Line,
     OwnLine,
     PageComparison,
     compare_with_settings,
@@ -55,9 +58,7 @@ def run(context: Context) -> int:
     """Compare the pages; the answer is yes if they are identical."""
     one, other = read_pages([context.options.one, context.options.other], context.scrapy)
     settings = PageSettings(context.settings).of(other.url)
-    found = compare_with_settings(
-        settings, one.html, other.html, names=(one.name, other.name), urls=(one.url, other.url)
-    )
+    found = compare_with_settings(settings, one.html, other.html, names=(one.name, other.name))
     context.console.print_answer(found.as_dict(), _text(found))
     return YES if found.kind == "identical" else NO
 
@@ -96,11 +97,26 @@ def _text(found: PageComparison) -> Iterator[str]:
     yield ""
     yield from _own_text(found)
     yield ""
-    yield StyledLine("Both as Markdown:")
-    left, right = one.markdown.splitlines(), other.markdown.splitlines()
+    yield StyledLine("The blocks that decide, with the weight of their words:")
+    left, right = ([shown_line(line) for line in page.lines if line.role in CONTENT_ROLES] for page in (one, other))
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
     yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
+    for sign, page in (("-", one), ("+", other)):
+        yield from (Soft(f"{sign}{line}") for line in folded_boilerplate(page.lines))
+
+
+def shown_line(line: Line) -> str:
+    """A block in a line, behind the weight of its words."""
+    return f"{line.weight:5g}  {line.text}"
+
+
+def folded_boilerplate(lines: Sequence[Line]) -> Iterator[str]:
+    """The boilerplate of a page in one line, if it has any."""
+    folded = Counter(line.role for line in lines if line.role not in CONTENT_ROLES)
+    if folded:
+        roles = ", ".join(f"{plural(count, 'block')} of {role}" for role, count in folded.most_common())
+        yield f"{WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {roles}"
 
 
 def _own_text(found: PageComparison) -> Iterator[str]:

@@ -9,8 +9,19 @@ from os.path import commonprefix
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.commands.compare import is_url, read_pages
-from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.compare import folded_boilerplate, is_url, read_pages, shown_line
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Bad,
+    Context,
+    Good,
+    Soft,
+    StyledLine,
+    format_table,
+    positive_int,
+)
 from scrapy_simdedup.commands.stores import existing_store_url, open_detector, open_store, record_batches
 from scrapy_simdedup.detect.clocks import JOURNAL as CLOCK_JOURNAL
 from scrapy_simdedup.detect.clocks import SiteClocks
@@ -19,6 +30,9 @@ from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.page.roles import role_words
+from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
 from scrapy_simdedup.report.gather import live_records
 from scrapy_simdedup.report.near_pages import event_of, read_compared_pages, what_kept
 from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of
@@ -28,7 +42,7 @@ from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from scrapy_simdedup.detect.events import PageCompared
     from scrapy_simdedup.fingerprint.fingerprint import Comparison
@@ -65,11 +79,29 @@ KEPT_BECAUSE = {
 def add_explain_options(parser: ArgumentParser) -> None:
     """The page that is explained."""
     parser.add_argument("url", metavar="URL", help="a page that a crawl came by")
+    parser.add_argument(
+        "--blocks",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="fetch the page, or read it from a file, and show the blocks by which it is compared, with their weight",
+    )
 
 
-async def run_explain(context: Context) -> int:
+def run_explain(context: Context) -> int:
     """Explain the page; the answer is no if the store does not have it."""
-    url = context.options.url
+    url, page = context.options.url, context.options.blocks
+    settings = PageSettings(context.settings).of(url)
+    lines = () if page is None else _blocks(read_pages([page or url], context.scrapy)[0].html, settings)
+    return asyncio.run(_explain_page(context, url, settings, lines))
+
+
+def _blocks(html: str, settings: DedupSettings) -> tuple[Line, ...]:
+    words = role_words(settings.role_words)
+    return page_lines(read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor))
+
+
+async def _explain_page(context: Context, url: str, settings: DedupSettings, lines: Sequence[Line]) -> int:
     async with open_store(existing_store_url(context)) as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
         found = [await _explain(context, store, site, record) for site, record in pages]
@@ -78,9 +110,9 @@ async def run_explain(context: Context) -> int:
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
         context.console.print_error(f"{url} is not in the store: {why}{did_you_mean(alike)}")
         return NO
-    settings = PageSettings(context.settings).of(url)
-    data = [explanation.as_dict(settings) for explanation in found]
-    context.console.print_answer(data, _lines(found, settings))
+    shown = {"blocks": lines} if lines else {}
+    data = [explanation.as_dict(settings) | shown for explanation in found]
+    context.console.print_answer(data, _lines(found, settings, lines))
     return YES
 
 
@@ -145,7 +177,7 @@ async def _deciding_page(
     return nearest.found[0].record if nearest.found else None
 
 
-def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
+def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[Line]) -> Iterator[str]:
     for place, explanation in enumerate(found):
         if place:
             yield ""
@@ -153,6 +185,10 @@ def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
         yield StyledLine(name)
         yield (Bad if explanation.dropped else Good)(why)
         yield from more
+    if blocks:
+        yield "  it is compared by these blocks, with the weight of their words:"
+        yield from (f"  {shown_line(line)}" for line in blocks if line.role in CONTENT_ROLES)
+        yield from (Soft(f"  {line}") for line in folded_boilerplate(blocks))
 
 
 def add_similar_options(parser: ArgumentParser) -> None:

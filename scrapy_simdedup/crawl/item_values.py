@@ -195,7 +195,7 @@ class ItemValues:
             field for field in page.settings.identity if _has_value(values.get(field)) and field not in decisive
         ]
         names = [field for field in NAMING_FIELDS if field not in decisive and values.get(field) not in page.urls]
-        others = [field for field in values if field not in decisive and field != page.settings.markdown_field]
+        others = [field for field in values if field not in decisive and field not in page.settings.item_content]
         entry = Entry(digest(declared or names, kind), digest(others, kind), digest(page.fields, kind))
         return entry, digest(declared, kind, page.handler) if declared else None
 

@@ -1,4 +1,4 @@
-"""Items: their texts and numbers, the URL of their page, and its cleaned Markdown as one of their fields."""
+"""Items: their texts and numbers, the URL of their page, and its content in some of their fields."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from scrapy.http import Response
+
+    from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ def _values(value: Any) -> Iterator[Any]:
         elif isinstance(value, (list, tuple, set, frozenset)):
             stack.extend(value)
         elif value is not None:
-            from itemadapter import ItemAdapter, is_item  # noqa: PLC0415 - see MarkdownField.add
+            from itemadapter import ItemAdapter, is_item  # noqa: PLC0415 - see ContentFields
 
             if is_item(value):
                 stack.append(ItemAdapter(value))
@@ -112,43 +114,46 @@ class ItemPages:
         return url
 
 
-class MarkdownField:
-    """Adds the page's cleaned Markdown to its items in the field ``name``, unless that is None.
+class ContentFields:
+    """Puts the Markdown and the metadata of a page into fields of its items.
 
-    The Markdown is made once per page, and only where an item needs it.
+    A page is read once, and only where an item needs it.
 
     Args:
-        name: the field.
-        make: makes the Markdown of a page with some HTML and a URL; None where it took too long.
+        parts: the parts of the content, by the fields that they go into; none reads no page.
+        read: reads the content of a page with some HTML and a URL; None where it took too long.
     """
 
-    def __init__(self, name: str | None, make: Callable[[str, str], Awaitable[str | None]]) -> None:
-        self.name: str | None = name
-        self._make = make
-        self._made: weakref.WeakKeyDictionary[Response, str | None] = weakref.WeakKeyDictionary()
-        self._warned_types: set[type] = set()
+    def __init__(self, parts: Mapping[str, str], read: Callable[[str, str], Awaitable[Content | None]]) -> None:
+        self.parts: Mapping[str, str] = parts
+        self._read = read
+        self._found: weakref.WeakKeyDictionary[Response, Content | None] = weakref.WeakKeyDictionary()
+        self._warned: set[tuple[type, str]] = set()
 
     async def add(self, item: Any, response: Response) -> None:
-        """Fill the field of one item, unless its callback did."""
-        if self.name is None or not isinstance(response, HtmlResponse):
+        """Fill the fields of one item, but those that its callback filled."""
+        if not self.parts or not isinstance(response, HtmlResponse):
             return
+        for field, part in self.parts.items():
+            await self._fill(item, field, part, response)
+
+    async def _fill(self, item: Any, field: str, part: str, response: HtmlResponse) -> None:
         # Brings whatever kinds of items it knows, pydantic among them: some 10,000 objects, which few want.
         from itemadapter import ItemAdapter  # noqa: PLC0415
 
         try:
             adapter = ItemAdapter(item)
-            if adapter.get(self.name) is None:
-                text = await self._markdown_of(response)
-                if text is not None:
-                    adapter[self.name] = text
+            if adapter.get(field) is None:
+                content = await self._content_of(response)
+                if content is not None:
+                    adapter[field] = getattr(content, part)
         except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
-            if type(item) not in self._warned_types:
-                self._warned_types.add(type(item))
-                logger.warning(
-                    "The Markdown of pages cannot be put into %s[%r]: %r", type(item).__name__, self.name, error
-                )
+            if (type(item), field) not in self._warned:
+                self._warned.add((type(item), field))
+                name = type(item).__name__
+                logger.warning("The %s of pages cannot be put into %s[%r]: %r", part, name, field, error)
 
-    async def _markdown_of(self, response: HtmlResponse) -> str | None:
-        if response not in self._made:
-            self._made[response] = await self._make(response.text, response.url)
-        return self._made[response]
+    async def _content_of(self, response: HtmlResponse) -> Content | None:
+        if response not in self._found:
+            self._found[response] = await self._read(response.text, response.url)
+        return self._found[response]

@@ -159,7 +159,7 @@ class DeliveryOuterMiddleware:
 
     async def _note_item(self, delivery: Delivery | None, item: Any, response: Response) -> None:
         """Add to an item what the settings want in it, and count it among those that its page waits for."""
-        await self.runtime.markdown.add(item, response)
+        await self.runtime.content_fields.add(item, response)
         if "pipeline" in self.runtime.enabled_parts:
             self.runtime.item_pages.add(item, response.url)
         if delivery is not None:

@@ -17,7 +17,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
 from scrapy_simdedup.crawl.item_values import ItemValues
-from scrapy_simdedup.crawl.items import ItemPages, MarkdownField
+from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simdedup.errors import StoreError
+    from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
 
@@ -127,9 +128,7 @@ class Runtime:
             is_closing=lambda: not crawler.crawling,
         )
         self.imported_pages: ImportedPages = ImportedPages()
-        self.markdown: MarkdownField = MarkdownField(
-            self.settings.markdown_field, partial(self.worker_pool.markdown, settings=self.settings)
-        )
+        self.content_fields: ContentFields = ContentFields(self.settings.item_content, self._read_content)
         self.item_pages: ItemPages = ItemPages()
         self.item_values: ItemValues = ItemValues(
             crawler,
@@ -227,6 +226,9 @@ class Runtime:
             await self._closing.wait("end", HEARTBEAT_SECONDS)
             await self.detector.heartbeat()
             await self.redesign_alerts.flush()
+
+    async def _read_content(self, html: str, url: str) -> Content | None:
+        return await self.worker_pool.content(html, url, self.detector.settings_for(url))
 
     def store_failed(self, error: StoreError) -> None:
         """Count a failure of the store, and mention it in the log."""

@@ -1,4 +1,4 @@
-"""The pool of worker processes that fingerprint a crawl's pages, and make their Markdown."""
+"""The pool of worker processes that fingerprint a crawl's pages, and read their content."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from scrapy_simdedup.detect.detector import LocalFingerprinter
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
+from scrapy_simdedup.page.content import Content, content_with_settings
 from scrapy_simdedup.page.page import Page
-from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class NoWorker(Exception):
 
 
 class WorkerPool:
-    """Makes fingerprints and Markdown in worker processes, each with one page at a time, in the order of the calls.
+    """Makes fingerprints and reads contents in worker processes, each one page at a time, in the order of the calls.
 
     A worker that dies or takes too long costs its page the result, and is replaced. Where no worker can be started, or
     the crawl does not run on asyncio, pages are fingerprinted in the crawl's process.
@@ -104,27 +104,25 @@ class WorkerPool:
         self._on_extracted(seconds)
         return read_fingerprint(made)
 
-    async def markdown(self, html: str, url: str, settings: DedupSettings) -> str | None:
-        """The page's Markdown; None where a worker died of the page, or took too long for it.
+    async def content(self, html: str, url: str, settings: DedupSettings) -> Content | None:
+        """The page's content; None where a worker died of the page, or took too long for it.
 
         Args:
             html: the decoded page.
             url: the page's URL.
-            settings: ``role_words`` matters.
+            settings: those of the page.
         """
         self._start_missing()
         try:
             if self._workers:
-                _, made = read_answer(await self._ask("markdown", html, url, settings))
-                return made.decode("utf-8", "surrogatepass")
+                _, made = read_answer(await self._ask("content", html, url, settings))
+                return Content(**json.loads(made))
         except NoWorker:
             pass
         except NoAnswer as exc:
             logger.warning("No Markdown could be made of %s (%s)", url, exc.reason)
             return None
-        from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
-
-        return page_markdown(html, url=url, words=role_words(settings.role_words))
+        return content_with_settings(html, url, settings, metadata=settings.wants_metadata)
 
     async def close(self) -> None:
         """End all workers and wait until they have ended."""

@@ -29,7 +29,7 @@ MAX_IN_RADIUS = 512
 """Pages within the radius whose odd sketches are looked at, the nearest."""
 MAX_COMPARED = 64
 """Pages that are compared in full, those with the nearest odd sketches: what bounds the time a page can take."""
-BODY_GROUP, TEXT_GROUPS = 1, {"roles": 2, "readability": 3}
+BODY_GROUP, TEXT_GROUPS = 1, {"roles": 2, "readability": 3, "content": 4}
 """Comparison groups: whole bodies, or texts that were found in the same way. Pages of group 0 are never compared."""
 ANY_HANDLER = 0
 """The number of the handler that nobody knows, which counts as every handler."""

@@ -19,7 +19,7 @@ from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
-from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest, model_of
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
@@ -225,7 +225,9 @@ class NearDuplicateDetector:
         require_text(url, "url")
         key, url = key or url_key(url), without_surrogates(url)
         sample, extractor = self._opened(), self.settings_for(url).extractor
-        fp.check_comparable(sample if extractor == sample.extractor else replace(sample, extractor=extractor))
+        fp.check_comparable(
+            sample if extractor == sample.extractor else replace(sample, extractor=extractor, model=model_of(extractor))
+        )
         site, context = site or site_of(url, self.settings.scope), self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())
 
@@ -382,6 +384,8 @@ async def check_compatible(store: FingerprintStore, name: str, settings: DedupSe
         ours += f", exact {settings.exact} without {' '.join(settings.ignore) or 'masks'}"
     elif settings.method != "simhash":
         ours += f", {settings.method}"
+    if settings.is_anywhere("extractor", "content"):
+        ours += f", content model {model_of('content'):04x}"
     if settings.role_words:
         ours += ", role words " + "; ".join(f"{role}: {' '.join(words)}" for role, words in settings.role_words)
     theirs = await store.set_default("fingerprint", ours)

@@ -97,6 +97,8 @@ class PageFingerprint:
     """Words per shingle."""
     extractor: str = "roles"
     """The setting ``SIMDEDUP_EXTRACTOR``."""
+    model: int = 0
+    """16 bits of the content model, where the extractor is ``content``; else 0."""
     secret_id: int = 0
     """16 bits that differ between secrets; 0 without a secret."""
     role_words: int = 0
@@ -170,7 +172,7 @@ class PageFingerprint:
 
     def check_comparable(self, other: PageFingerprint) -> None:
         """Raise :class:`FingerprintMismatch` unless the two fingerprints were made the same way."""
-        for name in ("algorithm", "method", "variant", "bits", "shingle_size", "extractor", "secret_id", "role_words"):
+        for name in _MADE_BY:
             one, another = getattr(self, name), getattr(other, name)
             if one != another:
                 raise FingerprintMismatch(
@@ -198,14 +200,24 @@ class PageFingerprint:
         made_by |= _READABILITY_FLAG if self.extractor == "readability" else 0
         judged = (self.unjudged is None) | self.variant << 1 | (_STRUCTURE_FLAG if self.structure else 0)
         units = b"" if self.units is None else bytes(self.units)
+        model = _MODEL.pack(self.model) if self.extractor == "content" else b""
         head = _HEAD.pack(
-            *(self.algorithm, self.bits, made_by, judged, self.secret_id, self.role_words, self.body, self.total),
+            *(
+                self.algorithm,
+                self.bits | (_CONTENT_FLAG if model else 0),
+                made_by,
+                judged,
+                self.secret_id,
+                self.role_words,
+                self.body,
+                self.total,
+            ),
             len(units),
         )
         tail = self._comparison_bytes()
         if self.unjudged is not None:
             tail = tail[: _COUNTS.size] + self.unjudged.encode()
-        return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), self.structure, units, tail))
+        return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), model, self.structure, units, tail))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageFingerprint:
@@ -225,8 +237,10 @@ class PageFingerprint:
                 f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
                 "fingerprint the pages again, or use the scrapy-simdedup that made it"
             )
+        has_model, bits = bits & _CONTENT_FLAG, bits & ~_CONTENT_FLAG
         end = _HEAD.size + bits // 8
-        units_start = end + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
+        structure_start = end + (_MODEL.size if has_model else 0)
+        units_start = structure_start + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
         start = units_start + units_size
         tail, reason = raw[start:], raw[start + _COUNTS.size :]
         try:
@@ -262,12 +276,13 @@ class PageFingerprint:
             sketch=digests.sketch,
             unjudged=None if judged else cast("UnjudgedReason", reason.decode("ascii")),
             shingle_size=made_by & (1 << _METHOD_SHIFT) - 1,
-            extractor="readability" if made_by & _READABILITY_FLAG else "roles",
+            extractor="readability" if made_by & _READABILITY_FLAG else "content" if has_model else "roles",
+            model=_MODEL.unpack_from(raw, end)[0] if has_model else 0,
             secret_id=secret_id,
             role_words=words_id,
             method=name,
             variant=variant,
-            structure=raw[end:units_start],
+            structure=raw[structure_start:units_start],
             numbers=numbers,
             identity=identity,
             units=units,
@@ -276,7 +291,14 @@ class PageFingerprint:
 
 _HEAD = struct.Struct("<BBBBHH8s2H")
 _COUNTS = struct.Struct("<5H3I")
+_MODEL = struct.Struct("<H")
+_MADE_BY = (
+    *("algorithm", "method", "variant", "bits", "shingle_size", "extractor", "model", "secret_id", "role_words"),
+)
+"""What two fingerprints have in common that can be compared."""
 _READABILITY_FLAG = 0x80
+_CONTENT_FLAG = 1
+"""The bit in the byte of the width, which is 64 or 128, that says that the extractor is ``content``."""
 _METHOD_NAMES = list(METHODS)
 _METHOD_SHIFT = 4
 """The bit at which the number of the method begins, above the words per shingle."""

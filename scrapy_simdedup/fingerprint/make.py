@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher
+    from scrapy_simdedup.settings import Extractor
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_EMPTY_SHARE = 0.05
@@ -120,6 +121,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         unjudged=unjudged,
         shingle_size=settings.shingle_size,
         extractor=settings.extractor,
+        model=model_of(settings.extractor),
         secret_id=words.secret_id,
         role_words=role_words(settings.role_words).words_id,
         method=settings.method,
@@ -130,6 +132,15 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         units=None if units is None else keep_units(units, with_table=settings.compares_versions),
         page_units=units,
     )
+
+
+def model_of(extractor: Extractor) -> int:
+    """16 bits of the content model, where the extractor asks it; else 0."""
+    if extractor != "content":
+        return 0
+    from scrapy_simdedup.page.content_model import MODEL_DIGEST  # noqa: PLC0415 - few fingerprints need the model
+
+    return int(MODEL_DIGEST[:4] or "0", 16)
 
 
 def _reason_not_to_compare(total: int, content: int, min_words: int) -> UnjudgedReason | None:

@@ -1,12 +1,13 @@
-"""The program of a worker process: it reads pages and writes fingerprints, or Markdown, until its input ends.
+"""The program of a worker process: it reads pages and writes fingerprints, or their content, until its input ends.
 
 Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted and its arguments.
-An answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or of the Markdown: a
-crawl unpickles nothing from a process that reads the pages of strangers.
+An answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or the content as JSON:
+a crawl unpickles nothing from a process that reads the pages of strangers.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import signal
@@ -14,13 +15,12 @@ import socket
 import struct
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.fingerprint.text_units import PageUnits
-from scrapy_simdedup.page.roles import role_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,13 +60,14 @@ def _make_fingerprint(html: str, body: bytes, identity: str | None, settings: De
     return encode_frame(bytes(made)) + units
 
 
-def _make_markdown(html: str, url: str, settings: DedupSettings) -> bytes:
-    from scrapy_simdedup.page.markdown import page_markdown  # noqa: PLC0415 - brings Readability; few want it
+def _make_content(html: str, url: str, settings: DedupSettings) -> bytes:
+    from scrapy_simdedup.page.content import content_with_settings  # noqa: PLC0415 - few want it
 
-    return page_markdown(html, url=url, words=role_words(settings.role_words)).encode("utf-8", "surrogatepass")
+    made = content_with_settings(html, url, settings, metadata=settings.wants_metadata)
+    return json.dumps(asdict(made)).encode()
 
 
-_MAKERS: dict[str, Callable[..., bytes]] = {"fingerprint": _make_fingerprint, "markdown": _make_markdown}
+_MAKERS: dict[str, Callable[..., bytes]] = {"fingerprint": _make_fingerprint, "content": _make_content}
 """What makes the bytes of an answer."""
 
 

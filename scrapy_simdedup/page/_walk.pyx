@@ -31,6 +31,8 @@ import_lxml__etree()
 
 cdef dict TAG_FLAGS = _roles.TAG_FLAGS
 cdef dict ARIA_ROLES = _roles.ARIA_ROLES
+cdef dict TAG_IDS = _roles.TAG_IDS
+cdef object BODY_PROPERTIES = _roles.BODY_PROPERTIES
 cdef unsigned int BLOCK = _roles.BLOCK
 cdef unsigned int BOX = _roles.BOX
 cdef unsigned int SKIPPED = _roles.SKIPPED
@@ -42,6 +44,8 @@ cdef unsigned int NODE_ROLES = _roles.NODE_ROLES
 
 cdef enum:
     TAGS = 64  # a power of two
+    HIDDEN = 1  # of roles, as the next
+    BODY_PROPERTY = 2
 cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
 
 
@@ -50,25 +54,32 @@ cdef struct Around:
     Py_ssize_t node
     Py_ssize_t box
     unsigned int path
+    unsigned int class_path
     bint in_link
     bint is_block
 
 
-def walk(_Element root not None, words):
+def walk(_Element root not None, words, bint detailed=False):
     """See :func:`scrapy_simdedup.page.block_tree.walk`."""
-    cdef Walk done = Walk(words)
+    cdef Walk done = Walk(words, detailed)
     done.over(root._c_node)
     return (
         done.texts, done.text_roles, done.links, done.nodes,
         done.parents, done.roles, done.numbers,
-        done.boxes, done.box_parents, done.box_roles, done.box_paths, done.named,
+        done.boxes, done.box_parents, done.box_roles, done.box_paths,
+        done.link_counts, done.image_counts, done.last_elements,
+        done.box_tags, done.box_class_paths, done.box_marks, done.named,
     )
 
 
 @cython.final
 cdef class Walk:
     cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles, box_paths
+    cdef list link_counts, image_counts, last_elements, box_tags, box_class_paths, box_marks
     cdef object words
+    cdef bint detailed
+    cdef Py_ssize_t begun, images
+    """The links that began in the line, and the images since the last block."""
     cdef unsigned int named
     cdef Py_ssize_t number
     """The number of the element; the root has 0."""
@@ -89,9 +100,14 @@ cdef class Walk:
     """Tags seen before, by the address of the name: libxml2 keeps each name once."""
     cdef unsigned int flags[TAGS]
     cdef unsigned int tag_numbers[TAGS]
+    cdef unsigned int tag_ids[TAGS]
+    cdef bint is_image[TAGS]
 
-    def __cinit__(self, words):
+    def __cinit__(self, words, bint detailed):
         self.words = words
+        self.detailed = detailed
+        self.link_counts, self.image_counts, self.last_elements = [], [], []
+        self.box_tags, self.box_class_paths, self.box_marks = ([0], [0], [0]) if detailed else ([], [], [])
         self.number = -1
         self.texts, self.text_roles, self.links, self.nodes, self.boxes = [], [], [], [], []
         self.parents, self.roles, self.numbers = [-1], [0], [0]
@@ -130,10 +146,13 @@ cdef class Walk:
             self.number += elements_inside(element)
             return False
         roles |= self.named_roles(element, roles)
+        if self.is_image[place_of(element)] and is_plain(element):
+            self.images += 1
         if roles:
             self.here.text_roles |= roles & TEXT_ROLES
             if roles & LINK:
                 self.here.in_link = True
+                self.begun += 1
             is_box = roles & BOX
             if is_box:
                 self.here.path = self.here.path * PATH_FACTOR + self.tag_numbers[place_of(element)]
@@ -148,8 +167,41 @@ cdef class Walk:
                 self.here.box = len(self.box_roles)
                 self.box_roles.append(roles)
                 self.box_paths.append(self.here.path)
+                if self.detailed:
+                    self.add_details(element)
         self.add_text(element.children)
         return True
+
+    cdef int add_details(self, xmlNode* element) except -1:
+        """What the content model asks of a box."""
+        cdef size_t place = place_of(element)
+        cdef bint is_html = is_plain(element)
+        cdef xmlAttr* found
+        cdef unsigned int marks = 0
+        cdef str value
+        self.here.class_path = self.here.class_path * PATH_FACTOR + (self.tag_numbers[place] if is_html else 0)
+        found = element.properties
+        while found is not NULL:
+            if found.ns is NULL:
+                if strcmp(<const char*> found.name, b"class") == 0:
+                    self.here.class_path += <unsigned int> crc32(value_of(element, found).encode())
+                elif strcmp(<const char*> found.name, b"hidden") == 0:
+                    marks |= HIDDEN
+                elif strcmp(<const char*> found.name, b"aria-hidden") == 0:
+                    if value_of(element, found) == "true":
+                        marks |= HIDDEN
+                elif strcmp(<const char*> found.name, b"style") == 0:
+                    value = value_of(element, found)
+                    if "none" in value and "display:none" in value.replace(" ", ""):
+                        marks |= HIDDEN
+                elif strcmp(<const char*> found.name, b"itemprop") == 0:
+                    if not BODY_PROPERTIES.isdisjoint(value_of(element, found).split()):
+                        marks |= BODY_PROPERTY
+            found = found.next
+        self.box_tags.append(self.tag_ids[place] if is_html else 0)
+        self.box_class_paths.append(self.here.class_path)
+        self.box_marks.append(marks)
+        return 0
 
     cdef int leave(self, xmlNode* element) except -1:
         if self.here.is_block:
@@ -174,13 +226,15 @@ cdef class Walk:
     cdef unsigned int flags_of(self, xmlNode* element) except? 0xFFFFFFFF:
         cdef size_t place
         cdef str tag
-        if element.ns is not NULL and element.ns.href is not NULL:
+        if not is_plain(element):
             return 0
         place = place_of(element)
         if self.names[place] is not <const void*> element.name:
             tag = decoded(<const char*> element.name)
             self.flags[place] = TAG_FLAGS.get(tag, 0)
             self.tag_numbers[place] = crc32(tag.encode())
+            self.tag_ids[place] = TAG_IDS.get(tag, 0)
+            self.is_image[place] = tag == "img"
             self.names[place] = <const void*> element.name
         return self.flags[place]
 
@@ -249,8 +303,18 @@ cdef class Walk:
             self.links.append(min(self.linked, <Py_ssize_t> len(text)))
             self.nodes.append(self.here.node)
             self.boxes.append(self.here.box)
-        self.length = self.linked = 0
+            if self.detailed:
+                self.link_counts.append(self.begun)
+                self.image_counts.append(self.images)
+                self.last_elements.append(self.number)
+                self.images = 0
+        self.length = self.linked = self.begun = 0
         return 0
+
+
+cdef inline bint is_plain(xmlNode* element) noexcept:
+    """Whether the element is of no other vocabulary."""
+    return element.ns is NULL or element.ns.href is NULL
 
 
 cdef inline size_t place_of(xmlNode* element) noexcept:

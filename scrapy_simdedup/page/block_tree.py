@@ -13,13 +13,17 @@ from lxml import etree
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
+    BODY_PROPERTIES,
+    BODY_PROPERTY,
     BOX,
     HAS_SLUG_ID,
+    HIDDEN,
     IGNORES_NAMES,
     LINK,
     NODE_ROLES,
     SKIPPED,
     TAG_FLAGS,
+    TAG_IDS,
     TEXT_ROLES,
 )
 from scrapy_simdedup.page.shells import open_noscripts
@@ -32,7 +36,9 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.roles import RoleWords
 
     Ints: TypeAlias = list[int]
-    Walked: TypeAlias = tuple[list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int]
+    Walked: TypeAlias = tuple[
+        list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int
+    ]
 
 
 _title_of_head = etree.XPath("string(head/title)", smart_strings=False)
@@ -69,6 +75,18 @@ class BlockTree:
     """The roles of each box, without those of the boxes around it."""
     box_paths: list[int]
     """32 bits of the tags of each box and of the boxes around it, without their classes and ids; 0 for the page."""
+    link_counts: list[int]
+    """The links that begin in each block; this list and the next five are empty unless they are asked for."""
+    image_counts: list[int]
+    """The images between the end of the block before and the end of each block."""
+    last_elements: list[int]
+    """The number of the last element before the end of each block, in document order."""
+    box_tags: list[int]
+    """The tag of each box, as :data:`~scrapy_simdedup.page.roles.TAG_IDS` has it; 0 for the page."""
+    box_class_paths: list[int]
+    """32 bits of the tags and classes of each box and of the boxes around it; 0 for the page."""
+    box_marks: list[int]
+    """The ``HIDDEN`` and ``BODY_PROPERTY`` bits of each box."""
     named_roles: int
     """All roles that class and id names of the page gave."""
     title: str
@@ -85,15 +103,36 @@ def tag_number(tag: str) -> int:
     return crc32(tag.encode())
 
 
-def build_block_tree(root: HtmlElement, words: RoleWords) -> BlockTree:
+def class_path_of(path: int, tag: str, classes: str | None) -> int:
+    """The path of a box with its class, from that of the box around it."""
+    of_tag = 0 if tag.startswith("{") else tag_number(tag)  # of another vocabulary, which a page of HTML has not
+    return (path * PATH_FACTOR + of_tag + (crc32(classes.encode()) if classes else 0)) & 0xFFFF_FFFF
+
+
+def box_marks(element: HtmlElement) -> int:
+    """The marks that the attributes of a box give."""
+    hides = element.get("hidden") is not None or element.get("aria-hidden") == "true"
+    if not hides:
+        style = element.get("style")
+        hides = style is not None and "none" in style and "display:none" in style.replace(" ", "")
+    prop = element.get("itemprop")
+    return HIDDEN * hides | BODY_PROPERTY * (prop is not None and not BODY_PROPERTIES.isdisjoint(prop.split()))
+
+
+def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = False) -> BlockTree:
     """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
 
     Where the page stands in a ``<noscript>``, that element becomes one whose text is read.
+
+    Args:
+        root: The ``<html>`` element.
+        words: The roles that class and id names give.
+        detailed: Whether to fill the lists that the content model asks for, from ``link_counts`` to ``box_marks``.
     """
     title = cast("str", _title_of_head(root) or _title_of_body(root))
-    walked = walk(root, words)
+    walked = walk(root, words, detailed)
     if open_noscripts(root, walked[0]):
-        walked = walk(root, words)
+        walked = walk(root, words, detailed)
     return BlockTree(*walked, title.strip())
 
 
@@ -101,7 +140,7 @@ _END = etree.Element("br")
 """An element behind the page: a line break outside of all others ends what is open."""
 
 
-def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912, PLR0915 - calls cost as much again
+def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> Walked:  # noqa: PLR0912, PLR0915 - calls cost as much again
     """The fields of a :class:`BlockTree` in their order, without the title, from one walk without recursion.
 
     1. Before an element begins, the elements that are over end: their text and the text behind them join the line.
@@ -119,12 +158,17 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
     parents, node_roles, numbers = [-1], [0], [0]
     boxes: list[int] = []
     box_parents, box_roles, box_paths = [-1], [0], [0]
+    link_counts: list[int] = []
+    image_counts: list[int] = []
+    last_elements: list[int] = []
+    box_tags, box_class_paths, marks = ([0], [0], [0]) if detailed else ([], [], [])
     line: list[str] = []
-    node = box = path = text_roles = named = linked = 0
+    node = box = path = class_path = text_roles = named = linked = begun = images = 0
     number = -1
     in_link = False
 
-    def end_line(node: int, box: int, text_roles: int, linked: int) -> None:
+    def end_line(node: int, box: int, text_roles: int, linked: int, last: int) -> None:
+        nonlocal begun, images
         text = "".join(line).strip()
         line.clear()
         if text:
@@ -133,30 +177,36 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
             links.append(min(linked, len(text)) if linked else 0)
             nodes.append(node)
             boxes.append(box)
+            if detailed:
+                link_counts.append(begun)
+                image_counts.append(images)
+                last_elements.append(last)
+                images = 0
+        begun = 0
 
     inside: Any = None  # the innermost element that is not over yet
     is_block = 0
-    around: list[tuple[Any, int, int, int, int, int, bool]] = []
+    around: list[tuple[Any, int, int, int, int, int, int, bool]] = []
     elements = chain(root.iter("*"), [_END])  # a list of them all would set off the garbage collector
     for element in elements:
         above = element.getparent()
         while inside is not above:
             if is_block and line:
-                end_line(node, box, text_roles, linked)
+                end_line(node, box, text_roles, linked, number)
                 linked = 0
             tail = inside.tail
-            inside, is_block, node, box, path, text_roles, in_link = around.pop()
+            inside, is_block, node, box, path, class_path, text_roles, in_link = around.pop()
             if tail and (line or not tail.isspace()):
                 line.append(tail)
                 if in_link:
                     linked += len(tail.strip())
-        around.append((inside, is_block, node, box, path, text_roles, in_link))
+        around.append((inside, is_block, node, box, path, class_path, text_roles, in_link))
         inside = element
         number += 1
         roles = TAG_FLAGS.get(element.tag, 0)
         is_block = roles & BLOCK
         if is_block and line:
-            end_line(node, box, text_roles, linked)
+            end_line(node, box, text_roles, linked, number - 1)
             linked = 0
         if roles & SKIPPED and element.get("shadowrootmode") is None:
             for _ in element.iterdescendants("*"):
@@ -166,6 +216,8 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
         aria = element.get("role")
         if aria:
             roles |= ARIA_ROLES.get(aria, 0)
+        if element.tag == "img":
+            images += 1
         if not roles & IGNORES_NAMES:
             classes = element.get("class")
             by_name = words[classes] if classes else 0
@@ -180,6 +232,7 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
             text_roles |= roles & TEXT_ROLES
             if roles & LINK:
                 in_link = True
+                begun += 1
             is_box = roles & BOX
             if is_box:
                 path = (path * PATH_FACTOR + tag_number(element.tag)) & 0xFFFF_FFFF
@@ -194,13 +247,19 @@ def python_walk(root: HtmlElement, words: RoleWords) -> Walked:  # noqa: PLR0912
                 box = len(box_roles)
                 box_roles.append(roles)
                 box_paths.append(path)
+                if detailed:
+                    class_path = class_path_of(class_path, element.tag, element.get("class"))
+                    box_tags.append(TAG_IDS.get(element.tag, 0))
+                    box_class_paths.append(class_path)
+                    marks.append(box_marks(element))
         text = element.text
         if text and (line or not text.isspace()):
             line.append(text)
             if in_link:
                 linked += len(text.strip())
     of_boxes = boxes, box_parents, box_roles, box_paths
-    return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, named
+    details = link_counts, image_counts, last_elements, box_tags, box_class_paths, marks
+    return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, *details, named
 
 
 try:

@@ -37,6 +37,7 @@ from scrapy_simdedup.page.roles import (
     PARAGRAPH,
     WEAK_ROLES,
     WIDGET,
+    WRAPPER_ROLES,
 )
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list
         elif text[node] > WEAK_WRAPPER_SHARE * text[0] or (
             part >= 0 and paragraphs[node] > WEAK_WRAPPER_SHARE * paragraphs[part]
         ):
-            made[node] &= ~WEAK_ROLES
+            made[node] &= ~WRAPPER_ROLES
         elif holds_headline[node]:
             made[node] &= ~WEAK_ROLES | HEADER | BRANDING
     return made

@@ -1,117 +1,71 @@
-"""A page's main content as GitHub-flavoured Markdown, for people to read.
+"""The chosen blocks of a page as GitHub-flavoured Markdown, in document order and with their structure.
 
-One bounded walk over the main content lays out its blocks: paragraphs, headings, items, code and tables. html2text
-converts only what is inside their lines: its output for nested lists grows with the square of the page, and it knows
-no nested paragraphs, no languages of code and no task lists.
+One bounded walk over the content tree lays out its blocks: paragraphs, headings, items, quotations, code and tables.
 """
 
 from __future__ import annotations
 
-import logging
-import re
-from copy import deepcopy
-from html import escape
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from lxml import etree
-
-from scrapy_simdedup.page.clean import clean_page
-from scrapy_simdedup.page.main_content import main_content
+from scrapy_simdedup.page.addresses import Addresses
+from scrapy_simdedup.page.content_tree import ContentNode, build_content_tree
 from scrapy_simdedup.page.markdown_inline import (
-    EMPHASIS_TAGS,
-    convert_inline,
-    escape_text,
+    Inline,
     fenced_code,
+    has_row_spans,
     is_layout_table,
     markdown_table,
-    replace_code_spans,
-    serialise,
     table_grid,
 )
-from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import BLOCK_TAGS, DEFAULT_ROLE_WORDS, NON_TEXT_TAGS
-from scrapy_simdedup.page.tree_edits import drop_elements, unwrap_elements
-from scrapy_simdedup.setting_checks import require_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lxml.html import HtmlElement
 
-    from scrapy_simdedup.page.roles import RoleWords
+    from scrapy_simdedup.page.content_tree import Child
 
-MAX_GROWTH = 4
-"""Characters of Markdown per character of HTML at most."""
-MIN_LIMIT = 1_000
-"""Characters of Markdown that are allowed however short the HTML is."""
 MAX_DEPTH = 100
 """Levels of elements that are laid out; what lies deeper is one paragraph."""
 MAX_INDENT = 32
 """Characters in front of a line; lists and quotations nested deeper stay at this level."""
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
-_WORD = re.compile(r"\w")
-
-logger = logging.getLogger(__name__)
 
 
-def page_markdown(html: str, *, url: str = "", words: RoleWords = DEFAULT_ROLE_WORDS) -> str:
-    """The main content of a page as cleaned Markdown; never raises.
+def to_markdown(root: HtmlElement, is_chosen: Iterable[bool], *, url: str = "", limit: int | None = None) -> str:
+    """The chosen blocks of a page as Markdown.
 
     Args:
-        html: The decoded page.
+        root: The ``<html>`` element, whose block tree was built before; it stays as it is.
+        is_chosen: Whether each block of the tree is chosen.
         url: The page's address, against which links and images are made absolute.
-        words: The roles that class and id names give; see :func:`~scrapy_simdedup.page.roles.role_words`.
-
-    Returns:
-        At most four times as many characters as the page has, and a thousand; what exceeds them is left off. ``""`` for
-        a page that :func:`~scrapy_simdedup.page.parse.parse` gives no tree for: over 5 MB, cut by the parser's limits,
-        thousands of links, not text. The page's text, should an error of ours come up.
-
-    Raises:
-        TypeError: the page is no text.
-    """
-    require_text(html, "html")
-    root = parse(html).root
-    if root is None:
-        return ""
-    try:
-        content = main_content(clean_page(root, url, words))
-        return to_markdown(content, limit=MAX_GROWTH * len(html) + MIN_LIMIT)
-    except Exception:  # what no test has thought of must not cost the item that carries the Markdown
-        logger.warning("No Markdown could be made of %s, its text stands in", url or "a page", exc_info=True)
-        return " ".join(root.text_content().split())
-
-
-def to_markdown(element: HtmlElement, *, limit: int | None = None) -> str:
-    """An element's content as Markdown.
-
-    Args:
-        element: Cleaned by :func:`~scrapy_simdedup.page.clean.clean_page`; it stays as it is.
         limit: Characters at most; the rest is left off. None: no limit.
     """
-    laid_out = MarkdownBlocks(element)
-    blocks = laid_out.blocks
-    lines = iter(convert_inline([html for block in blocks for html in block.html_lines], laid_out.code_spans))
-    texts = [block.render([next(lines) for _ in block.html_lines]) for block in blocks]
-    return "".join(_join_blocks(blocks, texts, limit))
+    content = build_content_tree(root, is_chosen)
+    if content is None:
+        return ""
+    return "".join(_join_blocks(_Layout(content, Addresses(root, url)).blocks, limit))
 
 
-def _join_blocks(blocks: Sequence[MarkdownBlock], texts: Sequence[str], limit: int | None) -> Iterator[str]:
+def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator[str]:
     """The blocks with their prefixes and with empty lines between them, up to the limit."""
     size = 0
     before: MarkdownBlock | None = None
-    for block, text in zip(blocks, texts, strict=True):
-        if not text:
-            continue
+    for block in blocks:
         between = ""
         if before is not None:
-            prefix = "" if block.tight else _common_prefix(before.line_prefix, block.first_prefix).rstrip() + "\n"
-            between = "\n" + prefix
-        first, *rest = text.split("\n")
-        lines = (f"\n{block.line_prefix}{line}" if line else f"\n{block.line_prefix.rstrip()}" for line in rest)
-        made = "".join((between, block.first_prefix, first, *lines))
+            common = (
+                before.line_prefix and block.first_prefix and _common_prefix(before.line_prefix, block.first_prefix)
+            )
+            between = "\n" if block.tight else f"\n{common.rstrip()}\n"
+        text = block.text
+        if block.line_prefix and "\n" in text:
+            blank = block.line_prefix.rstrip()
+            first, *rest = text.split("\n")
+            text = "\n".join((first, *(f"{block.line_prefix}{line}" if line else blank for line in rest)))
+        made = f"{between}{block.first_prefix}{text}"
         if limit is not None and size + len(made) > limit:
             yield made[: limit - size]
             return
@@ -125,7 +79,7 @@ def _common_prefix(one: str, other: str) -> str:
 
 
 class MarkdownBlock(NamedTuple):
-    """A block of Markdown whose lines are still HTML."""
+    """A block of Markdown."""
 
     first_prefix: str
     """What stands in front of the first line: indentation, the mark of an item, ``>``."""
@@ -133,10 +87,8 @@ class MarkdownBlock(NamedTuple):
     """What stands in front of the other lines."""
     tight: bool
     """Whether no empty line stands before the block, as between the items of a list."""
-    html_lines: tuple[str, ...]
-    """The lines to be converted to Markdown."""
-    render: Callable[[Sequence[str]], str]
-    """Makes the text of the block from the Markdown of ``html_lines``."""
+    text: str
+    """The lines without what stands in front of them; never empty."""
 
 
 class _Container:
@@ -164,129 +116,108 @@ class _Container:
         return self if len(self.line_prefix) >= MAX_INDENT else _Container(self, mark, rest, tight=tight)
 
 
-class MarkdownBlocks:
-    """The Markdown blocks of an element, and the code inside of their lines; the element stays as it is."""
+class _Layout:
+    """The Markdown blocks of a content tree."""
 
-    def __init__(self, element: HtmlElement) -> None:
-        element = deepcopy(element)
-        element.tail = None
-        etree.strip_attributes(element, "title")  # tooltips, whose quotes would end those of Markdown
-        _drop_empty_inlines(element)
-        self.code_spans: list[str] = replace_code_spans(element)
+    def __init__(self, content: ContentNode, addresses: Addresses) -> None:
+        self._addresses = addresses
+        self._inline = Inline(addresses)
         self.blocks: list[MarkdownBlock] = []
-        self._holders = _elements_with_blocks(element)
-        self._block(element, _Container(), None, 0)
+        self._block(content, _Container(), "", 0)
 
-    def _add(self, container: _Container, html: Sequence[str], render: Callable[[Sequence[str]], str]) -> None:
-        first, tight = container.take_prefix()
-        self.blocks.append(MarkdownBlock(first, container.line_prefix, bool(tight), tuple(html), render))
+    def _add(self, container: _Container, text: str) -> None:
+        if text:
+            first, tight = container.take_prefix()
+            self.blocks.append(MarkdownBlock(first, container.line_prefix, bool(tight), text))
 
-    def _line(self, html: str, container: _Container, link: str | None, render: Callable[[Sequence[str]], str]) -> None:
-        if html and not html.isspace():
-            self._add(container, [f'<a href="{escape(link)}">{html}</a>' if link else html], render)
+    def _line(self, children: Sequence[Child], container: _Container, link: str) -> None:
+        """Add a paragraph of texts and inline elements, unless it is blank."""
+        if children:
+            self._add(container, self._inline.line(children, link))
 
-    def _content(self, element: HtmlElement, container: _Container, link: str | None, depth: int) -> None:
+    def _content(self, node: ContentNode, container: _Container, link: str, depth: int) -> None:
         """Add what is in an element: runs of inline elements are paragraphs, block elements are blocks of their own."""
         if depth > MAX_DEPTH:
-            self._line(escape_text(element.text_content()), container, link, _paragraph)
+            self._line([node.text()], container, link)
             return
-        line = [escape_text(element.text)]
-        for child in element:
-            if (child.tag in BLOCK_TAGS and child.tag != "br") or child in self._holders:
-                self._line("".join(line), container, link, _paragraph)
-                self._block(child, container, link, depth + 1)
-                line = [escape_text(child.tail)]
-            else:
-                line.append(escape_text(child.tail) if child.tag in NON_TEXT_TAGS else serialise(child))
-        self._line("".join(line), container, link, _paragraph)
+        line: list[Child] = []
+        for child in node.children:
+            if isinstance(child, str) or not child.is_block:
+                line.append(child)
+                continue
+            if line:
+                self._line(line, container, link)
+                line = []
+            self._block(child, container, link, depth + 1)
+        if line:
+            self._line(line, container, link)
 
-    def _block(self, element: HtmlElement, container: _Container, link: str | None, depth: int) -> None:
-        tag = element.tag
+    def _block(self, node: ContentNode, container: _Container, link: str, depth: int) -> None:
+        tag = node.tag
         if tag in _HEADINGS:
-            html = escape_text(element.text) + "".join(map(serialise, element))
-            self._line(html, container, link, lambda lines: _HEADINGS[tag] + " ".join(lines[0].split()))
+            text = " ".join(self._inline.line(node.children, link).split())
+            self._add(container, text and _HEADINGS[tag] + text)
         elif tag == "pre":
-            code = fenced_code(element)
-            if code:
-                self._add(container, (), lambda _: code)
+            self._add(container, fenced_code(node))
         elif tag == "hr":
-            self._add(container, (), lambda _: "---")
+            self._add(container, "---")
         elif tag == "blockquote":
-            self._content(element, container.nested("> ", "> "), link, depth)
+            self._content(node, container.nested("> ", "> "), link, depth)
         elif tag in ("ul", "ol"):
-            self._list(element, container, link, depth)
-        elif tag == "table" and not is_layout_table(element):
-            self._table(element, container, depth)
+            self._list(node, container, link, depth)
+        elif tag == "table" and not is_layout_table(node):
+            self._table(node, container, depth)
         else:
-            self._content(element, container, (element.get("href") or link) if tag == "a" else link, depth)
+            if tag == "a":
+                link = self._addresses.of_link(node.element) or link
+            self._content(node, container, link, depth)
 
-    def _list(self, element: HtmlElement, container: _Container, link: str | None, depth: int) -> None:
-        number = _list_start(element)
-        self._line(escape_text(element.text), container, link, _paragraph)
-        for child in element:
+    def _list(self, node: ContentNode, container: _Container, link: str, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            self._line([node.text()], container, link)
+            return
+        numbers = _item_numbers(node.element) if node.tag == "ol" else {}
+        rest = ""
+        """The indentation of what stands in no item: it belongs to the item before, and to none at first."""
+        line: list[Child] = []
+        is_first = True
+        for child in node.children:
+            if not isinstance(child, ContentNode) or not (child.is_block or child.tag == "li"):
+                line.append(child)
+                continue
+            self._line(line, container.nested(rest, rest) if rest else container, link)
+            line = []
             if child.tag == "li":
-                mark = "- " if element.tag == "ul" else f"{number}. "
+                number = numbers.get(child.element, 1)
+                mark = f"{number}. " if node.tag == "ol" else "- "
+                rest = " " * len(mark)
                 # A list inside an item needs no empty line, unless it could be taken for a line that begins "9.".
-                is_tight = child.getprevious() is not None or (container.line_prefix != "" and number == 1)
-                self._content(child, container.nested(mark, " " * len(mark), tight=is_tight), link, depth + 1)
-                number += 1
+                is_tight = not is_first or (container.line_prefix != "" and number == 1)
+                self._content(child, container.nested(mark, rest, tight=is_tight), link, depth + 1)
             else:
-                self._block(child, container.nested("  ", "  ", tight=child.tag in ("ul", "ol")), link, depth + 1)
-            self._line(escape_text(child.tail), container.nested("  ", "  "), link, _paragraph)
+                nested = container.nested(rest, rest, tight=child.tag in ("ul", "ol")) if rest else container
+                self._block(child, nested, link, depth + 1)
+            is_first = False
+        self._line(line, container.nested(rest, rest) if rest else container, link)
 
-    def _table(self, table: HtmlElement, container: _Container, depth: int) -> None:
-        for caption in table.iterchildren("caption"):
-            self._content(caption, container, None, depth + 1)
+    def _table(self, table: ContentNode, container: _Container, depth: int) -> None:
+        for caption in table.nodes("caption"):
+            self._content(caption, container, "", depth + 1)
         rows = [["" if cell is None else self._cell(cell, depth) for cell in row] for row in table_grid(table)]
-        self._add(
-            container, [html for row in rows for html in row], lambda lines: markdown_table(lines, list(map(len, rows)))
-        )
+        if not has_row_spans(table):
+            rows = [row for row in rows if any(row)]
+        if any(map(any, rows)):
+            self._add(container, markdown_table([text for row in rows for text in row], list(map(len, rows))))
 
-    def _cell(self, cell: HtmlElement, depth: int) -> str:
+    def _cell(self, cell: ContentNode, depth: int) -> str:
         outer, self.blocks = self.blocks, []
-        self._content(cell, _Container(), None, depth + 1)
+        self._content(cell, _Container(), "", depth + 1)
         inner, self.blocks = self.blocks, outer
-        return "<br>".join(html for block in inner for html in block.html_lines)
+        return "<br>".join(block.text for block in inner if block.text != "---")
 
 
-def _paragraph(lines: Sequence[str]) -> str:
-    return lines[0]
-
-
-def _drop_empty_inlines(root: HtmlElement) -> None:
-    """Drop links and emphasis around nothing, whose marks html2text would write, and the ``¶`` behind headings."""
-    dropped: dict[HtmlElement, str] = {}
-    """The elements that go, with the text that each leaves to the element around it."""
-    anchors: set[HtmlElement] = set()
-    for element in reversed(list(root.iterdescendants("a", "span", *EMPHASIS_TAGS))):  # the innermost first
-        parts = [element.text or ""]
-        for child in element:
-            if child not in dropped:
-                break
-            parts += dropped[child], child.tail or ""
-        else:
-            text = "".join(parts)
-            if not _WORD.search(text) and element.get("href", "").startswith("#"):
-                anchors.add(element)
-                dropped[element] = ""
-            elif not text.strip():
-                dropped[element] = text[:1]
-    drop_elements(root, anchors)
-    unwrap_elements(root, dropped.keys() - anchors)
-
-
-def _elements_with_blocks(root: HtmlElement) -> set[HtmlElement]:
-    """The elements that hold block elements, at any depth."""
-    holders: set[HtmlElement] = set()
-    for block in root.iterdescendants(*BLOCK_TAGS - {"br"}):
-        for above in block.iterancestors():
-            if above in holders:
-                break
-            holders.add(above)
-    return holders
-
-
-def _list_start(ordered: HtmlElement) -> int:
-    """The number of a list's first item; GitHub reads up to nine digits."""
+def _item_numbers(ordered: HtmlElement) -> dict[HtmlElement, int]:
+    """The number of each item of a list, also where items before it are not chosen; GitHub reads up to nine digits."""
     start = ordered.get("start", "").strip()
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+    first = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+    return {item: number for number, item in enumerate(ordered.iterchildren("li"), first)}

@@ -3,105 +3,256 @@
 from __future__ import annotations
 
 import re
-from html import escape, unescape
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import html2text
-from lxml import etree
-
-from scrapy_simdedup.page.tree_edits import with_surroundings
+from scrapy_simdedup.page.content_tree import ContentNode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lxml.html import HtmlElement
+    from scrapy_simdedup.page.addresses import Addresses
+    from scrapy_simdedup.page.content_tree import Child
 
-MAX_MARKUP = 50_000
-"""Tags and references of a page that html2text converts, at some 10 µs each; lines beyond become plain text."""
+MAX_INLINE_DEPTH = 100
+"""Levels of inline elements; what lies deeper is the text that it holds."""
 
-_CODE_TAGS = ("code", "kbd", "samp", "tt")
-EMPHASIS_TAGS = ("b", "strong", "em", "i", "u", "del", "s", "strike")
+_CODE_TAGS = frozenset({"code", "kbd", "samp", "tt"})
+_MARKS = {"b": "**", "strong": "**", "em": "_", "i": "_", "del": "~~", "s": "~~", "strike": "~~"}
 
-_LINE = "\ufdd0%d\ufdd1"
-_CODE = "\ufdd2%d\ufdd3"
-"""Placeholders of a line and of a piece of code. Unicode keeps these characters free for such use."""
+_MARKUP = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)|`+|<(?=[a-zA-Z/!?]|$)|&(?=#?\w{0,32}(?:;|$))|(?<!\s)\*|\*(?!\s)"
+    r"|(?<![^\W_])_+|_+(?![^\W_])|\](?=[(\[:]|$)|~(?=~|$)|(?<=~)~|^~|!$"
+)
+"""What Markdown would read as markup in the middle of a text."""
+_MAY_HAVE_MARKUP = re.compile(r"[\\`<&*_\]~!]")
+_BRACKETS = re.compile(r"[\[\]]")
+_LINE_START = re.compile(r"[#>=\-*+\d]")
+_BLOCK_START = re.compile(r"(?:#{1,6}(?=\s|$)|[>=]|[*+](?=\s|$)|-+(?=\s|$)|-{3})")
+_MARK_SIGNS = frozenset("*_~`")
+_UNKNOWN = "x"
+"""Stands for a sign that may be a letter, beside which marks mean less."""
+_TICKS = re.compile(r"(?:\\`){3,}")
+_ITEM_START = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+_IN_ADDRESS = re.compile(r"[\\\[\]()]")
+_NOT_IN_ADDRESS = re.compile(r"[\s<>\x00-\x1f]")
+_WORD = re.compile(r"\w")
 
-_LINE_PLACEHOLDERS = re.compile("\ufdd0([0-9]{1,7})\ufdd1")
-_CODE_PLACEHOLDERS = re.compile("\ufdd2([0-9]{1,7})\ufdd3")
-_TAG_IN_TEXT = re.compile("&lt;(?=[a-zA-Z/!?])")
-_TAG = re.compile("<[^>]*>")
-_BLOCK_START = re.compile(r"^(#{1,6}(?=\s|$)|[>=]|[-*+](?=\s|$)|_{3}|`{3}|~{3})", re.MULTILINE)
-_ITEM_START = re.compile(r"^(\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
+
+class Inline:
+    """Makes the Markdown of lines, with the addresses of one page."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self._addresses = addresses
+
+    def line(self, children: Sequence[Child], link: str = "") -> str:
+        """The Markdown of texts and inline elements; "" for those without any.
+
+        A line break becomes a hard one, two of them an empty line.
+
+        Args:
+            children: They hold no block elements, or such as are read as a part of the line.
+            link: The address of a link around the line; "" without one.
+        """
+        if len(children) == 1 and isinstance(children[0], str) and not link:  # as most lines
+            return _escaped_start(" ".join(escape_text(children[0]).split()))
+        text = self._inline(children, 0, "", in_link=bool(link))
+        lines = [" ".join(line.split()) for line in text.split("\n")] if "\n" in text else [" ".join(text.split())]
+        made = [_escaped_start(line) for line in lines]
+        if link:
+            made = [f"[{line}]({_address(link)})" if line else "" for line in made]
+        if len(made) == 1:
+            return made[0]
+        return _EMPTY_LINES.sub("\n\n", "  \n".join(made).strip(" \n")) if any(made) else ""
+
+    def _inline(self, children: Sequence[Child], depth: int, edge: str, *, in_link: bool) -> str:
+        """The Markdown of texts and inline elements, with ``edge`` as the sign before and behind them."""
+        parts: list[str] = []
+        last = len(children) - 1
+        for place, child in enumerate(children):
+            if isinstance(child, str):
+                parts.append(escape_text(child, in_link=in_link))
+                continue
+            tag = child.tag
+            if tag in _CODE_TAGS:
+                code = "" if place and _is_code(children[place - 1]) else _code_text_from(children, place)
+                follows_code = parts and parts[-1].endswith("`")  # two codes in a row would be one
+                made = escape_text(code, in_link=in_link) if follows_code else _code_span(code)
+            elif tag == "br":
+                made = "\n"
+            elif tag == "img":
+                made = self._image(child)
+            elif tag == "input":
+                following = children[place + 1] if place < last else ""
+                box = "[ ]" if child.element.get("checked") is None else "[x]"
+                made = box if isinstance(following, str) and following[:1].isspace() else box + " "
+            elif depth > MAX_INLINE_DEPTH:
+                made = escape_text(child.text(), in_link=in_link)
+            elif tag == "a" and not in_link:
+                self._add_link(parts, child, depth)
+                continue
+            else:
+                inner = self._inline(child.children, depth + 1, _UNKNOWN, in_link=in_link)
+                if inner[:1] in _MARK_SIGNS and parts and inner and parts[-1].endswith(inner[0]):  # would be one mark
+                    inner = escape_text(child.text(), in_link=in_link)
+                if tag in _MARKS:
+                    before = parts[-1][-1] if parts else edge
+                    behind = _first_sign(children[place + 1]) if place < last else edge
+                    _add_marked(parts, inner, _MARKS[tag], before, behind)
+                    continue
+                made = f" {inner} " if child.is_block else inner  # a block as a part of the line, as in a heading
+            if made:
+                parts.append(made)
+        return "".join(parts)
+
+    def _image(self, image: ContentNode) -> str:
+        address = self._addresses.of_image(image.element)
+        alt = " ".join(image.element.get("alt", "").split())
+        return f"![{_escaped_in_brackets(alt)}]({_address(address)})" if address else ""
+
+    def _add_link(self, parts: list[str], link: ContentNode, depth: int) -> None:
+        href = link.element.get("href", "")
+        address = self._addresses.of_link(link.element)
+        inner = self._inline(link.children, depth + 1, "[" if address else _UNKNOWN, in_link=bool(address))
+        if not address:
+            if inner and (not href.startswith("#") or _WORD.search(inner)):  # else the sign of a heading's own address
+                parts.append(inner)
+        elif inner.isspace():
+            parts.append(" ")
+        elif address == link.text().strip() and "://" in address and not _NOT_IN_ADDRESS.search(address):
+            parts.append(f"<{address}>")
+        elif inner:
+            if parts and parts[-1].endswith("!") and not parts[-1].endswith("\\!"):
+                parts[-1] = parts[-1][:-1] + "\\!"  # else a picture
+            target = _address(address)
+            for number, line in enumerate(inner.split("\n")):
+                lead, text, tail = _stripped(line)
+                made = ("\n" if number else "") + (f"{lead}[{text}]({target}){tail}" if text else "")
+                if made:
+                    parts.append(made)
+
+
 _EMPTY_LINES = re.compile(r"[ \n]*\n[ \n]*\n[ \n]*")
 
 
-def serialise(element: HtmlElement) -> str:
-    """An inline element and the text behind it as HTML."""
-    return etree.tostring(element, encoding="unicode", method="html")
+def escape_text(text: str, *, in_link: bool = False) -> str:
+    """A text in which nothing is read as markup, but at the beginning of a line; white space becomes spaces."""
+    if _MAY_HAVE_MARKUP.search(text):
+        text = _MARKUP.sub(_escape, text)
+    if in_link and ("[" in text or "]" in text):
+        text = _BRACKETS.sub(r"\\\g<0>", text.replace("\\]", "]"))
+    return text.replace("\n", " ")
 
 
-def escape_text(text: str | None) -> str:
-    """A text as HTML."""
-    return escape(text, quote=False) if text else ""
+def _escape(found: re.Match[str]) -> str:
+    signs = found[0]
+    return "\\" + ("\\".join(signs) if signs[0] in "_`" else signs)
 
 
-def replace_code_spans(root: HtmlElement) -> list[str]:
-    """Put a placeholder in place of each inline code, whose text is no markup; return the texts."""
-    codes: list[str] = []
-    for element, is_inside in list(with_surroundings(root, _CODE_TAGS, (*_CODE_TAGS, "pre"))):
-        if not is_inside:
-            text = " ".join(element.text_content().split())
-            element.clear(keep_tail=True)
-            element.tag = "span"
-            if text:
-                element.text = _CODE % len(codes)
-                codes.append(text)
-    return codes
+def _escaped_in_brackets(text: str) -> str:
+    return _IN_ADDRESS.sub(r"\\\g<0>", text)
 
 
-def convert_inline(pieces: Sequence[str], codes: Sequence[str]) -> list[str]:
-    """The Markdown of pieces of HTML that hold no block elements, from one call of html2text.
+def _address(address: str) -> str:
+    return _NOT_IN_ADDRESS.sub(lambda sign: f"%{ord(sign[0]):02X}", _IN_ADDRESS.sub(r"\\\g<0>", address))
 
-    White space is collapsed before html2text sees it: its patterns take quadratic time on long runs.
+
+def _escaped_start(line: str) -> str:
+    """A line that begins no block."""
+    if not _LINE_START.match(line):
+        ticks = _TICKS.match(line)
+        if ticks and line.count("`") == len(ticks[0]) // 2:  # no code span begins where there are no others
+            return "\\" + line[: ticks.end()].replace("\\", "") + line[ticks.end() :]
+        return line
+    found = _ITEM_START.match(line)
+    if found:
+        return f"{found[1]}\\{line[found.end(1) :]}"
+    return "\\" + line if _BLOCK_START.match(line) else line
+
+
+def _stripped(line: str) -> tuple[str, str, str]:
+    """A line without the white space around it, and a space for that before it and behind it."""
+    text = line.strip()
+    return (" " if line[:1].isspace() else ""), text, (" " if line[-1:].isspace() else "")
+
+
+def _first_sign(child: Child) -> str:
+    """The sign that a text or an element begins with, as far as it is known."""
+    for _ in range(MAX_INLINE_DEPTH):
+        if isinstance(child, str):
+            return child[:1]
+        if child.tag == "br":
+            return "\n"
+        if child.tag in _CODE_TAGS or child.tag in _MARKS or child.tag == "a" or not child.children:
+            break
+        child = child.children[0]
+    return _UNKNOWN
+
+
+def _add_marked(parts: list[str], inner: str, mark: str, before: str, behind: str) -> None:
+    """Add a text between marks of emphasis, where Markdown reads them as such.
 
     Args:
-        pieces: HTML of each line. A ``<br>`` becomes a hard line break, two of them an empty line.
-        codes: What :func:`replace_code_spans` returned.
+        parts: What stands before it in the line.
+        inner: The text.
+        mark: ``**``, ``_`` or ``~~``.
+        before: The sign in front of it; "" at the beginning of a line.
+        behind: The sign behind it; "" at its end.
     """
-    converter = html2text.HTML2Text(bodywidth=0)
-    converter.unicode_snob = True
-    lines = [""] * len(pieces)
-    html = []
-    markup = 0
-    for number, piece in enumerate(pieces):
-        if piece:
-            line = _TAG_IN_TEXT.sub(r"\\&lt;", " ".join(piece.split()))
-            markup += 3 + line.count("<") + line.count("&")
-            if markup > MAX_MARKUP:
-                lines[number] = _finish(unescape(_TAG.sub("", line)), codes)
-            else:
-                html.append(f"<p>{_LINE % number}<wbr>{line}</p>")
-    marked = _LINE_PLACEHOLDERS.split(converter.handle("".join(html)))
-    for number, text in zip(map(int, marked[1::2]), marked[2::2], strict=True):
-        if number < len(lines):
-            lines[number] = _finish(text, codes)
-    return lines
+    lines = inner.split("\n")
+    for number, line in enumerate(lines):
+        if number:
+            parts.append("\n")
+        lead, text, tail = _stripped(line)
+        if not text:
+            parts.extend(filter(None, [lead]))
+            continue
+        follows_word = not (number or lead) and _is_word_sign(before)
+        precedes_word = not (tail or number < len(lines) - 1) and _is_word_sign(behind)
+        used = "*" if mark == "_" and (follows_word or precedes_word or "_" in text) else mark
+        last = parts[-1] if parts and not lead else ""
+        merges = len(last) > 2 * len(used) and last.startswith(used) and last.endswith(used)
+        merges = merges and not (used == "*" and last.startswith("**"))
+        is_read = (
+            (text[0].isalnum() or not follows_word)
+            and (text[-1].isalnum() or not precedes_word)
+            and used not in (text.replace("**", "") if used == "*" else text)
+            and (merges or lead or before != used[0])
+            and not (used[0] in (text[0], text[-1]) and (follows_word or precedes_word or len(used) == 1))
+        )
+        made = f"{parts.pop()[: -len(used)] if merges else used}{text}{used}" if is_read else text
+        parts.extend(filter(None, (lead, made, tail)))
 
 
-def _finish(text: str, codes: Sequence[str]) -> str:
-    """Escape what would begin a block, which html2text does only in part, and put the inline code back."""
-    text = _EMPTY_LINES.sub("\n\n", text.strip())
-    text = _BLOCK_START.sub(r"\\\1", text)
-    text = _ITEM_START.sub(r"\1\\\2", text)
-    return _CODE_PLACEHOLDERS.sub(lambda mark: _code_span(codes, int(mark[1])), text)
+def _is_word_sign(sign: str) -> bool:
+    """Whether Markdown may take a sign for a part of a word; ``""`` is none."""
+    return sign.isalnum() or sign == "_" or sign > "\x7f"
 
 
-def _code_span(codes: Sequence[str], number: int) -> str:
-    code = codes[number] if number < len(codes) else ""
+def _is_code(child: Child) -> bool:
+    return isinstance(child, ContentNode) and child.tag in _CODE_TAGS
+
+
+def _code_text_from(children: Sequence[Child], place: int) -> str:
+    """The text of the inline code at a place, together with that right behind it."""
+    texts = []
+    while place < len(children):
+        child = children[place]
+        if isinstance(child, str) or child.tag not in _CODE_TAGS:
+            break
+        texts.append(child.text())
+        place += 1
+    return "".join(texts)
+
+
+def _code_span(code: str) -> str:
+    lead, code, tail = _stripped(code)
+    code = " ".join(code.split())
+    if not code:
+        return lead
     ticks = "`" * (_longest_run(code, "`") + 1)
     pad = " " if code.startswith("`") or code.endswith("`") else ""
-    return f"{ticks}{pad}{code}{pad}{ticks}"
+    return f"{lead}{ticks}{pad}{code}{pad}{ticks}{tail}"
 
 
 _LINES = ("div", "p", "li")
@@ -109,7 +260,7 @@ _LANGUAGE = re.compile(r"(?:^|\s)(?:(?:lang(?:uage)?|hljs|highlight(?:-source)?)
 _NO_LANGUAGE = frozenset({"default", "none", "plain", "plaintext", "text"})
 
 
-def fenced_code(pre: HtmlElement) -> str:
+def fenced_code(pre: ContentNode) -> str:
     """A ``<pre>`` between fences of more backticks than it holds in a row; "" if it is empty."""
     code = _code_text(pre).strip("\n").rstrip()
     if not code:
@@ -123,24 +274,30 @@ def _longest_run(text: str, character: str) -> int:
     return max(map(len, re.findall(f"{re.escape(character)}+", text)), default=0)
 
 
-def _code_text(pre: HtmlElement) -> str:
+def _code_text(pre: ContentNode) -> str:
     """The text of a code block, with a line of its own for each block element inside."""
     text: list[str] = []
-    for event, element in etree.iterwalk(pre, events=("start", "end")):
-        if element.tag in _LINES and text and not text[-1].endswith("\n"):
+    waiting: list[Child | None] = list(reversed(pre.children))
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, str):
+            text.append(child)
+            continue
+        if (child is None or child.tag in _LINES) and text and not text[-1].endswith("\n"):
             text.append("\n")
-        if event == "start":
-            found = "\n" if element.tag == "br" else element.text
-        else:
-            found = element.tail if element is not pre else None
-        if found:
-            text.append(found)
+        if child is not None:
+            if child.tag == "br":
+                text.append("\n")
+            elif child.tag in _LINES:
+                waiting.append(None)  # behind its last text
+            waiting.extend(reversed(child.children))
     return "".join(text)
 
 
-def _language(pre: HtmlElement) -> str:
+def _language(pre: ContentNode) -> str:
     """The language that the classes of a code block, or of the elements around it, name."""
-    for element in (*pre.iterchildren("code"), pre, *islice(pre.iterancestors("div", "figure"), 2)):
+    inside = [node.element for node in pre.nodes("code")]
+    for element in (*inside, pre.element, *islice(pre.element.iterancestors("div", "figure"), 2)):
         for language in _LANGUAGE.findall(element.get("class", "")):
             if language not in _NO_LANGUAGE:
                 return str(language)
@@ -154,43 +311,50 @@ MAX_SPAN, MAX_COLUMNS = 20, 100
 MAX_COVERED_CELLS, MAX_COVERED_PER_CELL = 100, 4
 """Cells that spans cover in a table at most, and in addition for each cell that is there: beyond, spans are ignored."""
 
-_NOT_IN_CELLS = ("table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6")
+_NOT_IN_CELLS = frozenset({"table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-def _table_rows(table: HtmlElement) -> list[list[HtmlElement]]:
+def _table_rows(table: ContentNode) -> list[list[ContentNode]]:
     """The cells of each row of a table, without empty rows and the rows of tables inside."""
-    parts = (part if part.tag in ("thead", "tbody", "tfoot") else (part,) for part in table)
-    rows = (row.iterchildren("td", "th") for part in parts for row in part if row.tag == "tr")
+    parts = (part.nodes("tr") if part.tag in ("thead", "tbody", "tfoot") else (part,) for part in table.nodes())
+    rows = (row.nodes("td", "th") for part in parts for row in part if row.tag == "tr")
     return [cells for row in rows if (cells := list(row))]
 
 
-def is_layout_table(table: HtmlElement) -> bool:
+def is_layout_table(table: ContentNode) -> bool:
     """Whether a table only places parts of the page side by side, or cannot be written as rows of lines."""
-    if table.get("role") in ("presentation", "none") or next(table.iterdescendants(*_NOT_IN_CELLS), None) is not None:
+    if table.element.get("role") in ("presentation", "none"):
+        return True
+    if any(isinstance(child, ContentNode) and child.tag in _NOT_IN_CELLS for child in table.walk()):
         return True
     rows = _table_rows(table)
     return (
         len(rows) < 2
         or max(map(len, rows)) < 2
-        or any(len(cell.text_content()) > MAX_CELL_LENGTH for row in rows for cell in row)
+        or any(len(cell.text()) > MAX_CELL_LENGTH for row in rows for cell in row)
     )
 
 
-def table_grid(table: HtmlElement) -> list[list[HtmlElement | None]]:
+def has_row_spans(table: ContentNode) -> bool:
+    """Whether a cell of a table reaches into the rows below."""
+    return any(cell.element.get("rowspan") for row in _table_rows(table) for cell in row)
+
+
+def table_grid(table: ContentNode) -> list[list[ContentNode | None]]:
     """The cells of each row, and None where one from the left or above reaches: Markdown's tables have no spans."""
     rows = _table_rows(table)
     left = MAX_COVERED_CELLS + MAX_COVERED_PER_CELL * sum(map(len, rows))
     grid = []
     below: dict[int, int] = {}  # by column, the rows into which the cell above still reaches
 
-    def cover(row: list[HtmlElement | None]) -> bool:
+    def cover(row: list[ContentNode | None]) -> bool:
         nonlocal left
         left -= 1
         if left >= 0:
             row.append(None)
         return left >= 0
 
-    def fill(row: list[HtmlElement | None], end: int) -> None:
+    def fill(row: list[ContentNode | None], end: int) -> None:
         while len(row) < end or len(row) in below:
             column = len(row)
             if not cover(row):
@@ -202,7 +366,7 @@ def table_grid(table: HtmlElement) -> list[list[HtmlElement | None]]:
                     del below[column]
 
     for cells in rows:
-        row: list[HtmlElement | None] = []
+        row: list[ContentNode | None] = []
         for cell in cells:
             fill(row, 0)
             height = _span(cell, "rowspan") - 1
@@ -219,8 +383,8 @@ def table_grid(table: HtmlElement) -> list[list[HtmlElement | None]]:
     return grid
 
 
-def _span(cell: HtmlElement, direction: str) -> int:
-    span = cell.get(direction, "")
+def _span(cell: ContentNode, direction: str) -> int:
+    span = cell.element.get(direction, "")
     return min(max(1, int(span)), MAX_SPAN) if span.isascii() and span.isdigit() and len(span) < 5 else 1
 
 

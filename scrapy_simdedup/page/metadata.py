@@ -1,4 +1,4 @@
-"""What a page says about itself beside its text: its identity, and its canonical URL.
+"""What a page says about itself beside its text: its identity, its canonical URL, and metadata such as its author.
 
 The identity tells it from a page with the same text, such as an article number or a date. The canonical URL is often a
 wrong one, so it is verified like any guess.
@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from contextlib import suppress
+from datetime import date
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from html import unescape
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urljoin
 
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lxml.html import HtmlElement
 
@@ -79,21 +82,27 @@ def _find_properties(root: HtmlElement, names: set[str]) -> dict[str, str]:
     Takes linear time: each object is looked at once, level by level, without recursion.
     """
     found: dict[str, str] = {}
-    if not names:
-        return found
+    for value in _json_ld(root) if names else ():
+        for name in names & value.keys():
+            text = _text(value[name])
+            if text:
+                found.setdefault(name, text)
+        if len(found) == len(names):
+            break
+    return found
+
+
+def _json_ld(root: HtmlElement) -> Iterator[dict[str, Any]]:
+    """The objects of the page's JSON-LD, the outermost first."""
     scripts = (script for script in root.iter("script") if "ld+json" in script.get("type", "").lower())
     queue = deque(filter(None, (_load(script.text or "") for script in scripts)))
-    while queue and len(found) < len(names):
+    while queue:
         value = queue.popleft()
         if isinstance(value, list):
             queue.extend(value)
         elif isinstance(value, dict):
-            for name in names & value.keys():
-                text = _text(value[name])
-                if text:
-                    found.setdefault(name, text)
+            yield value
             queue.extend(value.values())
-    return found
 
 
 def _load(text: str) -> Any:
@@ -145,3 +154,143 @@ def _absolute_url(url: str, href: str) -> str | None:
         return urljoin(url, href.strip()) if href.strip() else None
     except ValueError:
         return None
+
+
+class PageMetadata(NamedTuple):
+    """What a page says about itself; ``""`` for what it does not say."""
+
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    language: str = ""
+    site_name: str = ""
+    canonical: str = ""
+
+
+MAX_VALUE_LENGTH = 1_000
+"""Characters of a title, a name or an address; longer ones are none."""
+MAX_AUTHORS = 20
+"""Authors of a page that are named."""
+
+_ARTICLE_TYPE = re.compile(r"Article|Posting|Report|Review$|Recipe|Thesis|Chapter|Book$")
+_OTHER_TYPE = re.compile(r"Product|Event|Movie|Course|JobPosting|Question|HowTo|Video|Podcast|Dataset|Place|Page")
+"""Types of JSON-LD that stand for the page, those of texts before others."""
+
+_META_NAMES = {
+    "title": ("og:title", "twitter:title", "dc.title", "citation_title", "headline"),
+    "author": ("author", "article:author", "dc.creator", "citation_author", "parsely-author", "sailthru.author"),
+    "date": (
+        *("article:published_time", "og:published_time", "datepublished", "dc.date", "dcterms.date", "citation_date"),
+        *("citation_publication_date", "parsely-pub-date", "sailthru.date", "pubdate", "publishdate", "date"),
+    ),
+    "language": ("og:locale", "content-language", "dc.language"),
+    "site_name": ("og:site_name", "application-name"),
+    "canonical": ("og:url",),
+}
+"""The names of ``<meta>`` elements by what they say, the best first; OpenGraph, Dublin Core and those of newspapers."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
+_ISO_DATE = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\d{2}:\d{2}\S*(?: ?[+-]\d{2}:?\d{2})?))?")
+
+
+def find_metadata(root: HtmlElement, url: str = "") -> PageMetadata:
+    """The metadata of a page, from its JSON-LD, OpenGraph, other ``<meta>`` elements, and HTML itself.
+
+    Args:
+        root: The ``<html>`` element of the page.
+        url: The page's URL, against which a canonical one is resolved.
+    """
+    named = _named_metas(root)
+    data = _main_object(root)
+    link = next((link.get("href") for link in root.iter("link") if "canonical" in _words(link.get("rel"))), None)
+    time = next((time.get("datetime") for time in root.iter("time") if time.get("itemprop") == "datePublished"), None)
+
+    def first(field: str, *values: str | None) -> str:
+        candidates = (_value(value) for value in (*values, *map(named.get, _META_NAMES[field])))
+        return next(filter(None, candidates), "")
+
+    titles = _title(root)
+    languages = (root.get("lang"), root.get("{http://www.w3.org/XML/1998/namespace}lang"), root.get("xml:lang"))
+    dates = (_text(data.get("datePublished")), time, *map(named.get, _META_NAMES["date"]))
+    canonical = _absolute_url(url, link or "") or _absolute_url(url, first("canonical")) or ""
+    return PageMetadata(
+        title=first("title", _text(data.get("headline"))) or _value(_text(data.get("name"))) or _value(titles),
+        author=_authors(data.get("author"), *map(named.get, _META_NAMES["author"])),
+        date=next(filter(None, map(_date, dates)), ""),
+        language=_language(first("language", *languages, _text(data.get("inLanguage")))),
+        site_name=first("site_name", _text(data.get("publisher"))),
+        canonical=canonical if _IS_WEB_ADDRESS(canonical) and len(canonical) <= MAX_VALUE_LENGTH else "",
+    )
+
+
+_title = cast("Callable[[HtmlElement], str]", etree.XPath("string((head | body)/title)", smart_strings=False))
+_IS_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+").fullmatch
+
+
+def _words(text: str | None) -> list[str]:
+    return (text or "").lower().split()
+
+
+def _named_metas(root: HtmlElement) -> dict[str, str]:
+    """The content of the ``<meta>`` elements by their names in lower case; of several the first that is not blank."""
+    named: dict[str, str] = {}
+    for meta in root.iter("meta"):
+        content = meta.get("content")
+        if content and not content.isspace():
+            for attribute in ("property", "name", "itemprop", "http-equiv"):
+                name = meta.get(attribute)
+                if name:
+                    named.setdefault(name.strip().lower(), content)
+    return named
+
+
+def _main_object(root: HtmlElement) -> dict[str, Any]:
+    """The object of the page's JSON-LD that stands for the page; empty if none does.
+
+    Takes linear time, as in :func:`_find_properties`.
+    """
+    second: dict[str, Any] = {}
+    for value in _json_ld(root):
+        kinds = value.get("@type")
+        named = map(str, kinds if isinstance(kinds, list) else [kinds])
+        if any(map(_ARTICLE_TYPE.search, named)):
+            return value
+        if not second and _OTHER_TYPE.search(str(kinds)):
+            second = value
+    return second
+
+
+def _authors(declared: Any, *named: str | None) -> str:
+    """The names of authors; addresses of their profiles are none."""
+    many = declared if isinstance(declared, list) else [declared]
+    for texts in ([_text(author) for author in many[:MAX_AUTHORS]], *([text or ""] for text in named)):
+        names = [name for text in texts if (name := _value(text)) and "://" not in name]
+        if names:
+            return ", ".join(dict.fromkeys(names))
+    return ""
+
+
+def _date(text: str | None) -> str:
+    """A date as ISO 8601 writes it; "" for what is none."""
+    text = _value(text)
+    found = _ISO_DATE.match(text)
+    if found:
+        year, month, day, time = found.groups()
+        with suppress(ValueError):
+            made = date(int(year), int(month), int(day)).isoformat()
+            return f"{made}T{time.replace(' ', '')}" if time else made
+    elif text:
+        with suppress(ValueError, TypeError, IndexError, OverflowError):
+            return parsedate_to_datetime(text).isoformat()
+    return ""
+
+
+def _language(text: str) -> str:
+    return text.replace("_", "-") if _LANGUAGE.fullmatch(text) else ""
+
+
+def _value(text: str | None) -> str:
+    """A value in one line, without references; "" for one that is too long."""
+    if not text or len(text) > 2 * MAX_VALUE_LENGTH:
+        return ""
+    made = _one_line(unescape(text))
+    return made if len(made) <= MAX_VALUE_LENGTH else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.amounts import is_price, is_short
 from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
+from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.metadata import find_identity
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import (
@@ -28,10 +28,13 @@ from scrapy_simdedup.page.roles import (
 from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lxml.html import HtmlElement
 
     from scrapy_simdedup.page.block_tree import BlockTree
     from scrapy_simdedup.page.roles import RoleWords
+    from scrapy_simdedup.settings import Extractor
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 PATH_LENGTH = 3
@@ -43,8 +46,6 @@ INSET_ROLES = ASIDE | FORM | META | WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
 
 _BOILERPLATE = BlockClass.BOILERPLATE
-
-logger = logging.getLogger(__name__)
 
 
 class Block(NamedTuple):
@@ -90,7 +91,7 @@ def read_page(
     *,
     max_bytes: int = 5_000_000,
     words: RoleWords = DEFAULT_ROLE_WORDS,
-    extractor: Literal["roles", "readability"] = "roles",
+    extractor: Extractor = "roles",
     layout: bool = False,
     identity: tuple[str, ...] = (),
 ) -> Page:
@@ -100,7 +101,8 @@ def read_page(
         html: The decoded page.
         max_bytes: Characters above which the page is not read.
         words: The roles that class and id names give.
-        extractor: ``"roles"``, or ``"readability"``: then only blocks of the main content have the class ``CONTENT``.
+        extractor: ``"roles"``, or ``"content"`` or ``"readability"``: then those blocks have the class ``CONTENT`` that
+            :func:`~scrapy_simdedup.page.content.page_content` makes its Markdown of, and no others.
         layout: Whether to find the layout paths.
         identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
     """
@@ -108,7 +110,7 @@ def read_page(
     if document.root is None:
         return Page((), "", "", document.unjudged)
     named = find_identity(document.root, identity) if identity else ""
-    tree = build_block_tree(document.root, words)
+    tree = build_block_tree(document.root, words, detailed=extractor == "content")
     classes, roles = classify_blocks(tree)
     content = sum(len(text) for text, found in zip(tree.texts, classes, strict=True) if found is not _BOILERPLATE)
     data = shell_texts(document.root, content)
@@ -116,8 +118,8 @@ def read_page(
         return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
     paths = layout_paths(document.root) if layout else frozenset()
-    if extractor == "readability":
-        classes = _classify_by_readability(document.root, tree, classes, roles)
+    if extractor != "roles":
+        classes, roles = _with_chosen(find_content_blocks(document.root, tree, extractor), classes, roles)
     headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
     links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
     box_paths = [tree.box_paths[box] for box in tree.boxes]
@@ -167,17 +169,15 @@ def _find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -
     return insets
 
 
-def _classify_by_readability(
-    root: HtmlElement, tree: BlockTree, classes: list[BlockClass], roles: list[int]
-) -> list[BlockClass]:
-    """Call :func:`~scrapy_simdedup.page.main_content.classify_by_main_content`; the tree is used up."""
-    from scrapy_simdedup.page.main_content import classify_by_main_content  # noqa: PLC0415 - brings Readability; few ask for it
-
-    try:
-        return classify_by_main_content(root, tree, classes, roles)
-    except Exception:  # what no test has thought of must not cost the page: its roles still say enough
-        logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
-        return classes
+def _with_chosen(
+    is_chosen: Sequence[bool], classes: Sequence[BlockClass], roles: Sequence[int]
+) -> tuple[list[BlockClass], list[int]]:
+    """The classes and boilerplate roles of blocks of which those that are chosen are content, and no others."""
+    highest = BlockClass.UNMARKED
+    return (
+        [BlockClass.CONTENT if chosen else min(of, highest) for chosen, of in zip(is_chosen, classes, strict=True)],
+        [0 if chosen else found for chosen, found in zip(is_chosen, roles, strict=True)],
+    )
 
 
 def layout_paths(root: HtmlElement) -> frozenset[str]:

@@ -32,6 +32,9 @@ MAIN, MAIN_TAG, HEADING, H1, PARAGRAPH = (1 << len(ROLE_NAMES) + bit for bit in 
 WEAK_ROLES = HEADER | BRANDING | WIDGET | FORM | AD | RELATED | COMMENT | SOCIAL | META
 """Boilerplate roles that themes also write on what holds the content, such as one ``<form>`` around the page."""
 
+WRAPPER_ROLES = WEAK_ROLES | ASIDE
+"""Boilerplate roles that themes write on what wraps the content: ``layout--sidebar-right`` has the sidebar inside."""
+
 LAYOUT_ROLES = NAV | FOOTER | ASIDE | WIDGET
 """Roles of the site's own layout. A page whose classes and ids give one of them has names that can be relied on; those
 of notices, advertisements and buttons for sharing come from elsewhere and stand on every site."""
@@ -87,7 +90,7 @@ ROLE_WORDS: dict[int, str] = {
         fusszeile piepagina rodape piedipagina podval подвал 页脚 フッター""",
     ASIDE: "aside sidebar seitenleiste barralateral 侧栏 侧边栏 サイドバー",
     WIDGET: "gadget widget widgets",
-    COOKIE: "cmp consent cookie cookiebar cookies didomi gdpr lightbox modal onetrust popup dsgvo rgpd lgpd",
+    COOKIE: "cmpbox consent cookie cookiebar cookies didomi gdpr lightbox modal onetrust popup dsgvo rgpd lgpd",
     AD: """
         ad ads adsense adslot advert advertisement advertising adverts banner banners dfp outbrain promo promoted
         promotion sponsor sponsored sponsors taboola
@@ -149,6 +152,21 @@ TAG_FLAGS = {
 }
 """The roles and flags of a tag, which the walk over a page gets in one look-up; any other tag has none."""
 
+TAG_IDS = {
+    tag: number
+    for number, tag in enumerate(
+        "p li td th dt dd pre blockquote figcaption h1 h2 h3 h4 h5 h6 div section article main nav header footer aside"
+        " form ul ol table tr dl figure details summary address fieldset a span".split(),
+        start=1,
+    )
+}
+"""Numbers of the tags that tell the content model something; any other tag is 0."""
+
+HIDDEN, BODY_PROPERTY = 1, 2
+"""Marks of a box: it says that it is not shown; it says that it is the text of an article, a review or a product."""
+BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody", "recipeInstructions"})
+"""Values of ``itemprop`` that say so."""
+
 _ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _CACHE_SIZE = 50_000
@@ -204,5 +222,5 @@ DEFAULT_ROLE_WORDS = RoleWords()
 @lru_cache(maxsize=4)
 def role_words(more: tuple[tuple[RoleName, tuple[str, ...]], ...]) -> RoleWords:
     """The words that come with the package and those of ``SIMDEDUP_ROLE_WORDS``, made once for the process."""
-    roles = {name: role for role, name in ROLE_NAMES.items()}
+    roles: dict[RoleName, int] = {name: role for role, name in ROLE_NAMES.items()} | {"content": MAIN}
     return RoleWords({roles[name]: words for name, words in more}) if more else DEFAULT_ROLE_WORDS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lxml.html import HtmlElement
 
@@ -21,22 +21,12 @@ _MARK = "simdedup-edited"
 
 def drop_elements(root: HtmlElement, elements: Iterable[HtmlElement]) -> None:
     """Drop elements below a root with all that they hold; the text behind each stays."""
-    if _mark(elements):
-        etree.strip_elements(root, _MARK, with_tail=False)
-
-
-def unwrap_elements(root: HtmlElement, elements: Iterable[HtmlElement]) -> None:
-    """Drop the tags of elements below a root; what they hold stays in their place."""
-    if _mark(elements):
-        etree.strip_tags(root, _MARK)
-
-
-def _mark(elements: Iterable[HtmlElement]) -> bool:
     is_any = False
     for element in elements:
         element.tag = _MARK
         is_any = True
-    return is_any
+    if is_any:
+        etree.strip_elements(root, _MARK, with_tail=False)
 
 
 def outermost(elements: Sequence[HtmlElement]) -> list[HtmlElement]:
@@ -55,24 +45,3 @@ def outermost(elements: Sequence[HtmlElement]) -> list[HtmlElement]:
         if not nested:
             made.append(element)
     return made
-
-
-def with_surroundings(
-    root: HtmlElement, tags: Collection[str], around: Collection[str]
-) -> Iterator[tuple[HtmlElement, bool]]:
-    """The elements with some tags in document order, and whether each lies in an element with one of other tags.
-
-    Args:
-        root: The root, which counts as an element around.
-        tags: The tags of the elements; the tree must not change in between.
-        around: The tags of the elements around; may have tags in common with ``tags``.
-    """
-    depth = 0
-    for event, element in etree.iterwalk(root, events=("start", "end"), tag=(*tags, *around)):
-        is_around = element.tag in around
-        if event == "end":
-            depth -= is_around
-            continue
-        if element.tag in tags:
-            yield element, depth > 0
-        depth += is_around

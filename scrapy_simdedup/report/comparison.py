@@ -12,7 +12,6 @@ from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.markdown import page_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
 from scrapy_simdedup.setting_checks import require_text
@@ -23,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
-    from scrapy_simdedup.page.page import Block
+    from scrapy_simdedup.page.page import Block, Page
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 
+WEIGHTS = {BlockClass.BOILERPLATE: 0.02, BlockClass.UNMARKED: 0.3, BlockClass.CONTENT: 1.0}
+"""How much a word counts, by the class of its block; see :data:`~scrapy_simdedup.fingerprint.sketch.WEIGHTS`."""
 CONTENT_ROLES = CONTENT, LOOSE_TEXT = "content", "loose text"
 """The parts of a page that are no boilerplate."""
 MAX_LINES = 5_000
@@ -41,6 +42,8 @@ class Line(NamedTuple):
     role: str
     """The part of the page that the block belongs to."""
     text: str
+    weight: float = WEIGHTS[BlockClass.CONTENT]
+    """How much a word of it counts where pages are compared: 1 in content, 0.3 in loose text, 0.02 in boilerplate."""
 
 
 class Difference(NamedTuple):
@@ -137,6 +140,13 @@ def role_label(block: Block) -> str:
     return ", ".join(name for role, name in ROLE_NAMES.items() if block.boilerplate_roles & role)
 
 
+def page_lines(page: Page) -> tuple[Line, ...]:
+    """The text blocks of a page, with the weight of their words."""
+    return tuple(
+        Line(role_label(block), " ".join(block.text.split()), WEIGHTS[block.block_class]) for block in page.blocks
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
     """One of two pages that are compared."""
@@ -151,9 +161,7 @@ class ComparedPage:
     words_by_role: dict[str, int]
     """Words in the content of the page, and in each role of its boilerplate."""
     lines: tuple[Line, ...]
-    """The text blocks of the page."""
-    markdown: str
-    """The main content of the page as cleaned Markdown."""
+    """The text blocks of the page, by which it is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +237,13 @@ def _side_by_side(found: Difference) -> tuple[Markup, Markup]:
     return highlighted(one), highlighted(other)
 
 
-def compare_pages(
-    one: str, other: str, *, names: tuple[str, str] = ("A", "B"), urls: tuple[str, str] = ("", ""), **settings: Any
-) -> PageComparison:
+def compare_pages(one: str, other: str, *, names: tuple[str, str] = ("A", "B"), **settings: Any) -> PageComparison:
     """Compare two pages as a crawl would, and tell what differs.
 
     Args:
         one: the HTML of the first page.
         other: the HTML of the second page.
         names: how the comparison calls the pages.
-        urls: the URLs of the pages, which make the links of the Markdown absolute.
         settings: any setting that fits as a keyword, in lower case without its prefix: ``bits=128``.
 
     Raises:
@@ -247,16 +252,16 @@ def compare_pages(
     """
     require_text(one, "one")
     require_text(other, "other")
-    return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names, urls=urls)
+    return compare_with_settings(DedupSettings.from_keywords(**settings), one, other, names=names)
 
 
 def compare_with_settings(
-    settings: DedupSettings, html: str, other_html: str, *, names: tuple[str, str], urls: tuple[str, str]
+    settings: DedupSettings, html: str, other_html: str, *, names: tuple[str, str]
 ) -> PageComparison:
     """Compare two pages as :func:`compare_pages` does, under settings that are already checked."""
     fingerprints, pages = [], []
     words = role_words(settings.role_words)
-    for text, name, url in zip((html, other_html), names, urls, strict=True):
+    for text, name in zip((html, other_html), names, strict=True):
         page = read_page(
             text,
             max_bytes=settings.max_page_bytes,
@@ -266,11 +271,8 @@ def compare_with_settings(
         )
         fp = fingerprint_parsed(page, body_digest(text), settings)
         fingerprints.append(fp)
-        lines = tuple(Line(role_label(block), " ".join(block.text.split())) for block in page.blocks)
-        markdown = page_markdown(text, url=url, words=words)
-        pages.append(
-            ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines, markdown)
-        )
+        lines = page_lines(page)
+        pages.append(ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines))
     drop = settings.near if settings.drop == "near" else settings.identical
     both_ways = [
         page.compare(earlier, identical=settings.identical, near=settings.near, novel_words=settings.novel_words)

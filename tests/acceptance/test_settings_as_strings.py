@@ -28,6 +28,8 @@ MEANT: list[tuple[str, str, Any]] = [
     ("role_words", '{"footer": ["imprint"]}', (("footer", ("imprint",)),)),
     ("item_fields", "title, text", ("title", "text")),
     ("item_fields", '["title", "text"]', ("title", "text")),
+    ("content_fields", '{"body": "markdown", "by": "author"}', (("body", "markdown"), ("by", "author"))),
+    ("content_fields", "markdown, title", (("markdown", "markdown"), ("title", "title"))),
     ("ignore", '["case", "dates"]', ("case", "dates")),
     ("prefer", '["https", "longer"]', ("https", "longer")),
     ("prefer", "https,longer", ("https", "longer")),

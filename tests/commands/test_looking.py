@@ -60,7 +60,8 @@ class TestCompare:
         assert lines[0].startswith("Their headlines differ, so it also weighs"), "two pages cannot tell everything"
         assert "  [content]" in lines, "what differs is said with the part of the page that it is in"
         assert any(line.startswith("  boilerplate, folded: ") and "2 lines of footer" in line for line in lines)
-        assert any(line.startswith("+## Newly") for line in lines), "both are shown as Markdown"
+        assert "+    1  Newly" in lines, "the blocks that decide are shown, with their weight"
+        assert any(line.startswith("- 0.02  boilerplate, folded: ") for line in lines)
 
     def test_says_in_which_direction_text_would_be_lost(self, tmp_path: Path) -> None:
         comment = "And this is what a reader of the page had to say about all of it"
@@ -106,7 +107,8 @@ class TestCompare:
         answer = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html", "--json")
         assert answer.code == 1
         assert answer.json["kind"] == "different"
-        assert answer.json["one"]["markdown"].startswith("# ")
+        assert answer.json["one"]["lines"][0][0] != "content"
+        assert answer.json["one"]["lines"][0][2] == 0.02
         assert answer.json["one"]["words_by_role"]["content"] > 200
 
     def test_says_that_short_pages_cannot_be_judged(self, tmp_path: Path) -> None:
@@ -187,6 +189,15 @@ class TestExplain:
             "kept: nothing on its site was like it; it was delivered" in crawled.call("explain", crawled.url("a")).out
         )
         assert "it could not be judged (too_short)" in crawled.call("explain", crawled.url("short")).out
+
+    def test_explain_shows_the_blocks_by_which_a_page_is_compared(self, crawled: Crawled, tmp_path: Path) -> None:
+        (tmp_path / "b.html").write_text(page("b", 1).replace("</article>", "</article><div>Loose</div>"))
+        lines = crawled.call("explain", crawled.url("b", 1), "--blocks", tmp_path / "b.html").out.splitlines()
+        assert "    0.3  Loose" in lines
+        assert sum(line.startswith("      1  ") for line in lines) > 5
+        assert lines[-1].startswith("   0.02  boilerplate, folded: ")
+        (found,) = crawled.call("explain", crawled.url("b", 1), "--blocks", tmp_path / "b.html", "--json").json
+        assert ["loose text", "Loose", 0.3] in found["blocks"]
 
     def test_names_the_page_that_a_near_duplicate_is_most_like(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.url("like-a"))

@@ -267,6 +267,17 @@ async def test_an_error_of_our_own_keeps_the_page(site: Site, monkeypatch: Any, 
 
 
 @on_asyncio
+async def test_the_content_of_a_page_is_put_into_the_fields_of_its_items(site: Site) -> None:
+    """Those that the callback filled stay as they are."""
+    site["/one"] = page("one").replace("<head>", "<head><meta name=author content='Ada Obst'>")
+    settings = {"SIMDEDUP_CONTENT_FIELDS": {"body": "markdown", "by": "author", "url": "title", "site": "site_name"}}
+    done = await crawl(PathsSpider, ADDON | settings, urls=site.urls("/one"))
+    (item,) = done.items
+    assert item["body"].startswith("# ")
+    assert (item["by"], item["site"], item["url"]) == ("Ada Obst", "", site.url("/one"))
+
+
+@on_asyncio
 async def test_the_cleaned_markdown_is_added_to_items_on_request(site: Site) -> None:
     site["/one"] = page("one", body=f'<h2>Parts</h2>{prose("one")}<div class="kolophon"><p>Printed in Ghent.</p></div>')
     settings = {"SIMDEDUP_MARKDOWN_FIELD": "markdown", "SIMDEDUP_ROLE_WORDS": {"footer": ["kolophon"]}}

@@ -14,7 +14,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup.crawl import pipeline
-from scrapy_simdedup.crawl.items import MarkdownField
+from scrapy_simdedup.crawl.items import ContentFields
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import META_TRIAL, DeferredLinks
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
@@ -35,7 +35,7 @@ PLACES = [
     (Judge, "judge_page"),
     (DeferredLinks, "filter"),
     (DeferredLinks, "answered"),
-    (MarkdownField, "_markdown_of"),
+    (ContentFields, "_content_of"),
     (RedesignAlerts, "count_page"),
     (EventLog, "page_gone"),
     (NearDuplicateDetector, "refresh"),

@@ -25,7 +25,7 @@ from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import Site
-from scrapy_simdedup import page_markdown
+from scrapy_simdedup import Content, page_markdown
 from scrapy_simdedup.crawl import worker_pool
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
@@ -57,12 +57,12 @@ def mischief(html, *others, **more):
         time.sleep(3)  # longer than another worker takes to start
     return fingerprint(html, *others, **more)
 worker.fingerprint = mischief
-markdown = worker._MAKERS["markdown"]
+markdown = worker._MAKERS["content"]
 def slow_markdown(html, *others):
     if "this text hangs" in html:
         time.sleep(600)
     return markdown(html, *others)
-worker._MAKERS["markdown"] = slow_markdown
+worker._MAKERS["content"] = slow_markdown
 worker.main(float(sys.argv[2]))
 """
 """A worker's program in which some pages do what no page should be able to do."""
@@ -123,10 +123,11 @@ async def test_markdown_is_made_by_workers_under_the_same_deadline(mischief: Non
     html = page(1)
     hangs = page(2, body="<p>this text hangs</p>")
     made = await asyncio.gather(
-        *(workers.markdown(text, "https://site.example/", SETTINGS) for text in (html, hangs, html))
+        *(workers.content(text, "https://site.example/", SETTINGS) for text in (html, hangs, html))
     )
-    assert made == [page_markdown(html, url="https://site.example/"), None, made[0]]
-    assert await alone.markdown(html, "https://site.example/", SETTINGS) == made[0]
+    assert made == [Content(markdown=made[0].markdown, text=made[0].text), None, made[0]]
+    assert made[0].markdown == page_markdown(html, url="https://site.example/")
+    assert await alone.content(html, "https://site.example/", SETTINGS) == made[0]
     await workers.close()
 
 

@@ -162,7 +162,7 @@ def test_a_page_of_little_content_is_compared_by_all_of_it(name: str, frame: int
 
 @every_method
 @pytest.mark.parametrize("html", [page("tides"), "", "<p>short", page("tides") + "<!-- "])
-@pytest.mark.parametrize("extractor", ["roles", "readability"])
+@pytest.mark.parametrize("extractor", ["roles", "content", "readability"])
 @pytest.mark.parametrize("structure", [False, True])
 def test_bytes_and_back_is_the_same_fingerprint(name: str, html: str, extractor: str, structure: bool) -> None:
     """In at most 1,024 bytes, and 64 for the structure of a page that has any text."""

@@ -183,6 +183,7 @@ def test_under_a_secret_nothing_is_what_it_is_without() -> None:
         ({"secret": "a"}, {}, "secret id"),
         ({"shingle_size": 3}, {"shingle_size": 4}, "shingle size 3 and 4"),
         ({"extractor": "roles"}, {"extractor": "readability"}, "extractor roles and readability"),
+        ({"extractor": "content"}, {"extractor": "roles"}, "extractor content and roles"),
     ],
 )
 def test_fingerprints_that_were_made_differently_are_not_compared(
@@ -194,12 +195,19 @@ def test_fingerprints_that_were_made_differently_are_not_compared(
         one.compare(other)
 
 
+def test_fingerprints_of_two_content_models_are_not_compared() -> None:
+    """Another model takes other blocks for content."""
+    one = fingerprint_page(pages.page(1), extractor="content")
+    with pytest.raises(FingerprintMismatch, match="model"):
+        one.compare(replace(one, model=one.model ^ 1))
+
+
 # ------------------------------------------------------------------ bytes
 
 
 @pytest.mark.parametrize("html", [pages.page(1), "", "<!-- "])
 @pytest.mark.parametrize("bits", [64, 128])
-@pytest.mark.parametrize("extractor", ["roles", "readability"])
+@pytest.mark.parametrize("extractor", ["roles", "content", "readability"])
 @pytest.mark.parametrize("secret", [None, "key"])
 def test_bytes_and_back_is_the_same_fingerprint(html: str, bits: int, extractor: str, secret: str | None) -> None:
     """In at most 930 bytes, whatever the settings."""

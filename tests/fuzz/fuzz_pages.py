@@ -60,7 +60,7 @@ def main() -> None:
     with atheris.instrument_imports(include=["scrapy_simdedup"]):
         from scrapy_simdedup import fingerprint_page, page_markdown
         from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-        from scrapy_simdedup.page.markdown import MAX_GROWTH, MIN_LIMIT
+        from scrapy_simdedup.page.content import MAX_GROWTH, MIN_LIMIT
 
     def with_timeout(function: Any, html: str, **settings: Any) -> Any:
         start = time.process_time()

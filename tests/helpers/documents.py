@@ -14,7 +14,8 @@ OWN_STORE = ROOT / "docs" / "guides" / "own-store.md"
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 _FENCE = re.compile(
-    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n)?```(?P<language>[^\n{]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n)?(?P<fence>`{3,})(?P<language>[^\n{`]*)\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
 )
 _INLINE_SETTING = re.compile(r"`(SIMDEDUP_[A-Z_]+ = [^`]+)`")
 

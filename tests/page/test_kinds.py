@@ -188,3 +188,12 @@ def test_with_readability_the_main_content_is_firm_and_the_rest_is_not() -> None
     assert kinds["Target link"] >= UNMARKED
     assert any(block.block_class is CONTENT and "Target" in block.text for block in blocks)
     assert not any("/a/b" in block.text for block in blocks)
+
+
+@pytest.mark.parametrize("name", ["layout--sidebar-right", "has-sidebar", "body_withSidebar__x1"])
+def test_what_wraps_the_article_and_its_sidebar_is_no_sidebar(name: str) -> None:
+    """Themes name a layout after the sidebar that is in it, or that is not."""
+    html = f'<div class="{name}"><h1>Headline</h1>{ARTICLE}</div><div class="sidebar"><p>Target</p></div>{LINKS}'
+    assert kind_of("Headline", html) is CONTENT
+    assert {block.block_class for block in read_page(html).blocks if len(block.text) > 100} == {CONTENT}
+    assert kind_of("Target", html) is BOILERPLATE

@@ -12,6 +12,7 @@ from scrapy_simdedup.page.roles import (
     COMMENT,
     DEFAULT_ROLE_WORDS,
     FOOTER,
+    MAIN,
     META,
     NAV,
     RELATED,
@@ -20,6 +21,7 @@ from scrapy_simdedup.page.roles import (
     SOCIAL,
     WIDGET,
     RoleWords,
+    role_words,
 )
 
 
@@ -103,3 +105,12 @@ def test_every_word_is_found_by_its_own_look_up() -> None:
         word for role, words in ROLE_WORDS.items() for word in words.split() if not DEFAULT_ROLE_WORDS[word] & role
     ]
     assert missed == []
+
+
+def test_a_component_is_no_notice() -> None:
+    """One content management system begins all its names with ``cmp``."""
+    assert DEFAULT_ROLE_WORDS["cmp-text cmp-container"] == 0
+
+
+def test_words_of_a_site_can_name_its_content() -> None:
+    assert role_words((("content", ("lesson",)), ("footer", ("imprint",))))["lesson-body"] == MAIN

@@ -13,7 +13,7 @@ from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.crawl.requests import unjudged_reason
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.markdown import MAX_GROWTH, MIN_LIMIT, page_markdown
+from scrapy_simdedup.page.content import MAX_GROWTH, MIN_LIMIT, page_markdown
 from scrapy_simdedup.page.page import read_page
 
 pytestmark = pytest.mark.slow

@@ -30,10 +30,15 @@ def test_a_comparison_of_pages_shows_the_differing_lines_side_by_side() -> None:
     assert "Served at <mark " in found._repr_html_(), "the words that differ are marked"
 
 
-def test_what_a_site_calls_its_frame_is_not_in_the_markdown() -> None:
+def test_what_a_site_calls_its_frame_weighs_less() -> None:
     with_frame = page("a", body=f'{prose("a")}<div class="kolophon"><p>Printed in Ghent, on paper.</p></div>')
-    assert "Ghent" in compare_pages(with_frame, with_frame).one.markdown
-    assert "Ghent" not in compare_pages(with_frame, with_frame, role_words={"footer": ["kolophon"]}).one.markdown
+
+    def weight(**settings: object) -> float:
+        [line] = [line for line in compare_pages(with_frame, with_frame, **settings).one.lines if "Ghent" in line.text]
+        return line.weight
+
+    assert weight() == 1
+    assert weight(role_words={"footer": ["kolophon"]}) == 0.02
 
 
 def test_settings_count_in_a_comparison() -> None:

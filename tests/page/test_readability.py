@@ -1,4 +1,4 @@
-"""The main content is what Readability finds, or what the page's own tags say."""
+"""Readability finds the article of a page, and the blocks that stand in it are those that count in full."""
 
 from __future__ import annotations
 
@@ -12,23 +12,34 @@ from lxml.html import HtmlElement, fragment_fromstring, fromstring, tostring
 from readability import Document
 
 from helpers.pages import page, prose, words
-from scrapy_simdedup.page.clean import clean_page
-from scrapy_simdedup.page.main_content import (
-    CHAR_THRESHOLD,
+from scrapy_simdedup import page_markdown
+from scrapy_simdedup.page import readability
+from scrapy_simdedup.page.block_tree import build_block_tree
+from scrapy_simdedup.page.classify import BlockClass, classify_blocks
+from scrapy_simdedup.page.page import Page, read_page
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.readability import (
     MAX_READABILITY_ELEMENTS,
     ArticleDocument,
-    main_content,
+    find_article_blocks,
     text_length,
 )
-from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 
-LONG, SHORT = prose("long", 200), prose("short", 12)
+LONG = prose("long", 200)
+ARTICLE = f"<div class=content><h1>Headline</h1>{prose('article', 300)}</div><div class=footer>Imprint</div>"
+TEASERS = "<div>" + "".join(f"<div><p>{' '.join(words(n, 9))}</p></div>" for n in range(3)) + "</div>"
 
 
 def read(html: str) -> HtmlElement:
     root = parse(html).root
     assert root is not None
     return root
+
+
+def chosen_blocks(root: HtmlElement) -> list[bool]:
+    tree = build_block_tree(root, DEFAULT_ROLE_WORDS)
+    return find_article_blocks(root, tree, *classify_blocks(tree))
 
 
 def words_of(element: HtmlElement) -> list[str]:
@@ -77,45 +88,18 @@ def test_without_a_private_hook_the_plain_behaviour_takes_over(hook: str, monkey
 
 
 def test_the_given_tree_stays_as_it_is() -> None:
-    """Readability takes its tree apart, and the page's tags may still be asked."""
+    """Readability takes its tree apart, and the Markdown is made of the page's own."""
     root = read(page("article", links=("/a", "/b")))
     before = [(element.tag, element.text, element.tail) for element in root.iter()]
-    main_content(root)
+    assert sum(chosen_blocks(root)) > 5
     assert [(element.tag, element.text, element.tail) for element in root.iter()] == before
 
 
 def test_the_article_of_a_page_is_found() -> None:
     """Without what surrounds it."""
-    found = words_of(main_content(clean_page(read(page("seed", wrapping=1)))))
-    assert [word.lower() for word in found][-240:] == words("seed", 240)
+    found = page_markdown(page("seed", wrapping=1), extractor="readability")
+    assert [word.lower() for word in re.findall(r"\w+", found)][-240:] == words("seed", 240)
     assert "Served" not in found
-
-
-@pytest.mark.parametrize(
-    ("html", "tag"),
-    [
-        (f"<div><p>Teaser</p></div><article>{SHORT}</article>", "article"),
-        (f"<div><p>Teaser</p></div><main>{SHORT}</main>", "main"),
-        (f"<div><p>Teaser</p></div><div role=main>{SHORT}</div>", "div"),
-        (f"<div><p>Teaser</p></div><section id=content>{SHORT}</section>", "section"),
-        (f"<section>{SHORT}</section><p>x", "section"),
-        (f"<div><section><ul><li>{SHORT}</li></ul></section></div>", "section"),
-        ("<table><tr><td>a<td>b<tr><td>c<td>d</table>", "table"),
-        ("<p>one<p>two<p>three", "body"),
-    ],
-)
-def test_of_a_short_page_its_own_tags_say_what_is_main(html: str, tag: str) -> None:
-    """Below 400 characters Readability's find is some fragment; an element that nobody names must hold nearly all."""
-    assert len(SHORT) < CHAR_THRESHOLD
-    assert main_content(read(html)).tag == tag
-
-
-@pytest.mark.parametrize("tag", ["article", "main"])
-def test_one_teaser_of_many_is_not_the_main_content(tag: str) -> None:
-    """Of a list of short articles all are kept."""
-    teasers = [f"<{tag}><h2>Title {number}</h2><a href=/{number}>More</a></{tag}>" for number in range(5)]
-    assert "Title 0" in main_content(read("".join(teasers))).text_content()
-    assert "Title 4" in main_content(read("".join(teasers))).text_content()
 
 
 def nested(levels: int) -> str:
@@ -128,21 +112,23 @@ def nested(levels: int) -> str:
 def test_readability_is_not_asked_about_pages_that_would_take_it_too_long(
     html: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It looks at nested text once per level; the tags of the page answer instead."""
+    """It looks at nested text once per level; the classes of the blocks answer instead."""
     asked: list[ArticleDocument] = []
     monkeypatch.setattr(ArticleDocument, "article", asked.append)
-    assert main_content(read(html)).tag == "main"
+    assert chosen_blocks(read(html)) == []
     assert asked == []
 
 
-def test_what_readability_cannot_parse_is_left_to_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_readability_cannot_parse_is_left_to_the_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     """It wraps whatever went wrong in one exception, and logs it."""
 
     def fail(_: ArticleDocument) -> Iterable[HtmlElement]:
         raise ValueError("broken")
 
     monkeypatch.setattr(ArticleDocument, "remove_unlikely_candidates", fail)
-    assert main_content(read(f"<main>{LONG}</main>")).tag == "main"
+    html = f"<main>{LONG}</main>"
+    assert chosen_blocks(read(html)) == []
+    assert read_page(html, extractor="readability") == read_page(html)
 
 
 def test_a_length_counts_a_run_of_white_space_once() -> None:
@@ -169,3 +155,62 @@ def test_divs_become_paragraphs_as_in_readability_lxml(html: str) -> None:
     ours.transform_misused_divs_into_paragraphs()
     Document.transform_misused_divs_into_paragraphs(theirs)
     assert tostring(ours.html) == tostring(theirs.html)
+
+
+def kinds(html: str) -> dict[str, BlockClass]:
+    """The kind of each block, by its text."""
+    return {block.text: block.block_class for block in read_page(html, extractor="readability").blocks}
+
+
+def test_the_main_content_stays_firm_and_other_paragraphs_become_loose() -> None:
+    """Teasers of other articles are paragraphs too, and say less about the page."""
+    roles = {block.text: block.block_class for block in read_page(ARTICLE + TEASERS).blocks}
+    found = kinds(ARTICLE + TEASERS)
+    teasers = [" ".join(words(n, 9)) for n in range(3)]
+    assert {roles[teaser] for teaser in teasers} == {BlockClass.CONTENT}
+    assert {found[teaser] for teaser in teasers} == {BlockClass.UNMARKED}
+    assert {kind for text, kind in found.items() if text not in (*teasers, "Imprint")} == {BlockClass.CONTENT}
+
+
+def test_text_of_the_article_rises_whatever_its_element() -> None:
+    """What counts in full are the words of the Markdown, and Readability's article has text between paragraphs, too."""
+    html = ARTICLE.replace("</div>", "<div>Loose text</div><aside>Aside</aside></div>", 1) + "<nav>Menu</nav>"
+    assert kinds(html)["Loose text"] is BlockClass.CONTENT
+    assert kinds(html)["Menu"] is kinds(html)["Aside"] is BlockClass.BOILERPLATE
+
+
+def test_only_letters_are_compared() -> None:
+    """Readability cuts and joins blocks: text beside inline elements becomes paragraphs of its own."""
+    inline = f"<div>{' '.join(words(1, 30))} <b>bold</b> <a href=/x/y>link</a> tail<p>more</p></div>"
+    html = ARTICLE.replace("class=content", "class=content role=main").replace("</h1>", f"</h1>{inline}")
+    assert kinds(html)[f"{' '.join(words(1, 30))} bold link tail"] is BlockClass.CONTENT
+
+
+def test_where_the_text_under_the_headline_is_not_found_the_kinds_stay() -> None:
+    """The terms that every page of a shop carries may be longer than what the page is about."""
+    html = f"<h1>Product</h1><div><p>{' '.join(words('own', 30))}</p></div><div>{prose('terms', 600)}</div>"
+    assert read_page(html, extractor="readability") == read_page(html)
+
+
+@pytest.mark.parametrize("problem", ["error", "effort"])
+def test_where_it_fails_or_would_take_too_long_the_kinds_stay(
+    problem: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error must not cost the page its fingerprint."""
+
+    def fail(*_: object) -> Page:
+        raise RuntimeError("a bug of ours")
+
+    if problem == "error":
+        monkeypatch.setattr(readability, "find_article_blocks", fail)
+    else:
+        monkeypatch.setattr(readability, "MAX_MATCHING_COST", 1_000)
+    html = ARTICLE + TEASERS
+    assert read_page(html, extractor="readability") == read_page(html)
+    assert ("a bug of ours" in caplog.text) == (problem == "error")
+
+
+@pytest.mark.parametrize("html", ["<p>word</p>", "<nav>Menu</nav>", "<div>word</div>", "<title>T</title>"])
+def test_of_pages_with_next_to_nothing_all_that_there_is_counts(html: str) -> None:
+    """There is nothing that could count more."""
+    assert all(block.block_class is BlockClass.CONTENT for block in read_page(html, extractor="readability").blocks)

@@ -1,7 +1,8 @@
-"""The main content of a cleaned page: Readability's article, else the element that tags or size point to."""
+"""The main content of a page as Readability finds it: Arc90's algorithm, by readability-lxml."""
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
@@ -11,10 +12,10 @@ from lxml.html import Element, HtmlElement, fragment_fromstring
 from readability import Document
 from readability.readability import REGEXES, Unparseable
 
+from scrapy_simdedup.page.block_tree import subtree_totals
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.clean import remove_boilerplate
 from scrapy_simdedup.page.parse import xpath_elements
-from scrapy_simdedup.page.roles import H1
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, H1, HEADER, META, NON_TEXT_TAGS
 from scrapy_simdedup.page.tree_edits import drop_elements, outermost
 
 if TYPE_CHECKING:
@@ -28,56 +29,128 @@ CHAR_THRESHOLD = 400
 """Characters from which Readability's article is taken; on lists and short pages it finds some fragment."""
 MAX_READABILITY_ELEMENTS = 10_000
 """Elements above which Readability is not asked: some of its rules compare each element with all others."""
-MIN_TAGGED_SHARE = 0.5
-"""Share of the page's text that an element must hold to be taken for its main content."""
-MIN_UNTAGGED_SHARE = 0.8
-"""The same share where no tag says that the element is the main content."""
-MAX_DESCENT = 50
-"""Levels below the body in which the smallest element with most of the text is looked for."""
 MAX_READABILITY_COST = 30_000_000
 """Levels of elements times characters (an element counts as 50) above which Readability is not asked: it counts the
 text of nested elements again and again."""
 MIN_PROSE_LETTERS = 60
-"""Letters from which a block under a headline is its text, and not its date or author."""
+"""Letters from which a block stands in the article wherever its letters do, and from which the text under a headline is
+no date or author."""
 MAX_MATCHING_COST = 500_000_000
-"""Blocks times letters of the main content above which the blocks are not looked for in it."""
+"""Blocks times letters of the article above which the blocks are not looked for in it."""
+MAX_HIDDEN_SHARE = 0.5
+"""Share of the page's text up to which a hidden element is dropped; a larger one is shown by a script."""
 
-_SELECTORS = tuple(
-    xpath_elements(f"./descendant::{step}") for step in ("article", "main", "*[@role='main']", "*[@id='content']")
-)
-_TABLE_PARTS = ("thead", "tbody", "tfoot", "tr")
-_CONTAINERS = ("article", "center", "div", "fieldset", "form", "main", "section", "table", "td", *_TABLE_PARTS)
+_REMOVED_ROLES = BOILERPLATE_ROLES & ~META
+"""All but the author and the date of a text, which are worth reading."""
+
+_maybe_hidden_elements = xpath_elements("./descendant::*[@hidden or @style]")
+_NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _IS_DEEPER_THAN = {depth: etree.XPath("boolean(." + "/*" * depth + ")") for depth in (16, 32, 64, 128, 256, 512, 1024)}
 _count = etree.XPath("count(.//*)")
 
 
-def main_content(root: HtmlElement) -> HtmlElement:
-    """The element with the main content: the first of these that holds enough text.
+def find_article_blocks(
+    root: HtmlElement, tree: BlockTree, classes: Sequence[BlockClass], roles: Sequence[int]
+) -> list[bool]:
+    """For each block, whether it stands in the article that Readability finds; empty where it finds none.
 
-    1. Readability's article (Arc90's algorithm, by readability-lxml).
-    2. The largest ``<article>``, ``<main>``, ``role="main"`` or ``id="content"``.
-    3. The smallest element that holds most of the text, which may be the body.
+    Where the text under the page's headline lies outside of it, Readability found something else, such as the terms of
+    a shop below a short article.
 
     Args:
-        root: The ``<html>`` element of a page without boilerplate; it stays as it is.
-
-    Returns:
-        An element of the tree or, where Readability found it, of another one.
+        root: The ``<html>`` element; it stays as it is.
+        tree: Its block tree.
+        classes: The class of each block by its roles.
+        roles: The boilerplate roles of each block.
     """
-    article = _readability_article(root)
-    if article is not None:
-        return article
-    body = root.find("body")
-    body = root if body is None else body
-    least = MIN_TAGGED_SHARE * text_length(body)
-    for select in _SELECTORS:
-        found = max(outermost(select(body)), key=text_length, default=None)  # none inside has more text
-        if found is not None and text_length(found) >= least:
-            return found
-    return _largest_block(body)
+    cleaned = deepcopy(root)
+    remove_boilerplate(cleaned, tree, roles)
+    article = _find_article(cleaned)
+    if article is None:
+        return []
+    main = _letters(article.text_content())
+    letters = {n: _letters(tree.texts[n]) for n, found in enumerate(classes) if found is not BlockClass.BOILERPLATE}
+    if len(letters) * len(main) > MAX_MATCHING_COST:
+        return []
+    content = {number: text for number, text in letters.items() if classes[number] is BlockClass.CONTENT}
+    # Readability cuts and joins blocks, so that only their letters can be found again.
+    chosen = [False] * len(classes)
+    place = 0
+    for number, text in letters.items():
+        found = main.find(text, place)
+        follows = found == place or (found > place and len(text) >= MIN_PROSE_LETTERS)
+        if follows:
+            place = found + len(text)
+        chosen[number] = follows or (number in content and text in main)
+    headed = _text_under_headline(tree, content)
+    return chosen if headed is None or chosen[headed] else []
 
 
-def _readability_article(root: HtmlElement) -> HtmlElement | None:
+def _text_under_headline(tree: BlockTree, content: Mapping[int, str]) -> int | None:
+    """The number of the first prose after the first ``<h1>`` of the content."""
+    numbers = iter(content)
+    if not any(tree.text_roles[number] & H1 for number in numbers):  # stops behind the headline
+        return None
+    return next((number for number in numbers if len(content[number]) >= MIN_PROSE_LETTERS), None)
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
+def remove_boilerplate(root: HtmlElement, tree: BlockTree, roles: Sequence[int]) -> None:
+    """Drop boilerplate, code, and hidden elements; a page that has text keeps some.
+
+    Args:
+        root: The ``<html>`` element; it is changed.
+        tree: Its block tree.
+        roles: The boilerplate roles of each block, from :func:`~scrapy_simdedup.page.classify.classify_blocks`.
+    """
+    drop_elements(root, _boilerplate_elements(root, tree, roles))
+    for template in list(root.iter("template")):
+        if template.get("shadowrootmode") is not None:
+            template.tag = "div"
+    etree.strip_elements(root, *NON_TEXT_TAGS, with_tail=False)
+    _drop_minor_elements(root, [element for element in _maybe_hidden_elements(root) if _is_hidden(element)])
+
+
+def _boilerplate_elements(root: HtmlElement, tree: BlockTree, block_roles: Sequence[int]) -> list[HtmlElement]:
+    """The elements that have a boilerplate role and hold no content; none if there is no content at all."""
+    own = (0 if roles & _REMOVED_ROLES else len(text) for text, roles in zip(tree.texts, block_roles, strict=True))
+    content = subtree_totals(tree.role_parents, tree.role_nodes, own)
+    if not content[0]:
+        return []
+    size = subtree_totals(tree.role_parents, tree.role_nodes, map(len, tree.texts))
+    removed = {
+        tree.element_numbers[node]
+        for node, roles in enumerate(tree.node_roles)
+        if not content[node] and roles & (_REMOVED_ROLES if size[node] else _REMOVED_ROLES & ~HEADER)
+    }
+    return [element for number, element in enumerate(root.iter("*")) if number in removed]
+
+
+def _is_hidden(element: HtmlElement) -> bool:
+    hidden = element.get("hidden")
+    return (hidden is not None and hidden != "until-found") or _NOT_SHOWN.search(element.get("style", "")) is not None
+
+
+def _drop_minor_elements(root: HtmlElement, elements: Sequence[HtmlElement]) -> None:
+    """Drop elements, except one that holds most of the page's text; none if together they hold all of it."""
+    if not elements:
+        return
+    page = _count_letters(root)
+    sizes = {element: _count_letters(element) for element in outermost(elements)}
+    minor = {element: size for element, size in sizes.items() if size <= MAX_HIDDEN_SHARE * page}
+    if sum(minor.values()) < page:
+        drop_elements(root, minor)
+
+
+def _count_letters(element: HtmlElement) -> int:
+    return len("".join(element.text_content().split()))
+
+
+def _find_article(root: HtmlElement) -> HtmlElement | None:
+    """The article as an element of another tree; None where there is none, or where it would take too long."""
     if _is_too_costly(root):
         return None
     try:
@@ -93,63 +166,13 @@ def _is_too_costly(root: HtmlElement) -> bool:
     return count > MAX_READABILITY_ELEMENTS or depth * (len(root.text_content()) + 50 * count) > MAX_READABILITY_COST
 
 
-def _largest_block(body: HtmlElement) -> HtmlElement:
-    """The smallest element that holds most of the text, without what stands around it."""
-    least = MIN_UNTAGGED_SHARE * text_length(body)
-    block = body
-    for _ in range(MAX_DESCENT):
-        inner = next((child for child in block if child.tag in _CONTAINERS and text_length(child) >= least), None)
-        if inner is None:
-            break
-        block = inner
-    return block if block.tag not in _TABLE_PARTS else next(block.iterancestors("table"), block)
-
-
-def classify_by_main_content(
-    root: HtmlElement, tree: BlockTree, classes: list[BlockClass], roles: Sequence[int]
-) -> list[BlockClass]:
-    """The classes of blocks for ``SIMDEDUP_EXTRACTOR="readability"``: content outside the main content is unmarked.
-
-    Where the text under the page's headline lies outside of it, Readability found something else, such as the terms
-    of a shop below a short article, and the classes stay.
-
-    Args:
-        root: The ``<html>`` element; it is used up.
-        tree: Its block tree.
-        classes: The class of each block by its roles.
-        roles: The boilerplate roles of each block.
-    """
-    remove_boilerplate(root, tree, roles)
-    main = _letters(main_content(root).text_content())
-    content = {number: _letters(tree.texts[number]) for number, c in enumerate(classes) if c is BlockClass.CONTENT}
-    if len(content) * len(main) > MAX_MATCHING_COST:
-        return classes
-    # Readability cuts and joins blocks, so that only their letters can be found again.
-    outside = {number for number, letters in content.items() if letters not in main}
-    if _text_under_headline(tree, content) in outside:
-        return classes
-    return [BlockClass.UNMARKED if number in outside else found for number, found in enumerate(classes)]
-
-
-def _text_under_headline(tree: BlockTree, content: Mapping[int, str]) -> int | None:
-    """The number of the first prose after the first ``<h1>`` of the content."""
-    numbers = iter(content)
-    if not any(tree.text_roles[number] & H1 for number in numbers):  # stops behind the headline
-        return None
-    return next((number for number in numbers if len(content[number]) >= MIN_PROSE_LETTERS), None)
-
-
-def _letters(text: str) -> str:
-    return "".join(text.split())
-
-
 class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships no types
     """The article of a parsed page as readability-lxml finds it, at about half the cost.
 
     The algorithm is Arc90's Readability as readability-lxml implements it. A third of its time goes into a cleaning of
-    the page that :mod:`.clean` has done already, another third into counting characters with three regular expressions
-    per element, and an eighth into writing out all that each ``<div>`` holds. These are replaced here, and names of
-    classes are looked up once. The scores stay as they are.
+    the page that :func:`remove_boilerplate` has done already, another third into counting characters with three regular
+    expressions per element, and an eighth into writing out all that each ``<div>`` holds. These are replaced here, and
+    names of classes are looked up once. The scores stay as they are.
 
     It is ``Document`` on a tree instead of a string: ``ArticleDocument(root).article()``.
 

@@ -1,0 +1,259 @@
+"""Train the content model from the development split of WCXB; the same split gives the same model.
+
+    pip install -r benchmarks/train_content.txt
+    python benchmarks/train_content.py wcxb-dev.zip
+
+It writes ``scrapy_simdedup/page/content_model.npz`` and its digest into the module, and to ``build/model`` a model for
+each of three folds of domains, which ``extraction.py --folds build/model`` scores on what that model has not seen.
+
+1. A block's label is the share of its words that the page's main content has, see :func:`align`.
+2. Each page is read twice: with its class and id names, and as if these were hashed.
+3. A first model over all features says which of them the two rounds may ask for.
+4. The second round is trained on what models of other folds said of a page in the first round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from catboost import CatBoost, Pool
+from rapidfuzz.distance import LCSseq
+
+from extraction_corpora import FOLDS, NoWords, read_wcxb, words
+from scrapy_simdedup.page import content_model
+from scrapy_simdedup.page.block_tree import build_block_tree
+from scrapy_simdedup.page.content_features import block_features
+from scrapy_simdedup.page.content_model import (
+    UNITS,
+    ContentModel,
+    Trees,
+    pack_model,
+    probability,
+    what_was_said,
+)
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.page.content_features import Features
+
+SEED = 7
+MAX_BLOCKS = 120
+"""Blocks of a page that are trained on; of longer pages a sample."""
+MIN_FOUND = 0.5
+"""The share of the main content that must be found in the page's blocks for the page to be trained on."""
+FEATURES = 170
+"""Features that are asked for."""
+RUN = 4
+"""Words in a row, equal in page and main content, that are no chance."""
+NEAR = 5
+"""Blocks within which a block of one or two words must have another one of the main content."""
+MAX_BLOCKS_TO_CHOOSE = 30
+"""The same where features are chosen."""
+CHOOSING = {"iterations": 80, "learning_rate": 0.2, "rsm": 0.2}
+TRAINING = {"iterations": 150, "learning_rate": 0.18, "rsm": 0.3}
+PARAMETERS: dict[str, Any] = {
+    "loss_function": "CrossEntropy",
+    "depth": 6,
+    "l2_leaf_reg": 5,
+    "border_count": 48,
+    "boosting_type": "Plain",
+    "bootstrap_type": "Bernoulli",
+    "subsample": 0.7,
+    "leaf_estimation_iterations": 1,
+    "random_seed": SEED,
+    "thread_count": 2,
+    "verbose": 0,
+    "allow_writing_files": False,
+}
+
+
+class Example(NamedTuple):
+    """A page to train on, with its names and with its names hashed."""
+
+    fold: int
+    features: tuple[Features, Features]
+    values: tuple[NDArray[np.float32], NDArray[np.float32]]
+    labels: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    usable: bool
+
+
+def align(texts: Sequence[str], content: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """For each block the share of its words that belong to the main content, and how many words it has.
+
+    1. The longest common subsequence of words knows order: a word of the menu that the article has too is not taken.
+       Of what is left the same again, twice, for parts in another order. Only runs and whole blocks count.
+    2. What is left of short blocks near the content counts where it is a whole line of it.
+    3. A match of one or two words with no other near it is chance.
+    """
+    of_blocks = [words(text) for text in texts]
+    counts = np.array([len(found) for found in of_blocks], np.int64)
+    owner = np.repeat(np.arange(len(texts)), counts)
+    numbers: dict[str, int] = {}
+    page = [numbers.setdefault(word, len(numbers)) for found in of_blocks for word in found]
+    wanted = [numbers.setdefault(word, len(numbers)) for word in words(content)]
+    matched, used = np.zeros(len(page), bool), np.zeros(len(wanted), bool)
+    for _ in range(3):
+        left, right = np.flatnonzero(~matched), np.flatnonzero(~used)
+        for step in LCSseq.opcodes([page[at] for at in left], [wanted[at] for at in right]):
+            if step.tag == "equal":
+                here, there = left[step.src_start : step.src_end], right[step.dest_start : step.dest_end]
+                whole = max(counts[owner[here[0]]], counts[owner[here[-1]]]) <= len(here)
+                if len(here) >= RUN or whole:
+                    matched[here], used[there] = True, True
+    share = np.bincount(owner, matched, minlength=len(texts)) / np.maximum(counts, 1)
+    longer = (share >= 0.5) & (counts > 2)
+    near = np.convolve(longer, np.ones(2 * NEAR + 1))[NEAR : NEAR + len(longer)] > 0
+    share[(counts <= 2) & ~near] = 0
+    lines: Counter[str] = Counter()
+    at = 0
+    for line in content.split("\n"):
+        found = words(line)
+        if found and not used[at : at + len(found)].any():
+            lines[" ".join(found)] += 1
+        at += len(found)
+    known = np.flatnonzero(share >= 0.5)
+    for block in range(max(0, known[0] - 3), min(len(texts), known[-1] + 4)) if len(known) else ():
+        line = " ".join(of_blocks[block])
+        if line and share[block] < 0.5 and lines[line] > 0:
+            lines[line] -= 1
+            share[block] = 1
+    return share, counts
+
+
+def read_examples(path: Path) -> tuple[list[str], list[Example]]:
+    """The names of all features, and the pages of a corpus."""
+    names: list[str] = []
+    examples = []
+    for page in read_wcxb(path).values():
+        root = parse(page.html, with_html_methods=False).root
+        if root is None:
+            continue
+        tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+        if not tree.texts:
+            continue
+        both = block_features(tree), block_features(build_block_tree(root, NoWords(), detailed=True))
+        names = names or both[0].names()
+        labels, counts = align(tree.texts, page.content)
+        own = float((labels * counts).sum())
+        weights = (counts + 3.0) / (own + 60.0)  # as a word weighs in the F1 of the page
+        values = both[0].matrix(names), both[1].matrix(names)
+        usable = own >= MIN_FOUND * len(words(page.content))
+        examples.append(Example(page.fold, both, values, labels, weights, usable))
+    return names, examples
+
+
+def fit(
+    examples: Sequence[Example],
+    values: Sequence[Sequence[NDArray[np.float32]]],
+    without: int | None,
+    settings: dict[str, Any],
+    *,
+    seed: int = SEED,
+    most: int = MAX_BLOCKS,
+) -> CatBoost:
+    """Trees from the usable pages that do not lie in a fold."""
+    choice = np.random.default_rng(seed)
+    parts = []
+    for example, both in zip(examples, values, strict=True):
+        if not example.usable or example.fold == without:
+            continue
+        count = len(example.labels)
+        size = min(count, most)
+        for of_page in both:
+            taken = np.sort(choice.choice(count, size, replace=False))
+            parts.append((of_page[taken], example.labels[taken], example.weights[taken] * (count / size)))
+    x, y, weight = (np.concatenate([part[number] for part in parts]) for number in range(3))
+    made = CatBoost({**PARAMETERS, **settings})
+    made.fit(Pool(x, y, weight=weight))
+    return made
+
+
+def trees_of(made: CatBoost, names: Sequence[str]) -> Trees:
+    """The trees of a trained model as arrays, without the features that no tree asks for."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model.json")
+        made.save_model(str(file), format="json")
+        saved = json.loads(file.read_text(encoding="utf-8"))
+    feature = [found["flat_feature_index"] for found in saved["features_info"]["float_features"]]
+    trees = saved["oblivious_trees"]
+    depth = max(len(tree["splits"]) for tree in trees)
+    asked = sorted({feature[split["float_feature_index"]] for tree in trees for split in tree["splits"]})
+    columns = np.zeros((depth, len(trees)), np.uint8)
+    borders = np.full((depth, len(trees)), np.inf, np.float32)
+    leaves = np.zeros((len(trees), 1 << depth), np.int32)
+    scale, bias = saved["scale_and_bias"]
+    for number, tree in enumerate(trees):
+        for level, split in enumerate(tree["splits"]):
+            columns[level, number] = asked.index(feature[split["float_feature_index"]])
+            borders[level, number] = split["border"]
+        values = np.rint(np.array(tree["leaf_values"]) * scale * UNITS).astype(np.int32)
+        leaves[number] = np.resize(values, 1 << depth)  # a level that is missing answers no
+    return Trees(
+        tuple(names[column] for column in asked), columns, borders, leaves, round(float(np.ravel(bias)[0]) * UNITS)
+    )
+
+
+def train(path: Path) -> tuple[bytes, list[bytes]]:
+    """The model, and the model of each fold, which has not seen the fold."""
+    all_names, examples = read_examples(path)
+    print(len(examples), "pages,", len(all_names), "features", flush=True)
+    choosing = fit(examples, [example.values for example in examples], None, CHOOSING, most=MAX_BLOCKS_TO_CHOOSE)
+    best = np.sort(np.argsort(-choosing.get_feature_importance())[:FEATURES])
+    names = [all_names[column] for column in best]
+    values = [tuple(np.ascontiguousarray(of[:, best]) for of in example.values) for example in examples]
+    rounds = []
+    for fold in (*range(FOLDS), None):
+        rounds.append(trees_of(fit(examples, values, fold, TRAINING), names))
+        print("first round without fold", fold, flush=True)
+    both = []
+    for example, of in zip(examples, values, strict=True):
+        trees = rounds[example.fold]
+        columns = [names.index(name) for name in trees.names]
+        made = []
+        for features, x in zip(example.features, of, strict=True):
+            around = what_was_said(probability(trees.log_odds(x[:, columns])), features)
+            made.append(np.concatenate([np.stack(list(around.values()), axis=1).astype(np.float32), x], axis=1))
+        both.append(tuple(made))
+    names = [*around, *names]
+    models = []
+    for fold, first in zip((*range(FOLDS), None), rounds, strict=True):
+        second = trees_of(fit(examples, both, fold, TRAINING, seed=SEED + 1), names)
+        models.append(pack_model(ContentModel(first, second)))
+        print("second round without fold", fold, flush=True)
+    return models[-1], models[:-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path, help="the development split of WCXB, a folder or a zip")
+    parser.add_argument("--folds", type=Path, default=Path("build/model"), help="where the models of the folds go")
+    options = parser.parse_args()
+    model, folds = train(options.corpus)
+    options.folds.mkdir(parents=True, exist_ok=True)
+    for number, raw in enumerate(folds):
+        (options.folds / f"fold{number}.npz").write_bytes(raw)
+    module = Path(content_model.__file__)
+    module.with_name(content_model.MODEL_FILE).write_bytes(model)
+    source = module.read_text(encoding="utf-8")
+    digest = sha256(model).hexdigest()
+    source = re.sub(r'^MODEL_DIGEST = ".*"', f'MODEL_DIGEST = "{digest}"', source, flags=re.MULTILINE)
+    module.write_text(source, encoding="utf-8")
+    print(len(model), "bytes", digest)
+
+
+if __name__ == "__main__":
+    main()

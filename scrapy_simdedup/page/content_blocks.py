@@ -1,0 +1,145 @@
+"""The blocks that are a page's main content, as the content model or Readability chooses them.
+
+The Markdown of a page is made of them. Where ``SIMDEDUP_EXTRACTOR`` asks for it, they are also the blocks that count in
+full in its fingerprint.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.page.classify import BlockClass, classify_blocks
+from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lxml.html import HtmlElement
+
+    from scrapy_simdedup.page.block_tree import BlockTree
+    from scrapy_simdedup.settings import Extractor
+
+MAX_ROW_LENGTH = 2_000
+"""Characters of a row above which a table is taken for the layout of a page."""
+
+_TABLE = TAG_IDS["table"]
+_ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
+_NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
+
+logger = logging.getLogger(__name__)
+
+
+def find_content_blocks(root: HtmlElement, tree: BlockTree, extractor: Extractor) -> list[bool]:
+    """For each block, whether it is main content; on a page that has text, some block is.
+
+    Where nothing is found, the blocks of the highest class are taken.
+
+    Args:
+        root: The ``<html>`` element; it stays as it is.
+        tree: Its block tree, from :func:`~scrapy_simdedup.page.block_tree.build_block_tree` with ``detailed=True``.
+        extractor: With ``"readability"``, Readability's article is the main content; else the content model finds it.
+    """
+    try:
+        chosen = _blocks_of_article(root, tree) if extractor == "readability" else _blocks_of_model(tree)
+    except Exception:  # what no test has thought of must not cost the page: its roles still say enough
+        logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
+        chosen = []
+    return chosen if any(chosen) else _blocks_of_highest_class(tree)
+
+
+def _blocks_of_model(tree: BlockTree) -> list[bool]:
+    from scrapy_simdedup.page.content_model import main_content  # noqa: PLC0415 - few fingerprints need the model
+
+    chosen: list[bool] = main_content(tree).tolist()
+    if True in chosen:
+        _round_off_tables(tree, chosen)
+        _add_headline(tree, chosen)
+    return chosen
+
+
+def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose all or none of the blocks of a row of data, and of a code: one with holes says something else.
+
+    1. Rows and codes go with the larger part of their text.
+    2. A table is chosen as a whole where most of its text is. So are a table and a code between chosen blocks, or right
+       under a heading that is chosen: they belong to the text there, however little they look like text.
+    3. A table that holds another table or a heading, or a long row, lays out the page, and stays as it is.
+    """
+    tables, rows, layouts = _tables_and_rows(tree)
+    of_row: dict[int, list[int]] = defaultdict(list)
+    of_table: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes):
+        if rows[box]:
+            of_row[rows[box]].append(number)
+        if tables[box]:
+            of_table[tables[box]].append(number)
+    length = [len(text) for text in tree.texts]
+    layouts |= {tables[row] for row, blocks in of_row.items() if sum(length[n] for n in blocks) > MAX_ROW_LENGTH}
+    for row, blocks in of_row.items():
+        if not tables[row] or tables[row] not in layouts:
+            _choose(blocks, chosen, _is_mostly_chosen(blocks, chosen, length))
+            if not tables[row] and _belongs_to_text(tree, blocks, chosen):
+                _choose(blocks, chosen, True)
+    for table, blocks in of_table.items():
+        if table not in layouts and (
+            _is_mostly_chosen(blocks, chosen, length) or _belongs_to_text(tree, blocks, chosen)
+        ):
+            _choose(blocks, chosen, True)
+
+
+def _choose(blocks: Sequence[int], chosen: list[bool], is_chosen: bool) -> None:
+    for number in blocks:
+        chosen[number] = is_chosen
+
+
+def _is_mostly_chosen(blocks: Sequence[int], chosen: Sequence[bool], length: Sequence[int]) -> bool:
+    return 2 * sum(length[number] for number in blocks if chosen[number]) >= sum(length[number] for number in blocks)
+
+
+def _belongs_to_text(tree: BlockTree, blocks: Sequence[int], chosen: Sequence[bool]) -> bool:
+    """Whether blocks that follow one another stand between chosen ones, or under a chosen heading."""
+    before, behind = blocks[0] - 1, blocks[-1] + 1
+    if before < 0 or not chosen[before]:
+        return False
+    return tree.text_roles[before] & HEADING > 0 or (behind < len(chosen) and chosen[behind])
+
+
+def _tables_and_rows(tree: BlockTree) -> tuple[list[int], list[int], set[int]]:
+    """For each box the table, and the row or code, that it is or lies in, 0 for none; and the tables of a layout."""
+    tables, rows = [0], [0]
+    layouts: set[int] = set()
+    for box in range(1, len(tree.box_parents)):
+        tag, parent = tree.box_tags[box], tree.box_parents[box]
+        table = tables[parent]
+        if table and tag in _NOT_IN_TABLES_OF_DATA:
+            layouts.add(table)
+        tables.append(box if tag == _TABLE else table)
+        rows.append(box if tag in _ROWS else 0 if tag == _TABLE else rows[parent])
+    return tables, rows, layouts
+
+
+def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose the last ``<h1>`` above the chosen blocks, if none is among them and it is no boilerplate.
+
+    The references that the model learned from are bodies of texts, most of them without their headline.
+    """
+    headlines = [number for number, roles in enumerate(tree.text_roles) if roles & H1]
+    if not headlines or True not in chosen or any(chosen[number] for number in headlines):
+        return
+    above = [number for number in headlines if number < chosen.index(True)]
+    if above and not classify_blocks(tree)[1][above[-1]]:
+        chosen[above[-1]] = True
+
+
+def _blocks_of_article(root: HtmlElement, tree: BlockTree) -> list[bool]:
+    from scrapy_simdedup.page.readability import find_article_blocks  # noqa: PLC0415 - few ask for it
+
+    return find_article_blocks(root, tree, *classify_blocks(tree))
+
+
+def _blocks_of_highest_class(tree: BlockTree) -> list[bool]:
+    classes, _ = classify_blocks(tree)
+    highest = max(classes, default=BlockClass.CONTENT)
+    return [found is highest for found in classes]

@@ -1,0 +1,227 @@
+"""The content model: how likely each block of a page is its main content, and which blocks are taken for it.
+
+1. A first round of trees says how likely each block is main content, by its features.
+2. A second round is given the same features and what the first said of the blocks around it: its neighbours, those in
+   the same boxes, those in the same places of other boxes.
+   The probability of a block is what both rounds say together.
+3. The blocks are taken in the order of their probability, down to the cut with the highest expected F1 of the words.
+
+The trees are oblivious: all nodes at one level ask the same question, so that a leaf is a number of as many bits. They
+lie in ``content_model.npz``, which ``make model`` makes. Leaves are integers: their sums do not depend on the order of
+the additions.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scrapy_simdedup.page.content_features import block_features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.page.block_tree import BlockTree
+    from scrapy_simdedup.page.content_features import Features
+
+MODEL_FILE = "content_model.npz"
+MODEL_DIGEST = "ee1f8ea3de89130365a10e8843e0855469f3bf7c56b208591a97e7601cf09b4e"
+"""SHA-256 of the file; a file with another one is not loaded."""
+UNITS = 128
+"""What a leaf of 1, in log odds, is as an integer."""
+SHARE_OF_ROUND = 0.375
+"""What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
+MIN_CUT, MAX_CUT = 0.1, 0.6
+"""The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
+CERTAIN, MIN_CERTAIN_SHARE = 0.8, 0.6
+"""Where blocks with this probability hold this share of the words that are expected, they are an article, and the cut
+is the highest one: what is doubtful beside an article is a teaser of another."""
+CHARACTERS_PER_WORD = 6
+FULL_WEIGHT = 400
+"""Characters of a block above which it weighs no more in the second round."""
+
+
+class Trees(NamedTuple):
+    """One round of oblivious trees."""
+
+    names: tuple[str, ...]
+    """The features that they ask for."""
+    columns: NDArray[np.uint8]
+    """The number of the feature that each question is about; a row for each level, a column for each tree."""
+    borders: NDArray[np.float32]
+    """The value above which the answer to each question is yes; of the same shape."""
+    leaves: NDArray[np.int32]
+    """The leaves of each tree in units of 1 / ``UNITS``; a row for each tree."""
+    bias: int
+
+    def log_odds(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
+        """For each row of features, the log odds in units of 1 / ``UNITS``."""
+        columns = np.ascontiguousarray(values.T)
+        leaf = np.zeros((self.columns.shape[1], len(values)), np.int64)
+        for level, (asked, borders) in enumerate(zip(self.columns, self.borders, strict=True)):
+            leaf |= (columns[asked] > borders[:, None]).astype(np.int64) << level
+        leaf += (np.arange(len(self.leaves)) * self.leaves.shape[1])[:, None]
+        made: NDArray[np.int64] = self.leaves.ravel().take(leaf).sum(axis=0, dtype=np.int64) + self.bias
+        return made
+
+
+class ContentModel(NamedTuple):
+    """Both rounds."""
+
+    first: Trees
+    second: Trees
+
+    def probabilities(self, features: Features) -> NDArray[np.float64]:
+        """For each block, how likely it is main content."""
+        of_first = self.first.log_odds(features.matrix(self.first.names))
+        around = what_was_said(probability(of_first), features)
+        own = [name for name in self.second.names if name not in around]
+        of_blocks = dict(zip(own, features.matrix(own).T, strict=True))
+        values = np.stack([around[name] if name in around else of_blocks[name] for name in self.second.names], axis=1)
+        of_second = self.second.log_odds(values.astype(np.float32))
+        return probability(SHARE_OF_ROUND * (of_first + of_second))
+
+
+def content_probabilities(tree: BlockTree) -> NDArray[np.float64]:
+    """For each block of a page, how likely it is main content.
+
+    Args:
+        tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
+    """
+    return content_model().probabilities(block_features(tree)) if tree.texts else np.zeros(0)
+
+
+def main_content(tree: BlockTree) -> NDArray[np.bool_]:
+    """For each block of a page, whether it is main content; nothing is on a page without text.
+
+    Args:
+        tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
+    """
+    return choose_blocks(content_probabilities(tree), np.array([len(text) for text in tree.texts], np.int64))
+
+
+def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which blocks are taken: those above the cut at which the expected F1 of the words is highest.
+
+    On a page with an article, that is the highest cut there is.
+
+    Args:
+        probabilities: How likely each block is main content.
+        lengths: The characters of each block.
+    """
+    if not len(probabilities):
+        return np.zeros(0, np.bool_)
+    order = np.argsort(-probabilities, kind="stable")
+    words = (lengths // CHARACTERS_PER_WORD + 1)[order]
+    expected = np.cumsum(words * probabilities[order])
+    f1 = 2 * expected / (np.cumsum(words) + expected[-1])
+    certain = np.count_nonzero(probabilities >= CERTAIN)
+    if certain and expected[certain - 1] >= MIN_CERTAIN_SHARE * expected[-1]:
+        cut = MAX_CUT
+    else:
+        cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
+    chosen: NDArray[np.bool_] = probabilities >= cut
+    return chosen
+
+
+def probability(log_odds: NDArray[np.generic]) -> NDArray[np.float64]:
+    """The probabilities of log odds in units of 1 / ``UNITS``."""
+    made: NDArray[np.float64] = 1 / (1 + np.exp(np.divide(log_odds, -UNITS)))
+    return made
+
+
+def what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, NDArray[np.float64]]:
+    """The features of the second round: what the first said of each block, and of those around it."""
+    count = len(said)
+    index = np.arange(count)
+    weights = np.minimum(features.lengths, FULL_WEIGHT).astype(np.float64)
+    weight, weighted = _sums(weights), _sums(weights * said)
+    made: dict[str, NDArray[np.float64]] = {"said": said}
+    for by in (1, 2, 3, -1, -2, -3):
+        shifted = np.full(count, -1.0)
+        if abs(by) < count:
+            shifted[max(by, 0) : count + min(by, 0)] = said[max(-by, 0) : count - max(by, 0)]
+        made[f"said{by:+}"] = shifted
+    for radius in (3, 8, 25):
+        low, high = np.maximum(index - radius, 0), np.minimum(index + radius + 1, count)
+        made[f"said_within{radius}"] = (weighted[high] - weighted[low]) / (weight[high] - weight[low])
+    box_weight = weight[features.ends] - weight[features.firsts]
+    box_said = weighted[features.ends] - weighted[features.firsts]
+    for place, boxes in features.places.items():
+        made[f"said_{place}"] = (box_said / box_weight)[boxes]
+        rest = box_weight[boxes] - weights
+        others = (box_said[boxes] - weights * said) / np.maximum(rest, 1)
+        made[f"others_{place}"] = np.where(rest > 0, others, -1)
+    of_group = np.bincount(features.groups, weights * said) / np.bincount(features.groups, weights)
+    most = np.zeros(len(of_group))
+    np.maximum.at(most, features.groups, said)
+    likely = np.flatnonzero(said >= 0.5)
+    return made | {
+        "said_group": of_group[features.groups],
+        "said_group_most": most[features.groups],
+        "from_first_likely": (index - likely[0] if len(likely) else np.full(count, -999)).astype(np.float64),
+        "to_last_likely": (likely[-1] - index if len(likely) else np.full(count, -999)).astype(np.float64),
+        "said_before": weighted[:-1] / max(weighted[-1], 1e-9),
+        "said_page": np.full(count, weighted[-1] / weight[-1]),
+        "said_page_sum": np.full(count, weighted[-1]),
+        "said_most": np.full(count, said.max()),
+    }
+
+
+def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+@lru_cache(1)
+def content_model() -> ContentModel:
+    """The model that comes with the package.
+
+    Raises:
+        ValueError: The file is not the one that belongs to this version.
+    """
+    return load_model(files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes(), MODEL_DIGEST)
+
+
+def load_model(raw: bytes, digest: str) -> ContentModel:
+    """The model of a file.
+
+    Args:
+        raw: The bytes of the file.
+        digest: The SHA-256 that they must have, in hexadecimal digits.
+
+    Raises:
+        ValueError: They have another one.
+    """
+    if sha256(raw).hexdigest() != digest:
+        raise ValueError(f"{MODEL_FILE} is not the content model of this version; install scrapy-simdedup anew")
+    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+        rounds = [
+            Trees(
+                tuple(str(arrays[f"names{number}"]).split()),
+                arrays[f"columns{number}"],
+                arrays[f"borders{number}"],
+                arrays[f"leaves{number}"].astype(np.int32),
+                int(arrays[f"bias{number}"]),
+            )
+            for number in (1, 2)
+        ]
+    return ContentModel(*rounds)
+
+
+def pack_model(model: ContentModel) -> bytes:
+    """The bytes of a file with a model; the same model gives the same bytes."""
+    arrays: dict[str, Any] = {}
+    for number, trees in enumerate(model, start=1):
+        arrays[f"names{number}"] = np.array(" ".join(trees.names))
+        arrays[f"columns{number}"] = trees.columns
+        arrays[f"borders{number}"] = trees.borders
+        arrays[f"leaves{number}"] = trees.leaves.astype(np.int16)
+        arrays[f"bias{number}"] = np.array(trees.bias)
+    made = io.BytesIO()
+    np.savez_compressed(made, **arrays)
+    return made.getvalue()

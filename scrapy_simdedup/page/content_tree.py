@@ -1,0 +1,178 @@
+"""The content tree of a page: the elements around its chosen blocks, without the text of all others."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lxml import etree
+
+from scrapy_simdedup.page.roles import BLOCK, BLOCK_TAGS, SKIPPED, TAG_FLAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lxml.html import HtmlElement
+
+_INNER_BLOCK_TAGS = BLOCK_TAGS - {"br"}
+_CELL_TAGS = frozenset({"td", "th", "tr"})
+"""Elements that are kept where they are empty, as the cells behind them would move otherwise."""
+
+
+class ContentNode:
+    """An element of a page, with those of its texts and elements that belong to the chosen blocks."""
+
+    __slots__ = ("children", "element", "holds_block", "tag")
+
+    def __init__(self, element: HtmlElement, children: Sequence[Child], *, holds_block: bool = False) -> None:
+        self.tag: str = element.tag
+        self.element = element
+        self.children = children
+        self.holds_block = holds_block
+        """Whether a block element lies in it, at any depth."""
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it stands in lines of its own: a block element, or what holds one."""
+        return self.holds_block or self.tag in _INNER_BLOCK_TAGS
+
+    def nodes(self, *tags: str) -> Iterator[ContentNode]:
+        """The nodes right below this one, or those with some tags."""
+        return (child for child in self.children if isinstance(child, ContentNode) and (not tags or child.tag in tags))
+
+    def walk(self) -> Iterator[Child]:
+        """The texts and nodes inside, at any depth, in their order."""
+        waiting: list[Child] = list(reversed(self.children))
+        while waiting:
+            child = waiting.pop()
+            yield child
+            if isinstance(child, ContentNode):
+                waiting.extend(reversed(child.children))
+
+    def text(self) -> str:
+        """The text inside, with spaces around blocks."""
+        parts: list[str] = []
+        waiting: list[Child] = list(reversed(self.children))
+        while waiting:
+            child = waiting.pop()
+            if isinstance(child, str):
+                parts.append(child)
+                continue
+            if child.is_block or child.tag == "br":
+                parts.append(" ")
+                waiting.append(" ")
+            waiting.extend(reversed(child.children))
+        return "".join(parts)
+
+
+Child: TypeAlias = "str | ContentNode"
+
+_END: Any = etree.Element("br")
+"""An element behind the page: a line break outside of all others ends what is open."""
+_DROPPED = ""
+"""The tag of a picture that belongs to no chosen block after all."""
+
+
+def build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentNode | None:  # noqa: PLR0912, PLR0915 - calls cost as much again
+    """The content tree of a page; None where nothing is chosen. Of a page without any text the pictures are kept.
+
+    1. The elements are walked as in :func:`~scrapy_simdedup.page.block_tree.python_walk`, so that blocks are the same.
+    2. A text is kept where its block is chosen. An element is kept where it holds something that is kept.
+    3. Pictures and rules have no text. One in the line of a block goes with it. Any other is kept where the blocks
+       before and behind it are chosen, of those inside the smallest element around it that holds any.
+
+    Args:
+        root: The ``<html>`` element, whose block tree was built before.
+        is_chosen: Whether each block is chosen.
+    """
+    chosen = list(map(bool, is_chosen))
+    if chosen and True not in chosen:
+        return None
+    last = len(chosen) - chosen[::-1].index(True) if chosen else 0
+    chosen.append(False)
+    number = 0
+    """The block that the line belongs to, if it is not blank."""
+    has_text = False
+    line_leaves: list[ContentNode] = []
+    leaves: list[tuple[int, ContentNode]] = []
+    """The pictures outside of lines with text, and the block behind each, in elements that hold no block so far."""
+
+    def end_line() -> None:
+        nonlocal number, has_text
+        if has_text:
+            if not chosen[number]:
+                for leaf in line_leaves:
+                    leaf.tag = _DROPPED
+            number += 1
+            has_text = False
+        else:
+            for leaf in line_leaves:
+                if leaf.tag == "input":
+                    leaf.tag = _DROPPED
+                else:
+                    leaves.append((number, leaf))
+        line_leaves.clear()
+
+    inside: Any = None
+    children: list[Child] = []
+    is_block = in_pre = holds_block = False
+    first = first_leaf = 0
+    around: list[tuple[Any, list[Child], bool, bool, bool, int, int]] = []
+    elements = chain(root.iter("*"), [_END])
+    for element in elements:
+        if number > last:  # one block behind the last that is chosen: nothing that follows is kept
+            element = _END  # noqa: PLW2901 - ends what is open
+        above = element.getparent()
+        while inside is not above:
+            if is_block:
+                if has_text or line_leaves:
+                    end_line()
+                if len(leaves) > first_leaf and number > first:
+                    for place, leaf in leaves[first_leaf:]:
+                        if (place > first and not chosen[place - 1]) or (place < number and not chosen[place]):
+                            leaf.tag = _DROPPED
+                    del leaves[first_leaf:]
+            left, kept, was_block, held_block = inside, children, is_block, holds_block
+            inside, children, is_block, in_pre, holds_block, first, first_leaf = around.pop()
+            if kept or left.tag in _CELL_TAGS:
+                children.append(ContentNode(left, kept, holds_block=held_block))
+                holds_block = holds_block or held_block or (was_block and left.tag != "br")
+            tail = left.tail
+            if tail:
+                if not has_text and not tail.isspace():
+                    has_text = True
+                if chosen[number] and (has_text or in_pre):
+                    children.append(tail)
+        if element is _END:
+            break
+        flags = TAG_FLAGS.get(element.tag, 0)
+        starts_block = flags & BLOCK != 0
+        if starts_block and (has_text or line_leaves):
+            end_line()
+        tag = element.tag
+        if tag == "br":
+            if chosen[number] or (number and chosen[number - 1]):
+                children.append(ContentNode(element, ()))
+        elif tag in ("hr", "img") or (tag == "input" and element.get("type", "").lower() == "checkbox"):
+            leaf = ContentNode(element, ())
+            children.append(leaf)
+            if tag == "hr":
+                leaves.append((number, leaf))
+                holds_block = True
+            else:
+                line_leaves.append(leaf)
+        around.append((inside, children, is_block, in_pre, holds_block, first, first_leaf))
+        inside, is_block, holds_block, first, first_leaf = element, starts_block, False, number, len(leaves)
+        children = []
+        if flags & SKIPPED and element.get("shadowrootmode") is None:
+            for _ in element.iterdescendants("*"):
+                next(elements)
+            continue
+        in_pre = in_pre or tag == "pre"
+        text = element.text
+        if text:
+            if not has_text and not text.isspace():
+                has_text = True
+            if chosen[number] and (has_text or in_pre):
+                children.append(text)
+    return children[0] if children and isinstance(children[0], ContentNode) else None

@@ -1,0 +1,242 @@
+"""Which blocks of a page are its main content."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from helpers.hostile import HOSTILE
+from helpers.soup import soup
+from scrapy_simdedup.page import block_tree
+from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
+from scrapy_simdedup.page.content_features import block_features
+from scrapy_simdedup.page.content_model import (
+    MODEL_DIGEST,
+    MODEL_FILE,
+    choose_blocks,
+    content_probabilities,
+    load_model,
+    main_content,
+)
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
+
+WORDS = """
+    the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one
+    you were all her she there would their we him been has when who will no more if out so up said what its about than
+    into them can only other time new some could these two may first then do any like my now over such our man me even
+    most made after also did many off before must well back through years where much your way down should because long
+    each house garden water engine paper morning window village river letter answer question picture number weather
+""".split()
+
+
+def sentences(seed: str, count: int) -> str:
+    rng = random.Random(seed)
+    made = (rng.choices(WORDS, k=rng.randint(8, 19)) for _ in range(count))
+    return " ".join(f"{' '.join(words).capitalize()}." for words in made)
+
+
+def paragraphs(seed: str, count: int) -> list[str]:
+    return [sentences(f"{seed} {number}", 4) for number in range(count)]
+
+
+MENU = [f"Menu entry {name}" for name in "one two three four five six seven eight".split()]
+LEGAL = ["Imprint of this site", "Privacy of visitors", "Terms for everybody", "Help and contact"]
+FRAME_TOP = f"<div><ul>{''.join(f'<li><a href=/m>{entry}</a></li>' for entry in MENU)}</ul></div>"
+FRAME_END = (
+    f"<div><ul>{''.join(f'<li><a href=/l>{entry}</a></li>' for entry in LEGAL)}</ul><p>© 2026 The site</p></div>"
+)
+
+
+def site(title: str, body: str) -> str:
+    return f"<!DOCTYPE html><title>{title} | The site</title><body>{FRAME_TOP}{body}{FRAME_END}</body>"
+
+
+POSTS = paragraphs("posts", 10)
+TITLE = "How to mend an old engine in the garden"
+
+
+def discourse() -> tuple[str, list[str]]:
+    """Posts with an avatar, a name and buttons beside each, as Discourse shows them."""
+    posts = "".join(
+        f"<article><div><a href=/u/{n}><img src=a.png></a></div><div><div><span><a href=/u/{n}>member{n}</a></span>"
+        f"<a href=#{n}><span>{n + 1}d</span></a></div><div><p>{text}</p></div><nav><button>Like</button></nav></div>"
+        "</article>"
+        for n, text in enumerate(POSTS)
+    )
+    topics = "".join(f"<tr><td><a href=/t/{n}>Another topic {n}</a></td><td>{n * 7}</td></tr>" for n in range(6))
+    suggested = f"<div><h3>Suggested topics</h3><table>{topics}</table></div>"
+    return site(TITLE, f"<div><h1><a href=/t>{TITLE}</a></h1></div><div>{posts}</div>{suggested}"), POSTS
+
+
+def phpbb() -> tuple[str, list[str]]:
+    """Posts with a profile of the member beside each, as phpBB shows them."""
+    posts = "".join(
+        f"<div><div><dl><dt><a href=/m{n}>member{n}</a></dt><dd>Posts: {n * 31}</dd><dd>Joined: 2019-0{n % 9 + 1}</dd>"
+        f"</dl></div><div><h3><a href=#p{n}>Re: {TITLE}</a></h3><p>by <a href=/m{n}>member{n}</a> » 11 Mar 2024</p>"
+        f"<div>{text}</div></div></div>"
+        for n, text in enumerate(POSTS)
+    )
+    return site(TITLE, f"<h2><a href=/t>{TITLE}</a></h2><div>{posts}</div>"), POSTS
+
+
+def stack_exchange() -> tuple[str, list[str]]:
+    """A question and answers, with votes beside them and links to other questions."""
+    posts = "".join(
+        f"<div><div><button>Up</button><div>{n * 3}</div><button>Down</button></div><div><div><p>{text}</p></div>"
+        f"<div><a href=/share>Share</a> <a href=/edit>Improve this answer</a></div><div>answered Mar 3 at 1{n}:20"
+        f" <a href=/u>member{n}</a></div></div></div>"
+        for n, text in enumerate(POSTS)
+    )
+    others = "".join(
+        f"<div><a href=/q/{n}><div>{n}</div></a><a href=/q/{n}>Another question {n}?</a></div>" for n in range(7)
+    )
+    body = (
+        f"<div><h1><a href=/q>{TITLE}?</a></h1></div><div><div>{posts}</div><div><h4>Related</h4>{others}</div></div>"
+    )
+    return site(f"{TITLE}?", body), POSTS
+
+
+def dotdash() -> tuple[str, list[str]]:
+    """An article whose paragraphs and headings lie in boxes of their own, with teasers below."""
+    text = paragraphs("news", 12)
+    blocks = "".join(
+        f"<h2>Part {n} of the story</h2><p>{block}</p>" if n % 3 == 0 else f"<p>{block}</p><div><div></div></div>"
+        for n, block in enumerate(text)
+    )
+    teasers = "".join(
+        f"<a href=/{n}><div><img src=t.png></div><div><span>Another story about thing {n}</span></div></a>"
+        for n in range(8)
+    )
+    body = (
+        f"<main><article><div><h1>{TITLE}</h1><div>By <a href=/by>A Writer</a></div><div>Published on March 3, 2026"
+        f"</div></div><div><div>{blocks}</div></div></article><div><div>More from the site</div>{teasers}</div></main>"
+    )
+    return site(TITLE, body), text
+
+
+def product() -> tuple[str, list[str]]:
+    """The text of a product, with others that go well with it."""
+    text = paragraphs("product", 4)
+    others = "".join(
+        f"<li><a href=/p{n}><img src=p.png><span>Other thing {n}</span></a><span>${n}9.00</span></li>" for n in range(8)
+    )
+    body = (
+        f"<div><div><img src=1.png><img src=2.png></div><div><h1>{TITLE}</h1><div>$49.00</div><form><button>Add to cart"
+        f"</button></form></div></div><div><h2>Description</h2>{''.join(f'<p>{block}</p>' for block in text)}</div>"
+        f"<div><h2>You may like these too</h2><ul>{others}</ul></div>"
+    )
+    return site(TITLE, body), text
+
+
+def listing() -> tuple[str, list[str]]:
+    """Entries with a headline, a date and a few sentences each."""
+    entries = [sentences(f"entry {n}", 2) for n in range(12)]
+    items = "".join(
+        f"<li><h2><a href=/e{n}>Entry number {n} about mending</a></h2><span>1{n % 9} March 2026</span><p>{entry}</p>"
+        for n, entry in enumerate(entries)
+    )
+    pages = "".join(f"<a href=?p={n}>{n}</a>" for n in range(2, 9))
+    return site(TITLE, f"<div><h1>All entries</h1><ul>{items}</ul><div>{pages}</div></div>"), entries
+
+
+def tree_of(html: str) -> BlockTree:
+    root = parse(html, with_html_methods=False).root
+    assert root is not None
+    return build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+
+
+def content_of(html: str) -> list[str]:
+    tree = tree_of(html)
+    return [text for text, taken in zip(tree.texts, main_content(tree), strict=True) if taken]
+
+
+@pytest.mark.parametrize("make", [discourse, phpbb, stack_exchange, dotdash, product, listing])
+def test_a_page_without_any_names_comes_out_whole(make: Callable[[], tuple[str, list[str]]]) -> None:
+    """All that was written is there, and the menus, links and legal lines of the site are not."""
+    html, wanted = make()
+    assert not re.search(r"\b(?:class|id)=", html)
+    found = content_of(html)
+    assert [text for text in wanted if text not in found] == []
+    assert [text for text in found if text in MENU or text in LEGAL] == []
+
+
+def test_every_block_has_a_probability() -> None:
+    html, wanted = dotdash()
+    tree = tree_of(html)
+    found = dict(zip(tree.texts, content_probabilities(tree), strict=True))
+    assert all(0 <= probability <= 1 for probability in found.values())
+    assert min(found[text] for text in wanted) > max(found[text] for text in MENU)
+
+
+@pytest.mark.parametrize("html", ["<p>", "<nav></nav>", "<title>x</title>", "<script>a()</script><img src=a.png>"])
+def test_a_page_without_text_has_no_content(html: str) -> None:
+    tree = tree_of(html)
+    assert content_probabilities(tree).tolist() == main_content(tree).tolist() == []
+
+
+@pytest.mark.parametrize("html", ["a", "<p>a", "<h1>a</h1>", "<a href=/>a</a>", "<p>a<p>b", "<div hidden>东京</div>"])
+def test_a_page_of_one_word_is_read(html: str) -> None:
+    tree = tree_of(html)
+    assert len(main_content(tree)) == len(tree.texts)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(soup)
+def test_no_page_is_too_strange(html: str) -> None:
+    root = parse(html, with_html_methods=False).root
+    if root is not None:
+        tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+        assert np.isfinite(content_probabilities(tree)).all()
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_no_page_is_too_hostile(name: str) -> None:
+    root = parse(HOSTILE[name].page(0), with_html_methods=False).root
+    if root is not None:
+        tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+        assert len(main_content(tree)) == len(tree.texts)
+
+
+def test_the_features_do_not_depend_on_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the Python walk says gives the same numbers, to the last bit."""
+    for make in (discourse, phpbb, dotdash, product):
+        html, _ = make()
+        one = block_features(tree_of(html))
+        with monkeypatch.context() as patched:
+            patched.setattr(block_tree, "walk", block_tree.python_walk)
+            other = block_features(tree_of(html))
+        assert one.names() == other.names()
+        assert np.array_equal(one.matrix(one.names()), other.matrix(other.names()))
+
+
+def test_the_cut_takes_what_the_expected_f1_is_highest_with() -> None:
+    """On a page of likely blocks the unlikely ones go; where nothing is likely, the best there is stays."""
+    lengths = np.array([600, 600, 600, 600])
+    assert choose_blocks(np.array([0.9, 0.95, 0.3, 0.1]), lengths).tolist() == [True, True, False, False]
+    assert choose_blocks(np.array([0.3, 0.28, 0.02, 0.02]), lengths).tolist() == [True, True, False, False]
+
+
+def test_what_is_doubtful_beside_an_article_goes() -> None:
+    """In a list, where nothing is certain, it stays."""
+    lengths = np.array([2400, 2400, 600, 600])
+    assert choose_blocks(np.array([0.95, 0.9, 0.5, 0.5]), lengths).tolist() == [True, True, False, False]
+    assert choose_blocks(np.array([0.7, 0.7, 0.5, 0.5]), lengths).tolist() == [True, True, True, True]
+
+
+def test_a_file_of_another_version_is_not_loaded() -> None:
+    raw = files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes()
+    assert load_model(raw, MODEL_DIGEST).first.names
+    with pytest.raises(ValueError, match="is not the content model of this version"):
+        load_model(raw + b" ", MODEL_DIGEST)
+
+
+def test_the_model_is_small() -> None:
+    """It is read in every process that asks for main content, and lies in every wheel."""
+    assert len(files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes()) < 32_000
