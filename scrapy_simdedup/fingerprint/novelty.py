@@ -116,7 +116,8 @@ class FilterBank:
         self._bits = packed.reshape(-1, width)
         self._sizes = np.array([[len(filter_)] for filter_ in filters], np.uint64).reshape(-1, 1)
         self._samplings = np.array([[other.sampling] for other in units], np.uint64).reshape(-1, 1)
-        self.least_looked_up = np.array([[_least_looked_up(other.false_share, MAX_CHANCE / len(units))] for other in units]).reshape(-1, 1)
+        least = [[_least_looked_up(other.false_share, MAX_CHANCE / len(units))] for other in units]
+        self.least_looked_up = np.array(least).reshape(-1, 1)
         """Of each page, the shingles of a block that must be looked up, or they may only seem to be there; (n, 1)."""
 
     def __len__(self) -> int:
