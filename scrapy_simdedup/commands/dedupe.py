@@ -7,17 +7,28 @@ import io
 import json
 import re
 from collections import Counter, deque
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch import Deduper, FeedEntry, ItemFields, forgetful_settings
+from scrapy_simdedup.batch.things import (
+    Deduper,
+    EntryAddresses,
+    FeedEntry,
+    ItemFields,
+    canonical_of,
+    entry_fingerprint,
+    forgetful_settings,
+)
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
 from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet, Warc
 from scrapy_simdedup.commands.processes import ProcessFingerprinter
 from scrapy_simdedup.commands.stores import open_input, open_output
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.site_judge import SiteJudge
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.unjudged import UNJUDGED
@@ -26,7 +37,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
 FORMATS: dict[str, type[FeedFormat]] = {
     **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
@@ -158,42 +169,66 @@ async def _dedupe(
 async def _judged(context: Context, entries: Iterator[FeedEntry]) -> AsyncIterator[tuple[FeedEntry, Verdict | None]]:
     """The entries with their verdicts, in their order; None for what is passed on without being counted."""
     first = next(entries, None)
-    settings = context.settings
+    settings, jobs = context.settings, context.options.jobs
     if context.options.store is None:
         settings = forgetful_settings(settings, first)
-    jobs = context.options.jobs
-    processes = ProcessFingerprinter(settings, jobs) if jobs > 1 else None
-    detector = NearDuplicateDetector(settings=settings, fingerprinter=processes)
-    await detector.open()
-    ahead: deque[tuple[FeedEntry, asyncio.Task[FetchedPage | None] | None]] = deque()
-    try:
+    ahead: deque[tuple[FeedEntry, asyncio.Task[PageFingerprint] | None]] = deque()
+    async with AsyncExitStack() as stack:
         site = f"items of {Path(context.options.feed).name}"
-        deduper = Deduper(detector, site, processes.fingerprint_texts if processes else None)
+        deduper: Deduper | StoreDeduper
+        if context.options.store is None:
+            judge = SiteJudge(settings, (settings.secret or "").encode(), settings.run or "")
+            secret, deduper = judge.secret, Deduper(judge, site)
+        else:
+            detector = await stack.enter_async_context(NearDuplicateDetector(settings=settings))
+            secret, deduper = detector.secret, StoreDeduper(detector, site)
+        processes = ProcessFingerprinter(settings, secret, jobs) if jobs > 1 else None
+        if processes is not None:
+            stack.callback(processes.close)
+        stack.callback(lambda: [task.cancel() for _, task in ahead if task is not None])
         for entry in chain([] if first is None else [first], entries):
-            is_counted = entry.unjudged is None or UNJUDGED[entry.unjudged].counted
-            if processes is None:
-                yield entry, await deduper.judge(entry) if is_counted else None
-                continue
-            ahead.append((entry, asyncio.create_task(deduper.fetched(entry)) if is_counted else None))
-            if len(ahead) > ENTRIES_PER_JOB * jobs:
+            task = None
+            if processes is not None and entry.unjudged is None:
+                task = asyncio.create_task(processes.fingerprint(entry))
+            ahead.append((entry, task))
+            if processes is None or len(ahead) > ENTRIES_PER_JOB * jobs:
                 yield await _judge_next(deduper, ahead)
         while ahead:
             yield await _judge_next(deduper, ahead)
-    finally:
-        for _, task in ahead:
-            if task is not None:
-                task.cancel()
-        if processes is not None:
-            processes.close()
-        await detector.close()
 
 
 async def _judge_next(
-    deduper: Deduper, ahead: deque[tuple[FeedEntry, asyncio.Task[FetchedPage | None] | None]]
+    deduper: Deduper | StoreDeduper, ahead: deque[tuple[FeedEntry, asyncio.Task[PageFingerprint] | None]]
 ) -> tuple[FeedEntry, Verdict | None]:
     """Judge the first of the entries whose fingerprints are being made, so that the order of the feed is kept."""
     entry, task = ahead.popleft()
-    return entry, None if task is None else await deduper.judge(entry, await task)
+    if entry.unjudged is not None:
+        return entry, Verdict("unjudged", reason=entry.unjudged) if UNJUDGED[entry.unjudged].counted else None
+    fp = None if task is None else await task
+    verdict = deduper.judge(entry, fp)
+    return entry, verdict if isinstance(verdict, Verdict) else await verdict
+
+
+class StoreDeduper:
+    """Judges entries as a :class:`~scrapy_simdedup.batch.things.Deduper` does, against a store and into it.
+
+    Args:
+        detector: an open detector.
+        site: the name of the site of entries without the URL of a page.
+    """
+
+    def __init__(self, detector: NearDuplicateDetector, site: str) -> None:
+        self._detector, self._addresses = detector, EntryAddresses(site, detector.run)
+
+    async def judge(self, entry: FeedEntry, fp: PageFingerprint | None = None) -> Verdict:
+        """The verdict on an entry that can be judged; with its fingerprint, where that is made already."""
+        detector, settings = self._detector, self._detector.settings_for(entry.url)
+        key, site = self._addresses.of(entry, settings.scope)
+        fp = fp or entry_fingerprint(entry, settings, detector.settings, detector.secret)
+        page = detector.page_of(fp, url=entry.url, key=key, site=site)
+        verdict = await detector.judge_page(replace(page, canonical=canonical_of(entry, settings)), keep_pending=True)
+        await detector.confirm(verdict.page)
+        return self._addresses.as_repeat(verdict, site, detector.settings)
 
 
 class Counts:

@@ -21,13 +21,13 @@ from typing import IO, TYPE_CHECKING, Any
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
 
-from scrapy_simdedup.batch import FeedEntry
+from scrapy_simdedup.batch.things import FeedEntry
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_simdedup.batch import ItemFields
+    from scrapy_simdedup.batch.things import ItemFields
     from scrapy_simdedup.detect.verdict import Verdict
 
 EXTRAS = {"parquet": "read and write Parquet", "warc": "read archives"}

@@ -292,11 +292,11 @@ class NearDuplicateDetector:
         self._opened()
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
-        found = known.same_body(body, key) if known is not None else None
         own = self.settings_for(url)
         # An identity that was given to that page, or was looked for elsewhere, is not this page's.
         knows_identity = identity is not None or not own.identity
-        if found is not None and found.unjudged is None and found.extractor == own.extractor and knows_identity:
+        found = known.same_body(body, key, own.extractor) if known is not None and knows_identity else None
+        if found is not None:
             return replace(found, identity=identity_digest(identity or "", self.secret))
         return await self._fingerprinter.fingerprint(html, url, body=body, identity=identity)
 
