@@ -10,17 +10,15 @@ import hashlib
 import io
 import json
 import re
-import shutil
 import sqlite3
-import tempfile
-from contextlib import ExitStack, suppress
-from importlib import import_module
+from contextlib import suppress
 from itertools import count
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
 
+from scrapy_simdedup.batch.tables import open_table, package_of
 from scrapy_simdedup.batch.things import FeedEntry
 from scrapy_simdedup.errors import SimdedupError
 
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.batch.things import ItemFields
     from scrapy_simdedup.detect.verdict import Verdict
 
-EXTRAS = {"parquet": "read and write Parquet", "warc": "read archives"}
-"""What the extras are needed for."""
 ROWS_PER_BATCH = 256
 """Rows of a table that are read at a time."""
 BYTES_PER_ROW_GROUP = 32 * 1024 * 1024
@@ -149,22 +145,14 @@ class Parquet(FeedFormat):
         Raises:
             SimdedupError: pyarrow is not installed, or the table is damaged.
         """
-        pyarrow, parquet = _package_of("parquet", "pyarrow"), _package_of("parquet", "pyarrow.parquet")
-        with ExitStack() as files:
-            if not file.seekable() or hasattr(file, "fileobj"):  # the end of a table is read first
-                unpacked = files.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(file, unpacked)
-                file = unpacked
-            try:
-                for batch in parquet.ParquetFile(file).iter_batches(batch_size=ROWS_PER_BATCH):
-                    for row, item in enumerate(batch.to_pylist()):
-                        yield fields.entry(item, (batch, row))
-            except pyarrow.ArrowException as exc:
-                raise SimdedupError(f"the table cannot be read: {exc}") from exc
+        with open_table(file) as table:
+            for batch in table.iter_batches(batch_size=ROWS_PER_BATCH):
+                for row, item in enumerate(batch.to_pylist()):
+                    yield fields.entry(item, (batch, row))
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
-        self._pyarrow, self._parquet = _package_of("parquet", "pyarrow"), _package_of("parquet", "pyarrow.parquet")
+        self._pyarrow, self._parquet = package_of("parquet", "pyarrow"), package_of("parquet", "pyarrow.parquet")
         self._writer: Any = None
         self._batch: Any = None
         self._rows: list[int] = []
@@ -261,7 +249,7 @@ class Warc(FeedFormat):
     def __init__(self, file: IO[bytes]) -> None:
         """Write to a file, each record compressed by itself, as archives are."""
         super().__init__(file)
-        self._archive = _package_of("warc", "warcio.warcwriter").WARCWriter(file, gzip=True)
+        self._archive = package_of("warc", "warcio.warcwriter").WARCWriter(file, gzip=True)
         self._kept = sqlite3.connect("", isolation_level=None)  # in memory, and on disk where it grows
         self._kept.execute("CREATE TABLE kept (url TEXT PRIMARY KEY, response TEXT) WITHOUT ROWID")
 
@@ -325,7 +313,7 @@ def _payload_digest(record: Any) -> str:
 
 
 def _warc_records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
-    archive = _package_of("warc", "warcio.archiveiterator").ArchiveIterator(file)
+    archive = package_of("warc", "warcio.archiveiterator").ArchiveIterator(file)
     for number in count(1):
         try:
             record = next(archive, None)
@@ -359,11 +347,3 @@ def _html(record: Any, url: str, raw: bytes) -> str | None:
         headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
     kind = responsetypes.from_args(headers=headers, url=url, body=body)
     return kind(url, headers=headers, body=body).text if issubclass(kind, HtmlResponse) else None
-
-
-def _package_of(extra: str, module: str) -> Any:
-    """A module of the package that an extra of ours brings."""
-    try:
-        return import_module(module)
-    except ImportError as exc:
-        raise SimdedupError(f"to {EXTRAS[extra]}, pip install scrapy-simdedup[{extra}]") from exc
