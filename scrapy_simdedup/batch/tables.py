@@ -38,6 +38,13 @@ MAX_KEY_BYTES = 2**16 - 1
 """Bytes of a key or a fingerprint that every store can keep."""
 RECORD_COLUMNS = ("site", *(field.name for field in fields(Record) if field.name not in {"id", "position"}))
 """The columns of a table of records."""
+PAGE_COLUMNS = ("site", "time", "url", "key", "size", "file", "position")
+"""The columns that say of which page a verdict is."""
+VERDICT_COLUMNS = (
+    *("kind", "is_duplicate", "original", "original_key", "similarity", "distance", "reason", "own_words"),
+    *("supersedes", "original_first_seen", "original_run"),
+)
+"""The columns of a table of verdicts that are fields of a verdict."""
 _STATES = frozenset(get_args(State))
 _BINARY, _NUMBERS, _COUNTS = {"key", "fingerprint", "original"}, {"similarity", "last_changed"}, {"visits", "changes"}
 _NULLABLE = {"similarity", "original"}
@@ -68,6 +75,61 @@ def records_schema() -> Any:
         return arrow.int32() if name in _COUNTS else arrow.string()
 
     return arrow.schema([arrow.field(name, type_of(name), name in _NULLABLE) for name in RECORD_COLUMNS])
+
+
+@cache
+def pages_schema() -> Any:
+    """The schema of a table of pages.
+
+    ``time`` is in seconds since the epoch, ``file`` and ``position`` say which entry of which file a page is, and
+    ``unjudged`` why it is not to be judged.
+    """
+    arrow = package_of("batch", "pyarrow")
+    texts, numbers = ("url", "html", "unjudged", "file"), {"time": arrow.float64(), "position": arrow.int64()}
+    return arrow.schema([*((name, arrow.string()) for name in texts), *numbers.items()])
+
+
+@cache
+def fingerprints_schema() -> Any:
+    """The schema of a table of fingerprints: of pages, and of a history where ``record`` is not null.
+
+    ``units`` has the text units of the page, where own texts or edits matter; ``size`` is the page's bytes in UTF-8.
+    """
+    arrow = package_of("batch", "pyarrow")
+    return arrow.schema(
+        [
+            ("site", arrow.string()),
+            ("time", arrow.float64()),
+            ("url", arrow.string()),
+            ("key", arrow.binary()),
+            ("canonical", arrow.string()),
+            ("fingerprint", arrow.binary()),
+            ("units", arrow.binary()),
+            ("unjudged", arrow.string()),
+            ("size", arrow.int64()),
+            ("file", arrow.string()),
+            ("position", arrow.int64()),
+            ("record", arrow.binary()),
+        ]
+    )
+
+
+@cache
+def verdicts_schema() -> Any:
+    """The schema of a table of verdicts: the page, and the fields of its :class:`~scrapy_simdedup.Verdict`."""
+    arrow = package_of("batch", "pyarrow")
+    page = [fingerprints_schema().field(name) for name in PAGE_COLUMNS]
+    texts = ("kind", "original", "reason", "supersedes", "original_run")
+    types = {
+        **dict.fromkeys(texts, arrow.string()),
+        "is_duplicate": arrow.bool_(),
+        "original_key": arrow.binary(),
+        "similarity": arrow.float64(),
+        "distance": arrow.int32(),
+        "own_words": arrow.int32(),
+        "original_first_seen": arrow.float64(),
+    }
+    return arrow.schema([*page, *((name, types[name]) for name in VERDICT_COLUMNS)])
 
 
 class TableWriter:

@@ -13,6 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from scrapy_simdedup.batch.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet, Warc
+from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.batch.things import (
     Deduper,
     EntryAddresses,
@@ -23,9 +25,7 @@ from scrapy_simdedup.batch.things import (
     forgetful_settings,
 )
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
-from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet, Warc
 from scrapy_simdedup.commands.processes import ProcessFingerprinter
-from scrapy_simdedup.commands.stores import open_input, open_output
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.batch.tables import (
     TableWriter,
     Thinning,
@@ -27,8 +28,6 @@ from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_shar
 from scrapy_simdedup.commands.stores import (
     existing_store_url,
     open_detector,
-    open_input,
-    open_output,
     open_store,
     persistent_store_url,
     records_with_progress,

@@ -61,7 +61,7 @@ _HEAD = struct.Struct("<2HBQ")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "u1")])
 _SIZES = struct.Struct("<3I")
-_FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
+FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD = np.uint64(1)
 _NUMBER = re.compile(r"\d[\d.,:/]*")
 
@@ -292,13 +292,13 @@ def keep_units(units: PageUnits, clocks: Collection[int] = (), *, with_table: bo
 
 def is_sampled(hashes: Hashes, sampling: int) -> Mask:
     """Which shingles are in a sample of so many of 65,536; a smaller sample is part of a larger one."""
-    chosen: Mask = hashes * _FILTER_SALT >> np.uint64(48) < np.uint64(sampling)
+    chosen: Mask = hashes * FILTER_SALT >> np.uint64(48) < np.uint64(sampling)
     return chosen
 
 
 def _filter_places(hashes: Hashes, size: int) -> Rows:
     """The bit of each shingle in a filter of so many bytes."""
-    low = hashes * _FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
+    low = hashes * FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
     places: Rows = (low * np.uint64(8 * size) >> np.uint64(32)).astype(np.intp)
     return places
 

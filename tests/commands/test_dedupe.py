@@ -15,8 +15,8 @@ import pytest
 
 from helpers.command_line import Crawled, perform_here, simdedup, stored
 from helpers.pages import page, prose, words
+from scrapy_simdedup.batch.feeds import Csv, JsonLines
 from scrapy_simdedup.batch.things import ItemFields
-from scrapy_simdedup.commands.feeds import Csv, JsonLines
 
 PAGES = {
     "http://a.example/one": page("one", 1),
