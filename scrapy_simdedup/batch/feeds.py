@@ -12,6 +12,7 @@ import json
 import re
 import sqlite3
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ ROWS_PER_BATCH = 256
 """Rows of a table that are read at a time."""
 BYTES_PER_ROW_GROUP = 32 * 1024 * 1024
 """Bytes of rows that are written at a time."""
+MAX_RECORD_BYTES = 64 * 1024 * 1024
+"""Bytes of a record of an archive above which it is not decoded: no page has as many."""
 FIRST_CHUNK = 1 << 20
 """Bytes of an array that are read at a time; twice as many where a value does not end within them."""
 
@@ -322,19 +325,24 @@ def _warc_records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
             raise SimdedupError(f"record {number} of the archive cannot be read: {exc}") from exc
         if record is None:
             return
+        if getattr(record.raw_stream, "limit", 0) > 0:
+            raise SimdedupError(f"record {number} of the archive is cut: {record.raw_stream.limit:,} bytes are missing")
         yield record, body
 
 
 def _warc_entry(record: Any, raw: bytes) -> FeedEntry:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
     status = record.http_headers.get_statuscode()
+    entry = FeedEntry(record, url, time=record.rec_headers.get_header("WARC-Date"))
     if not status.startswith("2"):
-        return FeedEntry(record, url, unjudged="status")
+        return replace(entry, unjudged="status")
+    if len(raw) > MAX_RECORD_BYTES:
+        return replace(entry, unjudged="too_big")
     try:
         html = _html(record, url, raw)
     except Exception:  # noqa: BLE001 - warcio and the codecs of Python have errors of all kinds for what is broken
-        return FeedEntry(record, url, unjudged="undecodable")
-    return FeedEntry(record, url, unjudged="not_html") if html is None else FeedEntry(record, url, html=html)
+        return replace(entry, unjudged="undecodable")
+    return replace(entry, unjudged="not_html") if html is None else replace(entry, html=html)
 
 
 def _html(record: Any, url: str, raw: bytes) -> str | None:
@@ -347,3 +355,31 @@ def _html(record: Any, url: str, raw: bytes) -> str | None:
         headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
     kind = responsetypes.from_args(headers=headers, url=url, body=body)
     return kind(url, headers=headers, body=body).text if issubclass(kind, HtmlResponse) else None
+
+
+FORMATS: dict[str, type[FeedFormat]] = {
+    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
+    "json": JsonArray,
+    "csv": Csv,
+    "parquet": Parquet,
+    "warc": Warc,
+}
+"""The formats, by the ending of a file's name without .gz and .zst."""
+JSON = (JsonLines, JsonArray)
+"""The formats that the items of every feed can be written in."""
+_BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
+
+
+def format_of(name: str) -> type[FeedFormat] | None:
+    """The format that the name of a file says, packed or not."""
+    return FORMATS.get(re.sub(r"\.(?:gz|zst)\Z", "", name.lower()).rpartition(".")[2])
+
+
+def sniffed(form: type[FeedFormat], file: IO[bytes]) -> type[FeedFormat]:
+    """Which of the two forms of JSON a file has: people call either by the name of the other."""
+    if form not in JSON or not hasattr(file, "peek"):
+        return form
+    start = file.peek(64)[:64]
+    if _BEGINS_ARRAY.match(start.split(b"\n")[0]):
+        return JsonArray
+    return form if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" else JsonLines

@@ -42,12 +42,18 @@ def open_output(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes
 def open_input(name: str) -> Iterator[IO[bytes]]:
     """A file to read from, or stdin for ``-``; one whose name ends with .gz or .zst is unpacked.
 
+    A name such as ``s3://bucket/file`` is opened by fsspec, which needs a package for each other file system.
+
     Raises:
         OSError: the file cannot be read.
         SimdedupError: the file is compressed, and damaged or cut, or no package that unpacks it is installed.
     """
     if name == "-":
         yield sys.stdin.buffer
+        return
+    if "://" in name:
+        with _remote().open(name, "rb", compression="infer") as file:
+            yield file
         return
     try:
         with _open_packed(Path(name), "rb", Path(name).suffix) as file:
@@ -85,6 +91,13 @@ def _open_packed(path: Path, mode: Literal["rb", "wb"], suffix: str) -> Iterator
     else:
         with path.open(mode) as file:
             yield cast("IO[bytes]", file)
+
+
+def _remote() -> Any:
+    try:
+        return import_module("fsspec")
+    except ImportError as exc:
+        raise SimdedupError("for files of other file systems, pip install scrapy-simdedup[batch]") from exc
 
 
 def _zstandard() -> Any:

@@ -148,11 +148,15 @@ class TableWriter:
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
         self._rows: list[tuple[Any, ...]] = []
 
-    def add(self, *row: Any) -> None:
+    def add_row(self, row: tuple[Any, ...]) -> None:
         """Write a row."""
         self._rows.append(row)
         if len(self._rows) >= ROWS_PER_GROUP:
             self._write_rows()
+
+    def add(self, *values: Any) -> None:
+        """Write a row of these values."""
+        self.add_row(values)
 
     def add_batch(self, batch: Any) -> None:
         """Write a record batch."""

@@ -56,6 +56,8 @@ class FeedEntry:
     """What copies of such an item have in common to the letter: its numbers."""
     unjudged: UnjudgedReason | None = None
     """Why the entry is not judged; None if it is."""
+    time: str | None = None
+    """When the page was fetched, as an archive says."""
     item: Any = None
     """The fields of an item by their names; None for a record of an archive, and for what is no item."""
 

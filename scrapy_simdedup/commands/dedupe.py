@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import re
 from collections import Counter, deque
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
@@ -13,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet, Warc
+from scrapy_simdedup.batch.feeds import FORMATS, JSON, FeedFormat, Warc, format_of, sniffed
 from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.batch.things import (
     Deduper,
@@ -39,19 +38,8 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
-FORMATS: dict[str, type[FeedFormat]] = {
-    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
-    "json": JsonArray,
-    "csv": Csv,
-    "parquet": Parquet,
-    "warc": Warc,
-}
-"""The formats, by the ending of a file's name without .gz and .zst."""
 ENTRIES_PER_JOB = 8
 """Entries that are read ahead for each process."""
-JSON = (JsonLines, JsonArray)
-"""The formats that the items of every feed can be written in."""
-_BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -80,7 +68,7 @@ async def run(context: Context) -> int:
     The project's store belongs to its crawls: nothing is read from it or written to it, unless ``--store`` names it.
     """
     options = context.options
-    named_format = FORMATS.get(options.format) or _format_of(options.feed)
+    named_format = FORMATS.get(options.format) or format_of(options.feed)
     if named_format is None:
         kinds = "no .json, .jsonl, .csv, .parquet or .warc file"
         raise SimdedupError(f"{options.feed} is {kinds}; say with --format what it is")
@@ -90,7 +78,7 @@ async def run(context: Context) -> int:
         fields = ItemFields(options.html_field, context.settings.item_fields, all_exist=False)
     with ExitStack() as files:
         feed = files.enter_context(open_input(options.feed))
-        form = _sniffed(named_format, feed)
+        form = sniffed(named_format, feed)
         writer = FeedFormat(io.BytesIO())
         if options.output:
             written = _output_format(options.output, named_format, form)
@@ -113,27 +101,13 @@ DEDUPE = Action(
 )
 
 
-def _format_of(name: str) -> type[FeedFormat] | None:
-    return FORMATS.get(re.sub(r"\.(?:gz|zst)\Z", "", name.lower()).rpartition(".")[2])
-
-
-def _sniffed(form: type[FeedFormat], file: IO[bytes]) -> type[FeedFormat]:
-    """Which of the two forms of JSON a file has: people call either by the name of the other."""
-    if form not in JSON or not hasattr(file, "peek"):
-        return form
-    start = file.peek(64)[:64]
-    if _BEGINS_ARRAY.match(start.split(b"\n")[0]):
-        return JsonArray
-    return form if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" else JsonLines
-
-
 def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -> type[FeedFormat]:
     """The format of the output: that of the feed, or the one that its name says.
 
     Raises:
         SimdedupError: the feed cannot be written in that format.
     """
-    wanted = _format_of(name)
+    wanted = format_of(name)
     if wanted in {None, form, named}:
         return form
     if wanted not in JSON or form is Warc:
