@@ -320,7 +320,7 @@ def _warc_records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
     for number in count(1):
         try:
             record = next(archive, None)
-            body = b"" if record is None else record.raw_stream.read()
+            body = file.read(1) if record is None else record.raw_stream.read()  # of a cut file warcio says nothing
         except Exception as exc:  # warcio has errors of all kinds for what is no archive
             raise SimdedupError(f"record {number} of the archive cannot be read: {exc}") from exc
         if record is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 MAX_DEATHS = 3
-"""How often a job may end its process without any progress, before the work is given up."""
+"""How often a job may end its process at one place before the work is given up."""
 DEATHS_OF_A_PAGE = 2
 """How often one page must have ended a process, which may have been killed by chance, before it is passed over."""
 NO_PAGE = -1
@@ -94,13 +94,11 @@ class Jobs(Generic[Result]):
         position = int(worker.position.value)
         self._deaths[name, position] += 1
         is_late = _ALARM is not None and worker.process.exitcode == -_ALARM
+        if self._deaths[name, position] >= MAX_DEATHS:
+            problem = f"{name}: the process that works on it died again and again, by a signal or for want of memory"
+            raise SimdedupError(f"{problem}; try fewer --jobs")
         if position != NO_PAGE and (is_late or self._deaths[name, position] >= DEATHS_OF_A_PAGE):
             self._skips.setdefault(name, {})[position] = "worker_timeout" if is_late else "worker_died"
-        elif self._deaths[name, position] >= MAX_DEATHS:
-            raise SimdedupError(
-                f"{name}: the process that works on it died {MAX_DEATHS} times, by a signal or for want of memory; "
-                "try fewer --jobs"
-            )
 
 
 class _Worker:
