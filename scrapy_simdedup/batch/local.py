@@ -243,6 +243,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         db.execute(f"SET temp_directory = {_quoted(work / 'sort')}")
         db.execute(f"SET memory_limit = '{2 * processes * SORT_BYTES >> 20}MiB'")
         db.execute(f"SET threads = {processes}")
+        db.execute("SET enable_progress_bar = false")
         db.execute("SET preserve_insertion_order = false")
         sizes = _sizes(db, prints, judging.settings)
         total = sum(sizes.values())
@@ -393,6 +394,7 @@ def _sorted(db: Any, source: Path) -> Iterable[Any]:
     if not tables:
         return []
     db.execute("SET threads = 1")
+    db.execute("SET enable_progress_bar = false")
     db.execute(f"SET memory_limit = '{SORT_BYTES >> 20}MiB'")
     db.execute(f"SET temp_directory = {_quoted(source / 'sort')}")
     names = ", ".join(fingerprints_schema().names)
