@@ -7,7 +7,7 @@ import os
 import shutil
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,11 @@ from scrapy_simdedup.batch.tables import (
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.store.base import LogPart, Record, Tail
+from scrapy_simdedup.store.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 
     from scrapy_simdedup.batch.workers import PageWatch
     from scrapy_simdedup.settings import DedupSettings
@@ -425,6 +427,34 @@ def summary_of(output: Path) -> Summary:
             f" ORDER BY n DESC, original LIMIT {MAX_NAMED}"
         ).fetchall()
     return made
+
+
+class RecordTables(MemoryStore):
+    """Tables of records as a store that reports read; nothing is written to it, and one site at a time is held.
+
+    Args:
+        directory: the directory of the tables.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._tables = sorted(directory.glob("records-*.parquet"))
+
+    async def read(self, site: str, after: int = 0) -> Tail:
+        """All records of a site."""
+        parquet, found = package_of("batch", "pyarrow.parquet"), list[Record]()
+        for path in self._tables:
+            rows = parquet.read_table(path, filters=[("site", "=", site)]).to_pylist()
+            found += [Record(**{name: value for name, value in row.items() if name != "site"}) for row in rows]
+        found = LogPart(site, 0, found).numbered()
+        return Tail(tuple(found[after:]), len(found))
+
+    async def records(self) -> AsyncIterator[tuple[str, Record]]:
+        """All records, site by site."""
+        for path in self._tables:
+            with path.open("rb") as file, open_table(file) as table:
+                for number, (site, record) in enumerate(read_records(table, lambda *_: None), 1):
+                    yield site, replace(record, id=number, position=number)
 
 
 # ------------------------------------------------------------------ what is kept

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.inputs import Reading
-from scrapy_simdedup.batch.local import Judging, Summary, fingerprint_files, judge_files, keep_files, summary_of
+from scrapy_simdedup.batch.local import (
+    Judging,
+    RecordTables,
+    Summary,
+    fingerprint_files,
+    judge_files,
+    keep_files,
+    summary_of,
+)
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
+from scrapy_simdedup.commands.stores import document_path
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.report.data import Savings
+from scrapy_simdedup.report.document import write_report
+from scrapy_simdedup.report.gather import CrawlFacts, build_report
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -37,6 +50,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
     parser.add_argument("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
     parser.add_argument("--records", metavar="DIR", help="where judge writes what import reads")
+    parser.add_argument(
+        "--report", type=document_path, metavar="FILE", help="the report of a crawl, as .html or .json; needs --records"
+    )
     parser.add_argument("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
     parser.add_argument("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
     parser.add_argument("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
@@ -87,6 +103,8 @@ def _judge(context: Context) -> int:
     options = context.options
     if len(options.inputs) != 1:
         raise SimdedupError("judge takes one directory of fingerprints")
+    if options.report and not options.records:
+        raise SimdedupError("--report needs --records: it shows what a store would hold")
     judging = Judging(
         Path(options.inputs[0]),
         Path(options.output),
@@ -102,8 +120,20 @@ def _judge(context: Context) -> int:
             share = done / total if total else 1.0
             show(done)
     summary = summary_of(judging.output)
+    if options.report:
+        _write_report(context, judging, summary)
     context.console.print_answer(summary_dict(summary), list(summary_lines(summary)))
     return YES
+
+
+def _write_report(context: Context, judging: Judging, summary: Summary) -> None:
+    assert judging.records is not None
+    saved = Savings(summary.saved_bytes, seconds=0.0, items=0, fetches=0, cost_seconds=0.0)
+    facts = CrawlFacts(summary.kinds, summary.dropped, summary.unjudged, saved)
+    store, options = RecordTables(judging.records), context.options
+    with context.console.progress("records read") as show:
+        made = build_report(store, context.settings, name=options.records, run=judging.run, crawl=facts, progress=show)
+        write_report(asyncio.run(made), options.report)
 
 
 def _keep(context: Context) -> int:

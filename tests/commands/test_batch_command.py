@@ -165,6 +165,25 @@ def test_the_secret_of_a_history_is_taken_over(tmp_path: Path) -> None:
     assert (refused.code, "was made under another secret" in refused.err) == (2, True)
 
 
+def test_the_report_of_a_batch_is_that_of_a_crawl(tmp_path: Path) -> None:
+    (name,) = split(tmp_path, pages()[:90], 1)
+    prints, out, records = (tmp_path / what for what in ("prints", "out", "records"))
+    batch("fingerprint", name, "-o", prints)
+    refused = batch("judge", prints, "-o", out, "--report", tmp_path / "report.json")
+    assert (refused.code, "--report needs --records" in refused.err) == (2, True)
+    answer = batch("judge", prints, "-o", out, "--records", records, "--report", tmp_path / "report.json")
+    assert answer.code == 0, answer.err
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    assert (report["pages"], report["dropped"]) == (answer.json["read"], answer.json["dropped"])
+    store = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    for path in sorted(records.iterdir()):
+        perform_here("import", path, "--store", store)
+    perform_here("report", "--store", store, "--run", "batch", "-o", tmp_path / "crawl.json")
+    of_crawl = json.loads((tmp_path / "crawl.json").read_bytes())
+    for section in ("similarities", "clusters", "cluster_count", "near_count", "stubs", "sites"):
+        assert report[section] == of_crawl[section], section
+
+
 class TestMishaps:
     def test_a_worker_that_is_killed_once_costs_nothing(self, tmp_path: Path) -> None:
         (name,) = split(tmp_path, pages()[:40], 1)
