@@ -51,10 +51,12 @@ WORK = ".work"
 """The directory of what is needed only meanwhile."""
 MAX_PLACED_SITES = 100_000
 """The largest sites, which are put into partitions by their sizes; the others by their hashes."""
-PAGES_PER_PARTITION = 250_000
-"""Pages for which there is another partition; a partition takes two times its bytes on the disk."""
-SORT_BYTES = 256 * 1024 * 1024
-"""Bytes of memory in which a process sorts its partition."""
+PAGES_PER_PARTITION = 50_000
+"""Pages for which there is another partition."""
+PART_BYTES, SORT_BYTES = 640 * 1024 * 1024, 384 * 1024 * 1024
+"""Bytes of memory in which the fingerprints are parted, and in which a process sorts its part."""
+ROWS_PER_FLUSH = 16_384
+"""Rows that wait in memory before they are written to the parts."""
 MAX_NAMED = 5
 """Sites that an error names."""
 
@@ -243,7 +245,8 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         list(Jobs(convert_history, jobs, processes))
     with duckdb.connect() as db:
         db.execute(f"SET temp_directory = {_quoted(work / 'sort')}")
-        db.execute(f"SET memory_limit = '{2 * processes * SORT_BYTES >> 20}MiB'")
+        db.execute(f"SET memory_limit = '{PART_BYTES >> 20}MiB'")
+        db.execute(f"SET partitioned_write_flush_threshold = {ROWS_PER_FLUSH}")
         db.execute(f"SET threads = {processes}")
         db.execute("SET enable_progress_bar = false")
         db.execute("SET preserve_insertion_order = false")
@@ -382,9 +385,12 @@ def judge_part(watch: PageWatch, source: Path, path: Path, records: Path | None,
         if records is not None:
             store = TableWriter(str(files.enter_context(_whole(records))), records_schema(), by.about())
         remember = None if store is None else store.add_row
-        for batch in verdicts(_sorted(db, source), by.judging.settings, by.secret, run, remember):
-            writer.add_batch(batch)
-            pages += batch.num_rows
+        try:
+            for batch in verdicts(_sorted(db, source), by.judging.settings, by.secret, run, remember):
+                writer.add_batch(batch)
+                pages += batch.num_rows
+        except duckdb.Error as exc:
+            raise SimdedupError(f"the sort failed: {exc}; it takes less memory with more --partitions") from exc
         writer.close()
         if store is not None:
             store.close()
