@@ -232,7 +232,8 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     work = judging.output / WORK
     plan = _plan(judging, prints)
     written = judging.output / "plan.json"
-    if written.exists() and json.loads(written.read_text()) != plan:
+    before = json.loads(written.read_text(encoding="utf-8")) if written.exists() else None
+    if before is not None and before["of"] != plan:
         raise SimdedupError(
             f"{judging.output} holds verdicts on other inputs or under other settings; name another one"
         )
@@ -252,12 +253,15 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         db.execute("SET preserve_insertion_order = false")
         sizes = _sizes(db, prints, judging.settings)
         total = sum(sizes.values())
-        count = judging.partitions or max(2 * processes, -(-total // PAGES_PER_PARTITION))
+        # As many parts as before, on however many cores: each site is in the part where it was.
+        count = (
+            before["parts"] if before else judging.partitions or max(2 * processes, -(-total // PAGES_PER_PARTITION))
+        )
+        written.write_text(json.dumps({"of": plan, "parts": count}), encoding="utf-8")
         if not (work / "parted").exists():
             shutil.rmtree(work / "parts", ignore_errors=True)
             _part(db, [*prints, *history], sizes, count, work / "parts")
             (work / "parted").touch()
-    written.write_text(json.dumps(plan))
     done, jobs_of_parts = 0, []
     for part in range(count):
         path = judging.output / f"verdicts-{part:05}.parquet"
