@@ -25,7 +25,11 @@ pytest.importorskip("warcio")
 
 from scrapy_simdedup.batch import spark as engine
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Spark needs parts of Hadoop there"),
+]
 SECRET = b"s3cret"
 
 

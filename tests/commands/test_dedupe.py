@@ -372,8 +372,8 @@ class TestProject:
 
 def test_a_text_of_its_own_keeps_a_page_also_where_other_processes_read_it(tmp_path: Path) -> None:
     feed = tmp_path / "feed.jsonl"
-    comment = f'<section class="comments"><p>{" ".join(words("comment", 45))}.</p></section>'
-    pages = [page("one", 1), page("one", 2), page("one", 3, body=prose("one") + comment)]
+    own = f"<p>{' '.join(words('own', 25))}."
+    pages = [page("one", 1, count=800), page("one", 2, count=800), page("one", 3, body=prose("one", 800) + own)]
     feed.write_bytes(lines([{"url": f"http://a.example/{n}", "html": html} for n, html in enumerate(pages)]))
     for jobs in (1, 2):
         assert simdedup("dedupe", feed, "-j", jobs, "--json", cwd=tmp_path).json["kinds"] == {
