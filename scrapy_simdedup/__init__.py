@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.addon import Addon as Addon
-    from scrapy_simdedup.batch import dedupe as dedupe
+    from scrapy_simdedup.batch.things import dedupe as dedupe
     from scrapy_simdedup.crawl.exceptions import LinkNotFollowed as LinkNotFollowed
     from scrapy_simdedup.crawl.exceptions import NearDuplicateItem as NearDuplicateItem
     from scrapy_simdedup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.crawl.requests import CanonicalRequestFingerprinter as CanonicalRequestFingerprinter
     from scrapy_simdedup.detect.detector import NearDuplicateDetector as NearDuplicateDetector
     from scrapy_simdedup.detect.preference import CopyFacts as CopyFacts
+    from scrapy_simdedup.detect.site_judge import SiteJudge as SiteJudge
     from scrapy_simdedup.detect.verdict import Verdict as Verdict
     from scrapy_simdedup.errors import FingerprintMismatch as FingerprintMismatch
     from scrapy_simdedup.errors import SettingError as SettingError
@@ -43,13 +44,14 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
 
 _NAMES_BY_MODULE = {
     "addon": ["Addon"],
-    "batch": ["dedupe"],
+    "batch.things": ["dedupe"],
     "crawl.exceptions": ["LinkNotFollowed", "NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
     "crawl.middlewares": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware", "NearDuplicateDownloaderMiddleware"],
     "crawl.pipeline": ["NearDuplicatePipeline"],
     "crawl.requests": ["CanonicalRequestFingerprinter"],
     "detect.detector": ["NearDuplicateDetector"],
     "detect.preference": ["CopyFacts"],
+    "detect.site_judge": ["SiteJudge"],
     "detect.verdict": ["Verdict"],
     "errors": ["FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"],
     "fingerprint.fingerprint": ["Comparison", "PageFingerprint"],

@@ -9,6 +9,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands import (
+    batch,
     calibrate,
     changes,
     compare,
@@ -41,6 +42,7 @@ ACTIONS: dict[str, Action] = {
     "report": overview.REPORT,
     "calibrate": calibrate.CALIBRATE,
     "dedupe": dedupe.DEDUPE,
+    "batch": batch.BATCH,
     "check": overview.CHECK,
     "forget": forget.FORGET,
     "rollback": forget.ROLLBACK,

@@ -10,8 +10,9 @@ from datetime import datetime, timezone
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_output, open_store, records_with_progress
+from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural

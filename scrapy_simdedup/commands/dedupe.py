@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import re
 from collections import Counter, deque
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch import Deduper, FeedEntry, ItemFields, forgetful_settings
+from scrapy_simdedup.batch.feeds import FORMATS, JSON, FeedFormat, Warc, format_of, sniffed
+from scrapy_simdedup.batch.files import open_input, open_output
+from scrapy_simdedup.batch.things import (
+    Deduper,
+    EntryAddresses,
+    FeedEntry,
+    ItemFields,
+    canonical_of,
+    entry_fingerprint,
+    forgetful_settings,
+)
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
-from scrapy_simdedup.commands.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet, Warc
 from scrapy_simdedup.commands.processes import ProcessFingerprinter
-from scrapy_simdedup.commands.stores import open_input, open_output
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.site_judge import SiteJudge
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.unjudged import UNJUDGED
@@ -26,21 +36,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
-FORMATS: dict[str, type[FeedFormat]] = {
-    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
-    "json": JsonArray,
-    "csv": Csv,
-    "parquet": Parquet,
-    "warc": Warc,
-}
-"""The formats, by the ending of a file's name without .gz and .zst."""
 ENTRIES_PER_JOB = 8
 """Entries that are read ahead for each process."""
-JSON = (JsonLines, JsonArray)
-"""The formats that the items of every feed can be written in."""
-_BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -69,7 +68,7 @@ async def run(context: Context) -> int:
     The project's store belongs to its crawls: nothing is read from it or written to it, unless ``--store`` names it.
     """
     options = context.options
-    named_format = FORMATS.get(options.format) or _format_of(options.feed)
+    named_format = FORMATS.get(options.format) or format_of(options.feed)
     if named_format is None:
         kinds = "no .json, .jsonl, .csv, .parquet or .warc file"
         raise SimdedupError(f"{options.feed} is {kinds}; say with --format what it is")
@@ -79,7 +78,7 @@ async def run(context: Context) -> int:
         fields = ItemFields(options.html_field, context.settings.item_fields, all_exist=False)
     with ExitStack() as files:
         feed = files.enter_context(open_input(options.feed))
-        form = _sniffed(named_format, feed)
+        form = sniffed(named_format, feed)
         writer = FeedFormat(io.BytesIO())
         if options.output:
             written = _output_format(options.output, named_format, form)
@@ -102,27 +101,13 @@ DEDUPE = Action(
 )
 
 
-def _format_of(name: str) -> type[FeedFormat] | None:
-    return FORMATS.get(re.sub(r"\.(?:gz|zst)\Z", "", name.lower()).rpartition(".")[2])
-
-
-def _sniffed(form: type[FeedFormat], file: IO[bytes]) -> type[FeedFormat]:
-    """Which of the two forms of JSON a file has: people call either by the name of the other."""
-    if form not in JSON or not hasattr(file, "peek"):
-        return form
-    start = file.peek(64)[:64]
-    if _BEGINS_ARRAY.match(start.split(b"\n")[0]):
-        return JsonArray
-    return form if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" else JsonLines
-
-
 def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -> type[FeedFormat]:
     """The format of the output: that of the feed, or the one that its name says.
 
     Raises:
         SimdedupError: the feed cannot be written in that format.
     """
-    wanted = _format_of(name)
+    wanted = format_of(name)
     if wanted in {None, form, named}:
         return form
     if wanted not in JSON or form is Warc:
@@ -158,42 +143,66 @@ async def _dedupe(
 async def _judged(context: Context, entries: Iterator[FeedEntry]) -> AsyncIterator[tuple[FeedEntry, Verdict | None]]:
     """The entries with their verdicts, in their order; None for what is passed on without being counted."""
     first = next(entries, None)
-    settings = context.settings
+    settings, jobs = context.settings, context.options.jobs
     if context.options.store is None:
         settings = forgetful_settings(settings, first)
-    jobs = context.options.jobs
-    processes = ProcessFingerprinter(settings, jobs) if jobs > 1 else None
-    detector = NearDuplicateDetector(settings=settings, fingerprinter=processes)
-    await detector.open()
-    ahead: deque[tuple[FeedEntry, asyncio.Task[FetchedPage | None] | None]] = deque()
-    try:
+    ahead: deque[tuple[FeedEntry, asyncio.Task[PageFingerprint] | None]] = deque()
+    async with AsyncExitStack() as stack:
         site = f"items of {Path(context.options.feed).name}"
-        deduper = Deduper(detector, site, processes.fingerprint_texts if processes else None)
+        deduper: Deduper | StoreDeduper
+        if context.options.store is None:
+            judge = SiteJudge(settings, (settings.secret or "").encode(), settings.run or "")
+            secret, deduper = judge.secret, Deduper(judge, site)
+        else:
+            detector = await stack.enter_async_context(NearDuplicateDetector(settings=settings))
+            secret, deduper = detector.secret, StoreDeduper(detector, site)
+        processes = ProcessFingerprinter(settings, secret, jobs) if jobs > 1 else None
+        if processes is not None:
+            stack.callback(processes.close)
+        stack.callback(lambda: [task.cancel() for _, task in ahead if task is not None])
         for entry in chain([] if first is None else [first], entries):
-            is_counted = entry.unjudged is None or UNJUDGED[entry.unjudged].counted
-            if processes is None:
-                yield entry, await deduper.judge(entry) if is_counted else None
-                continue
-            ahead.append((entry, asyncio.create_task(deduper.fetched(entry)) if is_counted else None))
-            if len(ahead) > ENTRIES_PER_JOB * jobs:
+            task = None
+            if processes is not None and entry.unjudged is None:
+                task = asyncio.create_task(processes.fingerprint(entry))
+            ahead.append((entry, task))
+            if processes is None or len(ahead) > ENTRIES_PER_JOB * jobs:
                 yield await _judge_next(deduper, ahead)
         while ahead:
             yield await _judge_next(deduper, ahead)
-    finally:
-        for _, task in ahead:
-            if task is not None:
-                task.cancel()
-        if processes is not None:
-            processes.close()
-        await detector.close()
 
 
 async def _judge_next(
-    deduper: Deduper, ahead: deque[tuple[FeedEntry, asyncio.Task[FetchedPage | None] | None]]
+    deduper: Deduper | StoreDeduper, ahead: deque[tuple[FeedEntry, asyncio.Task[PageFingerprint] | None]]
 ) -> tuple[FeedEntry, Verdict | None]:
     """Judge the first of the entries whose fingerprints are being made, so that the order of the feed is kept."""
     entry, task = ahead.popleft()
-    return entry, None if task is None else await deduper.judge(entry, await task)
+    if entry.unjudged is not None:
+        return entry, Verdict("unjudged", reason=entry.unjudged) if UNJUDGED[entry.unjudged].counted else None
+    fp = None if task is None else await task
+    verdict = deduper.judge(entry, fp)
+    return entry, verdict if isinstance(verdict, Verdict) else await verdict
+
+
+class StoreDeduper:
+    """Judges entries as a :class:`~scrapy_simdedup.batch.things.Deduper` does, against a store and into it.
+
+    Args:
+        detector: an open detector.
+        site: the name of the site of entries without the URL of a page.
+    """
+
+    def __init__(self, detector: NearDuplicateDetector, site: str) -> None:
+        self._detector, self._addresses = detector, EntryAddresses(site, detector.run)
+
+    async def judge(self, entry: FeedEntry, fp: PageFingerprint | None = None) -> Verdict:
+        """The verdict on an entry that can be judged; with its fingerprint, where that is made already."""
+        detector, settings = self._detector, self._detector.settings_for(entry.url)
+        key, site = self._addresses.of(entry, settings.scope)
+        fp = fp or entry_fingerprint(entry, settings, detector.settings, detector.secret)
+        page = detector.page_of(fp, url=entry.url, key=key, site=site)
+        verdict = await detector.judge_page(replace(page, canonical=canonical_of(entry, settings)), keep_pending=True)
+        await detector.confirm(verdict.page)
+        return self._addresses.as_repeat(verdict, site, detector.settings)
 
 
 class Counts:

@@ -6,59 +6,47 @@ import asyncio
 import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simdedup.batch.things import entry_fingerprint
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.make import fingerprint, fingerprint_texts
+from scrapy_simdedup.fingerprint.worker import read_fingerprint, write_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+    from scrapy_simdedup.batch.things import FeedEntry
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.settings import DedupSettings
 
 
 class ProcessFingerprinter:
-    """Makes fingerprints in other processes; see :class:`~scrapy_simdedup.detect.detector.Fingerprinter`.
-
-    Unlike the workers of a crawl it has no deadline, and it takes texts as well as pages.
+    """Makes the fingerprints of entries in other processes. Unlike the workers of a crawl it has no deadline.
 
     Args:
-        settings: the settings of the detector.
-        jobs: how many processes.
+        settings: the settings of the pages and items.
+        secret: the key of the hashes.
+        jobs: how many processes; they are started for the first entries.
     """
 
-    def __init__(self, settings: DedupSettings, jobs: int) -> None:
-        self._settings, self._jobs = settings, jobs
-        self._pool: ProcessPoolExecutor | None = None
-
-    def open(self, settings: PageSettings, secret: bytes) -> None:  # noqa: ARG002 - the processes make their own
-        """Take over the secret; the processes are started for the first entries."""
+    def __init__(self, settings: DedupSettings, secret: bytes, jobs: int) -> None:
         # New processes and no forks: they share neither locks nor threads with this one.
-        self._pool = ProcessPoolExecutor(
-            self._jobs, get_context("spawn"), initializer=_start, initargs=(self._settings, secret)
-        )
-
-    async def fingerprint(
-        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
-    ) -> PageFingerprint:
-        """The fingerprint of a page."""
-        return await self._make(_fingerprint_page, html, url, body, identity)
-
-    async def fingerprint_texts(self, texts: Sequence[str], identity: str) -> PageFingerprint:
-        """The fingerprint of the texts of an item, and of its numbers."""
-        return await self._make(_fingerprint_item, texts, identity)
+        self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_start, initargs=(settings, secret))
 
     def close(self) -> None:
         """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
 
-    async def _make(self, make: Callable[..., bytes], *args: Any) -> PageFingerprint:
+    async def fingerprint(self, entry: FeedEntry) -> PageFingerprint:
+        """The fingerprint of an entry that can be judged.
+
+        Raises:
+            SimdedupError: one of the processes died.
+        """
+        bare = replace(entry, raw=None, item=None)  # what is kept of a feed stays in this process
         try:
-            return PageFingerprint.from_bytes(await asyncio.get_running_loop().run_in_executor(self._pool, make, *args))
+            return read_fingerprint(await asyncio.get_running_loop().run_in_executor(self._pool, _fingerprint, bare))
         except BrokenProcessPool as exc:
             raise SimdedupError("one of the processes died, by a signal or for want of memory; try -j 1") from exc
 
@@ -72,10 +60,6 @@ def _start(settings: DedupSettings, secret: bytes) -> None:
     _made_by.update(pages=PageSettings(settings), items=settings, secret=secret)
 
 
-def _fingerprint_page(html: str, url: str, body: bytes | None, identity: str | None) -> bytes:
-    settings: DedupSettings = _made_by["pages"].of(url)
-    return bytes(fingerprint(html, settings, _made_by["secret"], body=body, identity=identity))
-
-
-def _fingerprint_item(texts: Sequence[str], identity: str) -> bytes:
-    return bytes(fingerprint_texts(texts, _made_by["items"], _made_by["secret"], identity=identity))
+def _fingerprint(entry: FeedEntry) -> bytes:
+    of_page: DedupSettings = _made_by["pages"].of(entry.url)
+    return write_fingerprint(entry_fingerprint(entry, of_page, _made_by["items"], _made_by["secret"]))

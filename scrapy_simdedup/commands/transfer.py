@@ -8,17 +8,26 @@ import math
 import sqlite3
 import time
 from base64 import b64decode, b64encode
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from scrapy_simdedup.batch.files import open_input, open_output
+from scrapy_simdedup.batch.tables import (
+    TableWriter,
+    Thinning,
+    metadata_of,
+    open_table,
+    read_records,
+    record_row,
+    records_schema,
+)
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_share
 from scrapy_simdedup.commands.stores import (
     existing_store_url,
     open_detector,
-    open_input,
-    open_output,
     open_store,
     persistent_store_url,
     records_with_progress,
@@ -30,10 +39,11 @@ from scrapy_simdedup.errors import SimdedupError, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.setting_checks import redact_password
-from scrapy_simdedup.store.base import IMPORTED, FingerprintStore, Record
+from scrapy_simdedup.store.base import IMPORTED, FingerprintStore, LogPart, Record
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable, Iterator
 
 EXPORT_VERSION = 1
 """Version of the format of the lines."""
@@ -42,6 +52,8 @@ SHARED_METADATA = ("fingerprint", "secret")
 BASE64_FIELDS = ("key", "fingerprint", "original")
 LOG_FIELDS = ("id", "position")
 """Fields that a record gets from the log it is appended to; they are not exported."""
+RECORDS_PER_LOAD, SITES_PER_LOAD = 20_000, 500
+"""Records and sites that are written at a time: a second or so in which no other process can write to these sites."""
 MAX_SHOWN_ERRORS = 10
 """Lines that cannot be read and are shown; all are counted."""
 MAX_INT = 2**31 - 1
@@ -59,53 +71,105 @@ DBM_SUFFIXES = (".dat", ".dir", ".bak", ".pag")
 def add_export_options(parser: ArgumentParser) -> None:
     """The file that is written."""
     parser.add_argument("-o", "--output", metavar="FILE", help="default: stdout; compressed if it ends with .gz")
+    parser.add_argument("--format", choices=("jsonl", "parquet"), help="default: by the name of the file; else jsonl")
+    parser.add_argument("--thin", action="store_true", help="leave out all but 16 repeats of each page")
 
 
 async def run_export(context: Context) -> int:
     """Export the store, and print where it went, unless it went to stdout."""
     output = context.options.output
-    with open_output(output) as file:
-        pages = await _export(context, file)
+    is_table = (context.options.format or ("parquet" if is_parquet(output or "") else "jsonl")) == "parquet"
+    with open_output(output, compress=not is_table) as file:
+        pages = await _export(context, TableOfRecords(file) if is_table else LinesOfRecords(file))
     if output:
         context.console.print_answer({"pages": pages, "file": output}, [f"{pages:,} pages are in {output}"])
     return YES
 
 
 EXPORT = Action(
-    "write a store as JSON lines, with the secret under its hashes: keep the file to yourself",
+    "write a store as JSON lines or Parquet, with the secret under its hashes: keep the file to yourself",
     run_export,
     add_export_options,
 )
 
 
-async def _export(context: Context, file: IO[bytes]) -> int:
+def is_parquet(name: str) -> bool:
+    """Whether the name of a file is that of a Parquet table."""
+    return name.lower().endswith(".parquet")
+
+
+class LinesOfRecords:
+    """Writes an export as JSON lines."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def begin(self, metadata: dict[str, Any]) -> None:
+        """Write what the export says about itself."""
+        self._file.write(json.dumps(metadata).encode() + b"\n")
+
+    def add(self, site: str, record: Record) -> None:
+        """Write a record."""
+        self._file.write(to_line(site, record))
+
+    def close(self) -> None:
+        """There is nothing behind the last line."""
+
+
+class TableOfRecords:
+    """Writes an export as a Parquet table."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._schema = file, records_schema()
+        self._table: TableWriter | None = None
+
+    def begin(self, metadata: dict[str, Any]) -> None:
+        """Write what the export says about itself."""
+        self._table = TableWriter(self._file, self._schema, metadata)
+
+    def add(self, site: str, record: Record) -> None:
+        """Write a record."""
+        assert self._table is not None
+        self._table.add(*record_row(site, record))
+
+    def close(self) -> None:
+        """Write the end of the table, also of one without records."""
+        (self._table or TableWriter(self._file, self._schema)).close()
+
+
+async def _export(context: Context, out: LinesOfRecords | TableOfRecords) -> int:
     written, site = 0, ""
     unsettled: list[Record] = []
+    thinning = Thinning() if context.options.thin else None
 
     def write_unsettled() -> None:
-        file.writelines(to_line(site, record) for record in sorted(unsettled, key=lambda record: record.id))
+        for record in sorted(unsettled, key=lambda record: record.id):
+            out.add(site, record)
         unsettled.clear()
 
     async with open_store(existing_store_url(context)) as store:
         async for home, record in records_with_progress(context, store, None, "pages written"):
             if not written:  # only a store with pages is sure to have them
                 metadata = {name: await store.set_default(name, "") for name in SHARED_METADATA}
-                file.write(json.dumps({"simdedup": EXPORT_VERSION, **metadata}).encode() + b"\n")
+                out.begin({"simdedup": EXPORT_VERSION, **metadata})
             if home != site:
                 write_unsettled()
                 site = home
+            if thinning is not None and not thinning.keeps(home, record):
+                continue
             if record.settled:
-                file.write(to_line(site, record))
+                out.add(site, record)
             else:  # a settled version takes the place of those before it, so these must come after it
                 unsettled.append(record)
             written += 1
         write_unsettled()
+        out.close()
     return written
 
 
 def add_import_options(parser: ArgumentParser) -> None:
     """The file that is read."""
-    parser.add_argument("file", metavar="FILE", help="what export wrote, or - for what is piped in")
+    parser.add_argument("file", metavar="FILE", help="what export wrote, lines or a table; - for what is piped in")
 
 
 async def run_import(context: Context) -> int:
@@ -128,40 +192,128 @@ IMPORT = Action(
 
 
 async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]:
-    counts = {"added": 0, "known": 0, "refused": 0}
-    head = file.readline()
-    if not head:
-        return counts
-    async with open_store(url) as store:
-        for name, value in read_header(head).items():
-            if await store.set_default(name, value) != value:
-                problem = "its fingerprints were made in another way, or under another secret, than those in the file"
-                raise StoreError(redact_password(url), problem, "name another store")
-        log: SiteLogWriter | None = None
-        with context.console.progress("pages read", share=read_share(file)) as show:
-            for number, line in enumerate(file, start=2):
-                try:
-                    site, record = from_line(line)
-                except SimdedupError as exc:  # the others are worth no less for it
-                    counts["refused"] += 1
-                    if counts["refused"] <= MAX_SHOWN_ERRORS:
-                        context.console.print_error(f"line {number}: {exc}")
-                    continue
-                if log is None or log.site != site:
-                    log = SiteLogWriter(store, site)
-                counts["added" if await log.add(record) else "known"] += 1
-                show(counts["added"] + counts["known"])
-    return counts
+    refused = 0
+
+    def refuse(what: str, number: int, problem: str) -> None:  # the others are worth no less for it
+        nonlocal refused
+        refused += 1
+        if refused <= MAX_SHOWN_ERRORS:
+            context.console.print_error(f"{what} {number}: {problem}")
+
+    with ExitStack() as files:
+        is_table = is_parquet(context.options.file) or (hasattr(file, "peek") and file.peek(4)[:4] == b"PAR1")
+        if is_table:
+            table = files.enter_context(open_table(file))
+            total, share = table.metadata.num_rows, None
+            header = read_metadata(metadata_of(table.schema_arrow)) if total else {}
+            records = read_records(table, partial(refuse, "row"))
+        else:
+            head = file.readline()
+            total, share = None, read_share(file)
+            header = read_header(head) if head else {}
+            records = _read_lines(file, partial(refuse, "line"))
+        async with open_store(url) as store:
+            for name, value in header.items():
+                if await store.set_default(name, value) != value:
+                    problem = (
+                        "its fingerprints were made in another way, or under another secret, than those in the file"
+                    )
+                    raise StoreError(redact_password(url), problem, "name another store")
+            with context.console.progress("pages read", total, share) as show:
+                writer = BulkWriter(store)
+                for site, record in records:
+                    await writer.add(site, record)
+                    show(writer.added + writer.known)
+                await writer.flush()
+    return {"added": writer.added, "known": writer.known, "refused": refused}
+
+
+def _read_lines(file: IO[bytes], refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record]]:
+    for number, line in enumerate(file, start=2):
+        try:
+            yield from_line(line)
+        except SimdedupError as exc:  # noqa: PERF203 - each line may be wrong by itself
+            refuse(number, str(exc))
+
+
+class BulkWriter:
+    """Writes records to an open store, those of sites that the store does not have many at a time.
+
+    A page that the store has already stays as it is.
+    """
+
+    def __init__(self, store: FingerprintStore) -> None:
+        self.added: int = 0
+        """Records that were added; those that wait to be written count as well."""
+        self.known: int = 0
+        """Records of pages that were there already."""
+        self._store = store
+        self._sites: set[str] | None = None
+        """The sites that the store had before."""
+        self._log: SiteLogWriter | None = None
+        """Appends one by one to the log of the current site, where that was begun by others, or has versions."""
+        self._site: str | None = None
+        self._cursor = 0
+        self._keys: set[bytes] = set()
+        self._parts: list[LogPart] = []
+        self._waiting = 0
+
+    async def add(self, site: str, record: Record) -> None:
+        """Add a record; the records of a site come together."""
+        if site != self._site:
+            await self._begin(site)
+        if self._log is None and (record.key in self._keys or not record.settled):
+            await self.flush()  # a version of a page, beside an older one or in its place
+        if self._log is None and (record.key in self._keys or not record.settled):
+            self._log = SiteLogWriter(self._store, site, self._cursor)
+        if self._log is not None:
+            is_new = await self._log.add(record)
+            self.added, self.known = self.added + is_new, self.known + (not is_new)
+            return
+        self._keys.add(record.key)
+        if not self._parts or self._parts[-1].site != site:
+            self._parts.append(LogPart(site, self._cursor, []))
+        self._parts[-1].records.append(record)
+        self.added += 1
+        self._waiting += 1
+        if self._waiting >= RECORDS_PER_LOAD:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write the records that wait."""
+        parts, self._parts, self._waiting = self._parts, [], 0
+        if not parts:
+            return
+        for part, counter in zip(parts, await self._store.load(parts), strict=True):
+            if counter is None:  # somebody else came first
+                log = SiteLogWriter(self._store, part.site, part.expected)
+                news = [await log.add(record) for record in part.records]
+                self.added, self.known = self.added - news.count(False), self.known + news.count(False)
+                self._log = log if part.site == self._site else self._log
+            elif part.site == self._site:
+                self._cursor = counter
+
+    async def _begin(self, site: str) -> None:
+        if self._sites is None:
+            self._sites = {name async for name in self._store.sites()}
+        if len(self._parts) >= SITES_PER_LOAD:
+            await self.flush()
+        is_known = site in self._sites
+        self._sites.add(site)  # a site that comes a second time goes on where it was left
+        if is_known:
+            await self.flush()
+        self._site, self._cursor, self._keys = site, 0, set()
+        self._log = SiteLogWriter(self._store, site) if is_known else None
 
 
 class SiteLogWriter:
     """Appends the records of pages that a site's log does not have yet, in an open store."""
 
-    def __init__(self, store: FingerprintStore, site: str) -> None:
+    def __init__(self, store: FingerprintStore, site: str, cursor: int = 0) -> None:
         self.site = site
         self._store = store
         self._known_keys: set[bytes] = set()
-        self._cursor = 0
+        self._cursor = cursor
 
     async def add(self, record: Record) -> bool:
         """Append the record; False if the log has its page already."""
@@ -198,12 +350,24 @@ def read_header(line: bytes) -> dict[str, str]:
         SimdedupError: the line is not that of an export of this version.
     """
     try:
-        head = json.loads(line)
-        if head["simdedup"] == EXPORT_VERSION:
-            return {name: str(head[name]) for name in SHARED_METADATA}
-    except (ValueError, TypeError, KeyError, RecursionError):
+        return read_metadata(json.loads(line))
+    except (ValueError, RecursionError, SimdedupError):
+        problem = f"the first line is not that of an export of version {EXPORT_VERSION}: {_start_of(line)}"
+        raise SimdedupError(problem) from None
+
+
+def read_metadata(found: Any) -> dict[str, str]:
+    """The metadata of an export, which stores must agree on.
+
+    Raises:
+        SimdedupError: it is not that of an export of this version.
+    """
+    try:
+        if found["simdedup"] == EXPORT_VERSION:
+            return {name: str(found[name]) for name in SHARED_METADATA}
+    except (TypeError, KeyError):
         pass
-    raise SimdedupError(f"the first line is not that of an export of version {EXPORT_VERSION}: {_start_of(line)}")
+    raise SimdedupError(f"the table is none of an export of version {EXPORT_VERSION}")
 
 
 def from_line(line: bytes) -> tuple[str, Record]:

@@ -294,11 +294,11 @@ class NearDuplicateDetector:
         self._opened()
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
-        found = known.same_body(body, key) if known is not None else None
         own = self.settings_for(url)
         # An identity that was given to that page, or was looked for elsewhere, is not this page's.
         knows_identity = identity is not None or not own.identity
-        if found is not None and found.unjudged is None and found.extractor == own.extractor and knows_identity:
+        found = known.same_body(body, key, own.extractor) if known is not None and knows_identity else None
+        if found is not None:
             return replace(found, identity=identity_digest(identity or "", self.secret))
         return await self._fingerprinter.fingerprint(html, url, body=body, identity=identity)
 
@@ -378,6 +378,23 @@ async def check_compatible(store: FingerprintStore, name: str, settings: DedupSe
     Raises:
         StoreError: the store's fingerprints are made in another way.
     """
+    ours = fingerprint_description(settings)
+    theirs = await store.set_default("fingerprint", ours)
+    if theirs != ours:
+        raise StoreError(name, f"its fingerprints are of {theirs}, and these settings make {ours}", REMEDY)
+    given = (settings.secret or "").encode()
+    # The store recognises a secret that was given to it, but does not know it.
+    ours = f"given:{secret_mark(given)}" if given else f"own:{secrets.token_hex(16)}"
+    theirs = await store.set_default("secret", ours)
+    if given and theirs == ours:
+        return given
+    if theirs.startswith("own:") and not given:
+        return bytes.fromhex(theirs.removeprefix("own:"))
+    raise StoreError(name, "its fingerprints were made under another SIMDEDUP_SECRET", REMEDY)
+
+
+def fingerprint_description(settings: DedupSettings) -> str:
+    """How fingerprints are made by settings; those with another description cannot be compared."""
     ours = f"algorithm {ALGORITHM}, {settings.bits} bits, {settings.shingle_size} words per shingle, "
     ours += settings.extractor
     if settings.method == "exact":
@@ -388,16 +405,9 @@ async def check_compatible(store: FingerprintStore, name: str, settings: DedupSe
         ours += f", content model {model_of('content'):04x}"
     if settings.role_words:
         ours += ", role words " + "; ".join(f"{role}: {' '.join(words)}" for role, words in settings.role_words)
-    theirs = await store.set_default("fingerprint", ours)
-    if theirs != ours:
-        raise StoreError(name, f"its fingerprints are of {theirs}, and these settings make {ours}", REMEDY)
-    given = (settings.secret or "").encode()
-    # The store recognises a secret that was given to it, but does not know it.
-    mark = hashlib.blake2b(given, digest_size=16, person=b"simdedup secret").hexdigest()
-    ours = f"given:{mark}" if given else f"own:{secrets.token_hex(16)}"
-    theirs = await store.set_default("secret", ours)
-    if given and theirs == ours:
-        return given
-    if theirs.startswith("own:") and not given:
-        return bytes.fromhex(theirs.removeprefix("own:"))
-    raise StoreError(name, "its fingerprints were made under another SIMDEDUP_SECRET", REMEDY)
+    return ours
+
+
+def secret_mark(secret: bytes) -> str:
+    """A text by which a secret is recognised that does not tell it."""
+    return hashlib.blake2b(secret, digest_size=16, person=b"simdedup secret").hexdigest()

@@ -151,15 +151,21 @@ class SiteIndex:
         """All records that are known, released ones left out, in no order."""
         return (record for record in self._records if record.state != "released")
 
-    def same_body(self, body: bytes, key: bytes) -> PageFingerprint | None:
-        """The fingerprint of a page with these bytes, if one is at hand: of an older version, or of an original."""
+    def same_body(self, body: bytes, key: bytes, extractor: str) -> PageFingerprint | None:
+        """The fingerprint of a page with these bytes, if one is at hand: of an older version, or of an original.
+
+        Args:
+            body: the digest of the bytes.
+            key: the page's request fingerprint.
+            extractor: the setting of the page; one that was made with another, or could not be judged, is of no use.
+        """
         known = self._versions(key)
         for row in self._originals.same_body(body)[:1]:
             known.append(self._records[row])
         for record in known:
             fp = PageFingerprint.from_bytes(record.fingerprint)
             if fp.body == body:
-                return fp
+                return fp if fp.unjudged is None and fp.extractor == extractor else None
         return None
 
     def _versions(self, key: bytes) -> list[Record]:

@@ -62,7 +62,7 @@ _HEAD = struct.Struct("<2HBQ")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "u1")])
 _SIZES = struct.Struct("<3I")
-_FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
+FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
 """The same for a text of ASCII characters; the second takes a third of the time."""
@@ -287,13 +287,13 @@ def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:
     Returns:
         Shape (k,), or (n, k).
     """
-    chosen: Mask = hashes * _FILTER_SALT >> np.uint64(48) < np.asarray(sampling, np.uint64)
+    chosen: Mask = hashes * FILTER_SALT >> np.uint64(48) < np.asarray(sampling, np.uint64)
     return chosen
 
 
 def filter_places(hashes: Hashes, size: int | NDArray[np.uint64]) -> Rows:
     """The bit of each shingle in a filter of so many bytes; shapes are as in :func:`is_sampled`."""
-    low = hashes * _FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
+    low = hashes * FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
     places: Rows = (low * (np.uint64(8) * np.asarray(size, np.uint64)) >> np.uint64(32)).astype(np.intp)
     return places
 

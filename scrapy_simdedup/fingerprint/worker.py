@@ -55,7 +55,11 @@ def main(max_seconds: float) -> None:
 
 
 def _make_fingerprint(html: str, body: bytes, identity: str | None, settings: DedupSettings, secret: bytes) -> bytes:
-    made = fingerprint(html, settings, secret, body=body, identity=identity)
+    return write_fingerprint(fingerprint(html, settings, secret, body=body, identity=identity))
+
+
+def write_fingerprint(made: PageFingerprint) -> bytes:
+    """A fingerprint as bytes, with the text units of its page if it has them."""
     units = b"" if made.page_units is None else bytes(made.page_units)
     return encode_frame(bytes(made)) + units
 
@@ -90,7 +94,7 @@ def read_answer(frame: bytes) -> tuple[float, bytes]:
 
 
 def read_fingerprint(made: bytes) -> PageFingerprint:
-    """The fingerprint of a page, with the page's text units, that a worker made."""
+    """What :func:`write_fingerprint` wrote."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
     found = PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end])

@@ -167,6 +167,25 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
+class LogPart:
+    """Records that come next in the log of a site; see :meth:`FingerprintStore.load`."""
+
+    site: str
+    expected: int
+    """The counter of the log behind which they come."""
+    records: list[Record]
+
+    def numbered(self) -> list[Record]:
+        """The records with the ids and positions that follow the counter."""
+        return [replace(record, id=at, position=at) for at, record in enumerate(self.records, self.expected + 1)]
+
+    @property
+    def counter(self) -> int:
+        """The counter behind them."""
+        return self.expected + len(self.records)
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
     """The notes that were written to a journal since a cursor."""
 
@@ -222,6 +241,22 @@ class FingerprintStore(ABC):
 
         A settled record takes the place of all older versions of its page.
         """
+
+    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+        """Append many settled records; for each part the new counter, or None if its log was beyond what it expects.
+
+        No two of the records of a site have the same key, and none has that of a record in the log. By default they are
+        appended one by one; a store with transactions writes a part as a whole or not at all.
+        """
+        return [await self._append_all(part) for part in parts]
+
+    async def _append_all(self, part: LogPart) -> int | None:
+        counter: int | None = part.expected
+        for record in part.records:
+            counter = await self.append(part.site, record, counter or 0)
+            if counter is None:
+                return None
+        return counter
 
     @abstractmethod
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name

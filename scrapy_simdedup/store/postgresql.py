@@ -22,7 +22,7 @@ from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from scrapy_simdedup.store.base import Outcome, Record
+    from scrapy_simdedup.store.base import LogPart, Outcome, Record
 
 VERSION = "2"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
@@ -53,6 +53,14 @@ FROM (VALUES (1)) AS one LEFT JOIN (
 ) AS page ON true ORDER BY page.position
 """
 APPEND = f"SELECT simdedup_append(ROW(%s{', %s' * 18})::simdedup_page, %s)"
+COPY = "COPY simdedup_page FROM STDIN"
+LOCK_SITES = """
+SELECT pg_advisory_xact_lock(hashtextextended('simdedup ' || site, 0)) FROM unnest(%s::text[]) AS site ORDER BY site
+"""
+COUNTERS = """
+SELECT site, (SELECT position FROM simdedup_page AS page WHERE page.site = asked.site ORDER BY position DESC LIMIT 1)
+FROM unnest(%s::text[]) AS asked (site)
+"""
 SETTLE = "SELECT simdedup_settle(%s, %s, %s, %s, %s)"
 FORGET = "SELECT simdedup_forget(%s, %s, %s)"
 PURGE = "DELETE FROM simdedup_page WHERE state = 'released' AND last_seen < %s"
@@ -138,6 +146,27 @@ class PostgresqlStore(FingerprintStore):
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         ((id_,),) = await self._ask(APPEND, (site, *COLUMNS(record), _bits(record.fingerprint), expected))
         return None if id_ is None else int(id_)
+
+    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+        """All in one transaction; each site is locked meanwhile, so a part has up to a few hundred sites."""
+        if self._pool is None:
+            raise StoreError(self._breaker.name, "is not open", "open it first")
+        pool, sites = self._pool, [part.site for part in parts]
+
+        async def load() -> list[int | None]:
+            async with pool.connection() as db, db.transaction(), db.cursor() as cursor:
+                await cursor.execute(LOCK_SITES, (sites,))
+                await cursor.execute(COUNTERS, (sites,))
+                counters = dict(await cursor.fetchall())
+                free = [part for part in parts if (counters[part.site] or 0) <= part.expected]
+                async with cursor.copy(COPY) as copy:
+                    for part in free:
+                        for record in part.numbered():
+                            await copy.write_row((part.site, *COLUMNS(record), _bits(record.fingerprint)))
+            loaded = {part.site for part in free}
+            return [part.counter if part.site in loaded else None for part in parts]
+
+        return await self._breaker.run(load)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         await self._ask(SETTLE, (site, id, state, sorted(STEPS[state]), now))

@@ -5,6 +5,7 @@ Each verb is one Lua script: it is sent to a server that does not know it yet, a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 from functools import cache
@@ -32,6 +33,8 @@ from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, C
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
+
+    from scrapy_simdedup.store.base import LogPart
 
 LAYOUT = "2"
 """Version of keys and records."""
@@ -124,6 +127,20 @@ class RedisStore(FingerprintStore):
             "append", site_keys(site), expected, pack_record(record), int(record.settled), old, self._ttl
         )
         return None if made is None else int(made)
+
+    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+        """Each site by itself: :data:`PART` records at a time, and up to :data:`CALLS` sites at once."""
+        places = asyncio.Semaphore(CALLS)
+
+        async def load(part: LogPart) -> int | None:
+            async with places:
+                for at in range(0, len(part.records), PART):
+                    packed = [pack_record(record) for record in part.records[at : at + PART]]
+                    if await self._run("load", site_keys(part.site), part.expected + at, self._ttl, *packed) is None:
+                        return None
+                return part.counter
+
+        return list(await asyncio.gather(*map(load, parts)))
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         await self._run("settle", site_keys(site), id, STATES.index(state), steps(state), now, self._ttl)

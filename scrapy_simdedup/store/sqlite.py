@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import AsyncIterator, Sequence
 
-    from scrapy_simdedup.store.base import Outcome, Record, Sleep
+    from scrapy_simdedup.store.base import LogPart, Outcome, Record, Sleep
 
 
 VERSION = 2
@@ -41,6 +41,9 @@ INSERT INTO page VALUES (
     (SELECT number FROM site WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 )
 """
+CLAIM_MANY = "UPDATE site SET counter = ? WHERE name = ? AND counter = ?"
+SITE_NUMBER = "SELECT number FROM site WHERE name = ?"
+LOAD = "INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ADVANCE = "UPDATE site SET counter = counter + 1 WHERE name = :site"
 SETTLE = """
 UPDATE page SET state = :state, last_seen = :now, position = (SELECT counter FROM site WHERE name = :site)
@@ -138,6 +141,23 @@ class SqliteStore(FingerprintStore):
             return id_
 
         return await self._file.run(append)
+
+    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+        def load(db: sqlite3.Connection) -> list[int | None]:
+            counters: list[int | None] = []
+            with db:
+                db.execute(BEGIN)
+                for part in parts:
+                    db.execute(ADD_SITE, (part.site,))
+                    if not db.execute(CLAIM_MANY, (part.counter, part.site, part.expected)).rowcount:
+                        counters.append(None)
+                        continue
+                    counters.append(part.counter)
+                    (number,) = db.execute(SITE_NUMBER, (part.site,)).fetchone()
+                    db.executemany(LOAD, [(number, *COLUMNS(record)) for record in part.numbered()])
+            return counters
+
+        return await self._file.run(load)
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(STEPS[state]))}

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from helpers.command_line import Crawled, perform_here, simdedup, stored
-from helpers.pages import page, prose
-from scrapy_simdedup.batch import ItemFields
-from scrapy_simdedup.commands.feeds import Csv, JsonLines
+from helpers.pages import page, prose, words
+from scrapy_simdedup.batch.feeds import Csv, JsonLines
+from scrapy_simdedup.batch.things import ItemFields
 
 PAGES = {
     "http://a.example/one": page("one", 1),
@@ -368,6 +368,19 @@ class TestProject:
         of_other_items = ("-s", "SIMDEDUP_ITEM_FIELDS=sku,text")
         assert perform_here("dedupe", feed, *of_other_items).code == 0
         assert perform_here("dedupe", feed, "-s", "SIMDEDUP_ITEM_FIELDS=sku,size").code == 2
+
+
+def test_a_text_of_its_own_keeps_a_page_also_where_other_processes_read_it(tmp_path: Path) -> None:
+    feed = tmp_path / "feed.jsonl"
+    own = f"<p>{' '.join(words('own', 25))}."
+    pages = [page("one", 1, count=800), page("one", 2, count=800), page("one", 3, body=prose("one", 800) + own)]
+    feed.write_bytes(lines([{"url": f"http://a.example/{n}", "html": html} for n, html in enumerate(pages)]))
+    for jobs in (1, 2):
+        assert simdedup("dedupe", feed, "-j", jobs, "--json", cwd=tmp_path).json["kinds"] == {
+            "new": 1,
+            "identical": 1,
+            "near": 1,
+        }
 
 
 @pytest.mark.slow

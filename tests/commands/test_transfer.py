@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from helpers.command_line import Crawled, in_a_thread, perform_here, stored
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.batch.tables import records_schema
 from scrapy_simdedup.commands.transfer import MAX_INT, SHARED_METADATA, from_line, to_line
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import Record
@@ -241,3 +244,107 @@ def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
     )
     assert answer.code == 2
     assert [path.name for path in tmp_path.iterdir()] == ["pages.sqlite"]
+
+
+class TestTables:
+    """Parquet, for stores that no line-by-line import would fill in a day."""
+
+    @pytest.fixture(autouse=True)
+    def pyarrow(self) -> None:
+        pytest.importorskip("pyarrow")
+
+    def test_a_table_says_what_the_lines_say(self, crawled: Crawled, shared_url: str, tmp_path: Path) -> None:
+        table, pages = tmp_path / "pages.parquet", len(crawled.call("export").out.splitlines()) - 1
+        assert crawled.call("export", "-o", table, "--json").json["pages"] == pages
+        answer = perform_here("import", table, "--store", shared_url, "--json")
+        assert (answer.json["added"], answer.json["known"], answer.json["refused"]) == (pages, 0, 0)
+        assert by_url(stored(shared_url)) == live(crawled.store)
+        again = perform_here("import", table, "--store", shared_url, "--json")
+        assert (again.json["added"], again.json["known"]) == (0, pages)
+
+    def test_it_goes_through_pipes(self, crawled: Crawled, tmp_path: Path) -> None:
+        copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+        (tmp_path / "pages").write_bytes(simdedup_raw("export", "--format", "parquet", "--store", crawled.store))
+        assert perform_here("import", tmp_path / "pages", "--store", copy, "--json").json["refused"] == 0
+        assert by_url(stored(copy)) == live(crawled.store)
+
+    def test_a_site_that_is_there_gets_only_what_it_lacks(self, crawled: Crawled, tmp_path: Path) -> None:
+        copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
+        lines = crawled.call("export").out.splitlines(keepends=True)
+        perform_here("import", "-", "--store", copy, piped="".join(lines[:5]).encode())
+        crawled.call("export", "-o", tmp_path / "pages.parquet")
+        answer = perform_here("import", tmp_path / "pages.parquet", "--store", copy, "--json")
+        assert (answer.json["added"], answer.json["known"]) == (len(lines) - 5, 4)
+        assert by_url(stored(copy)) == live(crawled.store)
+
+    def test_versions_that_are_not_delivered_come_behind_those_that_are(self, tmp_path: Path) -> None:
+        one, two = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("one.sqlite", "two.sqlite"))
+        record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
+        fill(one, [record, replace(record, key=b"other", state="confirmed"), replace(record, visits=2)], settle=1)
+        perform_here("export", "--store", one, "-o", tmp_path / "pages.parquet")
+        assert perform_here("import", tmp_path / "pages.parquet", "--store", two, "--json").json["added"] == 3
+        assert [record.state for _, record in stored(two)] == ["confirmed", "confirmed", "reserved"]
+
+    def test_a_thin_history_has_sixteen_repeats_of_each_page(self, tmp_path: Path) -> None:
+        store = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+        page = Record("http://a.example/", b"key", PRINT, "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
+        repeats = [replace(page, key=b"%d" % n, state="duplicate", original=b"key") for n in range(20)]
+        fill(store, [page, *repeats])
+        for name, count in (("thin.parquet", 17), ("thin.jsonl", 17)):
+            assert perform_here("export", "--store", store, "-o", tmp_path / name, "--thin", "--json").json == {
+                "pages": count,
+                "file": str(tmp_path / name),
+            }
+        assert len((tmp_path / "thin.jsonl").read_bytes().splitlines()) == 18
+
+    def test_a_table_of_something_else_is_refused(self, tmp_path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        store = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+        pq.write_table(pa.table({"url": ["http://a.example/"]}), tmp_path / "other.parquet")
+        answer = perform_here("import", tmp_path / "other.parquet", "--store", store)
+        assert (answer.code, answer.out) == (2, "")
+        assert "the table is none of an export of version 1" in answer.err
+        (tmp_path / "cut.parquet").write_bytes((tmp_path / "other.parquet").read_bytes()[:-9])
+        assert "cannot be read" in perform_here("import", tmp_path / "cut.parquet", "--store", store).err
+
+    def test_a_row_that_is_no_record_is_said(self, tmp_path: Path) -> None:
+        store, copy = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("pages.sqlite", "copy.sqlite"))
+        page = Record("http://a.example/", b"key", PRINT, "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
+        fill(store, [page, replace(page, key=b"other", fingerprint=b"none")])
+        perform_here("export", "--store", store, "-o", tmp_path / "pages.parquet")
+        answer = perform_here("import", tmp_path / "pages.parquet", "--store", copy, "--json")
+        assert (answer.code, answer.json["added"], answer.json["refused"]) == (1, 1, 1)
+        assert answer.err.startswith("row 2: 4 bytes are no page fingerprint")
+
+    def test_without_pyarrow_the_extra_is_named(self, crawled: Crawled, monkeypatch: pytest.MonkeyPatch) -> None:
+        records_schema.cache_clear()
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        answer = crawled.call("export", "--format", "parquet")
+        assert (answer.code, answer.out) == (2, "")
+        assert "pip install scrapy-simdedup[parquet]" in answer.err
+
+
+def live(url: str) -> list[tuple[str, Record]]:
+    return by_url([found for found in stored(url) if not found[1].forgotten])
+
+
+def fill(url: str, records: list[Record], settle: int | None = None) -> None:
+    async def write() -> None:
+        store = store_by_url(url)
+        await store.open()
+        for name in SHARED_METADATA:
+            await store.set_default(name, "own:00")
+        for number, record in enumerate(records):
+            await store.append("a.example", record, number)
+        if settle is not None:
+            await store.settle("a.example", settle, "confirmed", 5)
+        await store.close()
+
+    in_a_thread(lambda: asyncio.run(write()))
+
+
+def simdedup_raw(*arguments: object) -> bytes:
+    command = [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout

@@ -12,7 +12,7 @@ import pytest
 from helpers.on_asyncio import on_asyncio, wait_for
 from helpers.store_records import SITE, put, record, stored
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.store.base import FingerprintStore, Notes, Record, Tail
+from scrapy_simdedup.store.base import FingerprintStore, LogPart, Notes, Record, Tail
 from scrapy_simdedup.store.url import store_by_url
 
 ONE_CONNECTION = ("memory:", "line_store.")
@@ -113,6 +113,34 @@ async def test_a_state_change_too_makes_an_append_fail(store: FingerprintStore, 
     id_ = await put(store, record())
     await other.settle(SITE, id_, "confirmed", 2000.0)
     assert await store.append(SITE, record(b"b"), id_) is None
+
+
+@on_asyncio
+async def test_many_records_are_loaded_as_if_they_were_appended(store: FingerprintStore) -> None:
+    made = [record(bytes([number]), state="confirmed", similarity=0.5) for number in range(5)]
+    counters = await store.load([LogPart(SITE, 0, made[:3]), LogPart("other.example", 0, made[3:])])
+    assert None not in counters
+    found = await store.read(SITE)
+    assert [replace(one, id=0, position=0) for one in found.records] == made[:3]
+    assert found.cursor == counters[0]
+    (more,) = await store.load([LogPart(SITE, found.cursor, made[3:])])
+    assert (await store.read(SITE, found.cursor)).cursor == more
+    id_ = await put(store, replace(made[0], visits=2))
+    assert [one.visits for one in (await store.read(SITE)).records if one.key == made[0].key] == [2]
+    await store.settle(SITE, id_, "stub", 5.0)
+    assert len((await store.read("other.example")).records) == 2
+
+
+@on_asyncio
+async def test_nothing_is_loaded_where_somebody_else_was_faster(
+    store: FingerprintStore, other: FingerprintStore
+) -> None:
+    made = [record(bytes([number]), state="confirmed") for number in range(3)]
+    await put(other, made[0])
+    refused, taken = await store.load([LogPart(SITE, 0, made[1:]), LogPart("other.example", 0, made)])
+    assert refused is None
+    assert taken is not None
+    assert len((await store.read(SITE)).records) == 1
 
 
 @on_asyncio

@@ -10,32 +10,31 @@ import hashlib
 import io
 import json
 import re
-import shutil
 import sqlite3
-import tempfile
-from contextlib import ExitStack, suppress
-from importlib import import_module
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import IO, TYPE_CHECKING, Any
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
 
-from scrapy_simdedup.batch import FeedEntry
+from scrapy_simdedup.batch.tables import open_table, package_of
+from scrapy_simdedup.batch.things import FeedEntry
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_simdedup.batch import ItemFields
+    from scrapy_simdedup.batch.things import ItemFields
     from scrapy_simdedup.detect.verdict import Verdict
 
-EXTRAS = {"parquet": "read and write Parquet", "warc": "read archives"}
-"""What the extras are needed for."""
 ROWS_PER_BATCH = 256
 """Rows of a table that are read at a time."""
 BYTES_PER_ROW_GROUP = 32 * 1024 * 1024
 """Bytes of rows that are written at a time."""
+MAX_RECORD_BYTES = 64 * 1024 * 1024
+"""Bytes of a record of an archive above which it is not decoded: no page has as many."""
 FIRST_CHUNK = 1 << 20
 """Bytes of an array that are read at a time; twice as many where a value does not end within them."""
 
@@ -149,22 +148,14 @@ class Parquet(FeedFormat):
         Raises:
             SimdedupError: pyarrow is not installed, or the table is damaged.
         """
-        pyarrow, parquet = _package_of("parquet", "pyarrow"), _package_of("parquet", "pyarrow.parquet")
-        with ExitStack() as files:
-            if not file.seekable() or hasattr(file, "fileobj"):  # the end of a table is read first
-                unpacked = files.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(file, unpacked)
-                file = unpacked
-            try:
-                for batch in parquet.ParquetFile(file).iter_batches(batch_size=ROWS_PER_BATCH):
-                    for row, item in enumerate(batch.to_pylist()):
-                        yield fields.entry(item, (batch, row))
-            except pyarrow.ArrowException as exc:
-                raise SimdedupError(f"the table cannot be read: {exc}") from exc
+        with open_table(file) as table:
+            for batch in table.iter_batches(batch_size=ROWS_PER_BATCH):
+                for row, item in enumerate(batch.to_pylist()):
+                    yield fields.entry(item, (batch, row))
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
-        self._pyarrow, self._parquet = _package_of("parquet", "pyarrow"), _package_of("parquet", "pyarrow.parquet")
+        self._pyarrow, self._parquet = package_of("parquet", "pyarrow"), package_of("parquet", "pyarrow.parquet")
         self._writer: Any = None
         self._batch: Any = None
         self._rows: list[int] = []
@@ -261,7 +252,7 @@ class Warc(FeedFormat):
     def __init__(self, file: IO[bytes]) -> None:
         """Write to a file, each record compressed by itself, as archives are."""
         super().__init__(file)
-        self._archive = _package_of("warc", "warcio.warcwriter").WARCWriter(file, gzip=True)
+        self._archive = package_of("warc", "warcio.warcwriter").WARCWriter(file, gzip=True)
         self._kept = sqlite3.connect("", isolation_level=None)  # in memory, and on disk where it grows
         self._kept.execute("CREATE TABLE kept (url TEXT PRIMARY KEY, response TEXT) WITHOUT ROWID")
 
@@ -325,28 +316,33 @@ def _payload_digest(record: Any) -> str:
 
 
 def _warc_records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
-    archive = _package_of("warc", "warcio.archiveiterator").ArchiveIterator(file)
+    archive = package_of("warc", "warcio.archiveiterator").ArchiveIterator(file)
     for number in count(1):
         try:
             record = next(archive, None)
-            body = b"" if record is None else record.raw_stream.read()
+            body = file.read(1) if record is None else record.raw_stream.read()  # of a cut file warcio says nothing
         except Exception as exc:  # warcio has errors of all kinds for what is no archive
             raise SimdedupError(f"record {number} of the archive cannot be read: {exc}") from exc
         if record is None:
             return
+        if getattr(record.raw_stream, "limit", 0) > 0:
+            raise SimdedupError(f"record {number} of the archive is cut: {record.raw_stream.limit:,} bytes are missing")
         yield record, body
 
 
 def _warc_entry(record: Any, raw: bytes) -> FeedEntry:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
     status = record.http_headers.get_statuscode()
+    entry = FeedEntry(record, url, time=record.rec_headers.get_header("WARC-Date"))
     if not status.startswith("2"):
-        return FeedEntry(record, url, unjudged="status")
+        return replace(entry, unjudged="status")
+    if len(raw) > MAX_RECORD_BYTES:
+        return replace(entry, unjudged="too_big")
     try:
         html = _html(record, url, raw)
     except Exception:  # noqa: BLE001 - warcio and the codecs of Python have errors of all kinds for what is broken
-        return FeedEntry(record, url, unjudged="undecodable")
-    return FeedEntry(record, url, unjudged="not_html") if html is None else FeedEntry(record, url, html=html)
+        return replace(entry, unjudged="undecodable")
+    return replace(entry, unjudged="not_html") if html is None else replace(entry, html=html)
 
 
 def _html(record: Any, url: str, raw: bytes) -> str | None:
@@ -361,9 +357,29 @@ def _html(record: Any, url: str, raw: bytes) -> str | None:
     return kind(url, headers=headers, body=body).text if issubclass(kind, HtmlResponse) else None
 
 
-def _package_of(extra: str, module: str) -> Any:
-    """A module of the package that an extra of ours brings."""
-    try:
-        return import_module(module)
-    except ImportError as exc:
-        raise SimdedupError(f"to {EXTRAS[extra]}, pip install scrapy-simdedup[{extra}]") from exc
+FORMATS: dict[str, type[FeedFormat]] = {
+    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
+    "json": JsonArray,
+    "csv": Csv,
+    "parquet": Parquet,
+    "warc": Warc,
+}
+"""The formats, by the ending of a file's name without .gz and .zst."""
+JSON = (JsonLines, JsonArray)
+"""The formats that the items of every feed can be written in."""
+_BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
+
+
+def format_of(name: str) -> type[FeedFormat] | None:
+    """The format that the name of a file says, packed or not."""
+    return FORMATS.get(re.sub(r"\.(?:gz|zst)\Z", "", name.lower()).rpartition(".")[2])
+
+
+def sniffed(form: type[FeedFormat], file: IO[bytes]) -> type[FeedFormat]:
+    """Which of the two forms of JSON a file has: people call either by the name of the other."""
+    if form not in JSON or not hasattr(file, "peek"):
+        return form
+    start = file.peek(64)[:64]
+    if _BEGINS_ARRAY.match(start.split(b"\n")[0]):
+        return JsonArray
+    return form if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" else JsonLines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,19 +16,20 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.request import fingerprint as request_fingerprint
 
 from scrapy_simdedup.crawl.items import comparable_item, item_url
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.names import url_key
-from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.detect.names import site_of, url_key, without_surrogates
+from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.errors import SettingError, SimdedupError
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import did_you_mean, nearest
 from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from scrapy_simdedup.detect.verdict import FetchedPage
+    from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.settings import Scope
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 Thing = TypeVar("Thing")
@@ -54,6 +56,8 @@ class FeedEntry:
     """What copies of such an item have in common to the letter: its numbers."""
     unjudged: UnjudgedReason | None = None
     """Why the entry is not judged; None if it is."""
+    time: str | None = None
+    """When the page was fetched, as an archive says."""
     item: Any = None
     """The fields of an item by their names; None for a record of an archive, and for what is no item."""
 
@@ -124,61 +128,84 @@ class Deduper:
     """Judges entries one after the other; those without the URL of a page are compared as the pages of one site.
 
     Args:
-        detector: an open detector.
+        judge: the judge of all entries.
         site: the name of the site of entries without the URL of a page.
-        fingerprint_texts: makes the fingerprints of entries without a page; None makes them in this process.
     """
 
-    def __init__(
-        self,
-        detector: NearDuplicateDetector,
-        site: str,
-        fingerprint_texts: Callable[[Sequence[str], str], Awaitable[PageFingerprint]] | None = None,
-    ) -> None:
-        self._detector, self._site, self._number = detector, site, 0
-        self._fingerprint_texts = fingerprint_texts
+    def __init__(self, judge: SiteJudge, site: str) -> None:
+        self._judge, self._addresses = judge, EntryAddresses(site, judge.run)
 
-    async def judge(self, entry: FeedEntry, page: FetchedPage | None = None) -> Verdict:
-        """The verdict on an entry.
+    def judge(self, entry: FeedEntry, fp: PageFingerprint | None = None) -> Verdict:
+        """The verdict on an entry that can be judged.
 
         Args:
             entry: the entry.
-            page: what :meth:`fetched` gave for it, if that was called before.
+            fp: its fingerprint, where that is made already.
         """
-        page = page or await self.fetched(entry)
-        return Verdict("unjudged", reason=entry.unjudged) if page is None else await self._judge_page(page)
+        judge = self._judge
+        key, site = self._addresses.of(entry, judge.settings.scope)
+        judge.begin(site, forget=False)  # the sites of a feed take turns
+        if fp is None and entry.html is not None:
+            fp = judge.known_fingerprint(body_digest(entry.html, judge.secret), url=entry.url, key=key)
+        fp = fp or entry_fingerprint(entry, judge.settings_for(entry.url), judge.settings, judge.secret)
+        canonical = canonical_of(entry, judge.settings_for(entry.url))
+        verdict = judge.judge(fp, url=entry.url, key=key, time=time.time(), canonical=canonical)
+        return self._addresses.as_repeat(verdict, site, judge.settings)
 
-    async def fetched(self, entry: FeedEntry) -> FetchedPage | None:
-        """The page that an entry stands for, with its fingerprint; None if the entry cannot be judged."""
-        if entry.unjudged:
-            return None
-        detector = self._detector
+
+class EntryAddresses:
+    """The key and the site of each entry of a feed.
+
+    Args:
+        site: the name of the site of entries without the URL of a page.
+        run: the run's name.
+    """
+
+    def __init__(self, site: str, run: str) -> None:
+        self._site, self._run, self._number = site, run, 0
+
+    def of(self, entry: FeedEntry, scope: Scope = "domain") -> tuple[bytes, str]:
+        """The key of an entry and its site; an entry without a page and its URL is no later version of another one."""
         if entry.html is not None and entry.url:
-            key, site = request_key(entry.url), None
-        else:  # no later version of another entry, so its key is a new one
-            self._number += 1
-            name = f"{detector.run} {self._number}"
-            key, site = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest(), self._site
-        if entry.html is None:
-            make = self._fingerprint_texts
-            if make is None:
-                fp = detector.fingerprint_texts(entry.texts, identity=entry.identity)
-            else:
-                fp = await make(entry.texts, entry.identity)
-            return detector.page_of(fp, url=entry.url, key=key, site=site)
-        canonical = declared_canonical_url(entry.html, entry.url)
-        return await detector.fetched(entry.html, url=entry.url, key=key, site=site, canonical=canonical)
+            return request_key(entry.url), site_of(without_surrogates(entry.url), scope)
+        self._number += 1
+        name = f"{self._run} {self._number}"
+        return hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=16).digest(), self._site
 
-    async def _judge_page(self, page: FetchedPage) -> Verdict:
-        verdict = await self._detector.judge_page(page, keep_pending=True)
-        await self._detector.confirm(verdict.page)
-        if verdict.kind == "stub" and page.site == self._site:
+    def as_repeat(self, verdict: Verdict, site: str, settings: DedupSettings) -> Verdict:
+        """The verdict as it is meant for what is there already, instead of for a crawl."""
+        if verdict.kind == "stub" and site == self._site:
             # What a site shows under many URLs may be a captcha; a text that comes often is a repeat.
-            is_identical = (verdict.similarity or 0.0) >= self._detector.settings.identical
+            is_identical = (verdict.similarity or 0.0) >= settings.identical
             return replace(verdict, kind="identical" if is_identical else "near", is_duplicate=True)
-        # A crawl requests a URL once; a second entry with the same URL and the same content is a repeat.
-        again = verdict.kind == "unchanged" and verdict.original_run == self._detector.run
-        return replace(verdict, is_duplicate=True) if again else verdict
+        return again_in_run(verdict, self._run)
+
+
+def again_in_run(verdict: Verdict, run: str) -> Verdict:
+    """The verdict on a page of an archive: a crawl requests a URL once; the same content once more is a repeat."""
+    again = verdict.kind == "unchanged" and verdict.original_run == run
+    return replace(verdict, is_duplicate=True) if again else verdict
+
+
+def entry_fingerprint(
+    entry: FeedEntry, of_page: DedupSettings, of_items: DedupSettings, secret: bytes
+) -> PageFingerprint:
+    """The fingerprint of an entry that can be judged.
+
+    Args:
+        entry: the entry.
+        of_page: the settings of a page with the entry's URL.
+        of_items: the settings of items.
+        secret: the key of the hashes.
+    """
+    if entry.html is None:
+        return fingerprint_texts(entry.texts, of_items, secret, identity=entry.identity)
+    return fingerprint(entry.html, of_page, secret)
+
+
+def canonical_of(entry: FeedEntry, settings: DedupSettings) -> str | None:
+    """The canonical URL that the page of an entry declares, where anybody asks for it."""
+    return declared_canonical_url(entry.html, entry.url) if entry.html is not None and settings.prefer else None
 
 
 def request_key(url: str) -> bytes:
@@ -235,23 +262,15 @@ def _kept(things: Iterator[Any], fields: ItemFields, settings: DedupSettings) ->
     deduper: Deduper | None = None
     for thing in things:
         entry = _entry(thing, fields)
+        if entry.unjudged:
+            yield thing
+            continue
         if deduper is None:
-            detector = NearDuplicateDetector(settings=forgetful_settings(settings, entry))
-            _result(detector.open())
-            deduper = Deduper(detector, "things")
-        if not _result(deduper.judge(entry)).is_duplicate or settings.mode == "observe":
+            settings = forgetful_settings(settings, entry)
+            deduper = Deduper(SiteJudge(settings, (settings.secret or "").encode(), settings.run or ""), "things")
+        if not deduper.judge(entry).is_duplicate or settings.mode == "observe":
             yield thing
     fields.check()
-
-
-def _result(work: Coroutine[Any, Any, Thing]) -> Thing:
-    """What a coroutine gives that never waits, as with a store in memory; it needs no loop, and runs inside of one."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: Thing = done.value
-        return result
-    raise RuntimeError("the store in memory waits for nothing")
 
 
 def _rows(things: Iterable[Any]) -> Iterator[Any]:

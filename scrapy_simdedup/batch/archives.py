@@ -1,0 +1,262 @@
+"""Archives: from pages to fingerprints, and from the fingerprints of whole sites to verdicts, as Arrow batches.
+
+Both work on streams, and know nothing of the engine that sorts what lies between them. A verdict depends on nothing
+outside of its site, so all that an engine has to do is to bring the rows of each site together, in order.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
+from scrapy_simdedup.batch.tables import (
+    PAGE_COLUMNS,
+    RECORD_COLUMNS,
+    ROWS_PER_BATCH,
+    VERDICT_COLUMNS,
+    fingerprints_schema,
+    package_of,
+    record_row,
+    verdicts_schema,
+)
+from scrapy_simdedup.batch.things import again_in_run, request_key
+from scrapy_simdedup.detect.detector import fingerprint_description, secret_mark
+from scrapy_simdedup.detect.names import site_of, without_surrogates
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.site_judge import SiteJudge
+from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.errors import SettingError, SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
+from scrapy_simdedup.page.metadata import declared_canonical_url
+from scrapy_simdedup.page.page import Page
+from scrapy_simdedup.store.base import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.unjudged import UnjudgedReason
+
+    Watch = Callable[[int], AbstractContextManager[UnjudgedReason | None]]
+    """Stands around the work on the page at a position of its file; gives the reason not to touch the page."""
+
+PAGES_PER_BATCH = 64
+"""Pages with their HTML that are held at a time."""
+MAX_PAGES_OF_SITE = 10_000_000
+"""Pages of a site above which one process would take half a day to judge them."""
+_PACKED_FIELDS = tuple(name for name in RECORD_COLUMNS if name not in {"site", "url", "key", "fingerprint"})
+"""The fields of a record of a history that have no column of their own in a table of fingerprints."""
+
+
+class UnorderedBatch(SimdedupError):
+    """The rows of a table of fingerprints are not in the order of sites and times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How the fingerprints of a table were made: what a judge of them must agree on."""
+
+    fingerprint: str
+    """See :func:`~scrapy_simdedup.detect.detector.fingerprint_description`."""
+    secret: str
+    """The mark of the secret."""
+    scope: str
+    units: str
+    """What is known of text units: ``none``, ``texts`` for own texts, or ``edits`` for both."""
+    canonical: bool
+    """Whether the canonical URLs are known that the pages declare."""
+
+    @classmethod
+    def by(cls, settings: DedupSettings, secret: bytes) -> Making:
+        """How these settings make fingerprints.
+
+        Raises:
+            SettingError: the settings compare pages of all sites, which no process can do for an archive.
+        """
+        if settings.scope == "all":
+            remedy = "compares all sites in one task; write 'domain' or 'host', or use dedupe"
+            raise SettingError("SIMDEDUP_SCOPE", settings.scope, remedy)
+        units = "edits" if settings.compares_versions else "texts" if settings.keeps_units else "none"
+        prefers = settings.prefer or any(own.get("prefer") for own in settings.site_settings.values())
+        return cls(
+            fingerprint_description(settings), secret_mark(secret), settings.scope, units, canonical=bool(prefers)
+        )
+
+    def check(self, other: Making, what: str) -> None:
+        """Check that these settings can judge fingerprints that were made in another call.
+
+        Raises:
+            SimdedupError: they cannot.
+        """
+        again = "set it back, or fingerprint the archive again"
+        if self.fingerprint != other.fingerprint:
+            raise SimdedupError(f"{what} has {other.fingerprint}, and these settings make {self.fingerprint}: {again}")
+        if self.secret != other.secret:
+            raise SimdedupError(f"{what} was made under another SIMDEDUP_SECRET: {again}")
+        if self.scope != other.scope:
+            raise SimdedupError(f"{what} was made with SIMDEDUP_SCOPE={other.scope}: {again}")
+        order = ["none", "texts", "edits"]
+        if order.index(self.units) > order.index(other.units):
+            name = "SIMDEDUP_UNCHANGED_BY" if other.units == "texts" else "SIMDEDUP_NOVEL_WORDS"
+            raise SimdedupError(f"{what} has no text units, which {name} asks for: {again}")
+        if self.canonical and not other.canonical:
+            raise SimdedupError(f"{what} has no canonical URLs, which SIMDEDUP_PREFER asks for: {again}")
+
+
+def fingerprints(
+    batches: Iterable[Any], settings: DedupSettings, secret: bytes, watch: Watch | None = None
+) -> Iterator[Any]:
+    """The fingerprints of pages.
+
+    Args:
+        batches: record batches with the columns of :func:`~scrapy_simdedup.batch.tables.pages_schema`.
+        settings: the settings of the pages.
+        secret: the key of the hashes.
+        watch: stands around the work on each page.
+    """
+    of_page, arrow, schema = PageSettings(settings), package_of("batch", "pyarrow"), fingerprints_schema()
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("url", "html", "time", "unjudged", "file", "position")]
+        rows = []
+        for url, html, time, unjudged, file, position in zip(*columns, strict=True):
+            with watch(position) if watch else nullcontext() as reason:
+                row = _fingerprint_row(url or "", html, of_page.of(url or ""), secret, unjudged or reason)
+            key = request_key(url) if url else _entry_key(file, position)
+            row |= {"time": time, "url": url or "", "key": key, "file": file, "position": position}
+            rows.append({"site": site_of(without_surrogates(url or ""), settings.scope), **row})
+        yield arrow.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _fingerprint_row(
+    url: str,
+    html: str | None,
+    settings: DedupSettings,
+    secret: bytes,
+    reason: UnjudgedReason | None,
+) -> dict[str, Any]:
+    if html is None:
+        return {"unjudged": reason or "no_page"}
+    size = len(html.encode("utf-8", "surrogatepass"))
+    if reason is not None:
+        made = fingerprint_parsed(Page((), "", "", reason), body_digest(html, secret), settings, secret)
+        return {"fingerprint": bytes(made), "size": size}
+    made = fingerprint(html, settings, secret)
+    return {
+        "fingerprint": bytes(made),
+        "units": None if made.page_units is None else pack_units(made.page_units),
+        "canonical": declared_canonical_url(html, url) if settings.prefer else None,
+        "size": size,
+    }
+
+
+def _entry_key(file: str | None, position: int | None) -> bytes:
+    """The key of an entry without a URL, which is no version of another page."""
+    return blake2b(f"{file} {position}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def history_row(site: str, record: Record, number: int) -> dict[str, Any]:
+    """A record of an export as a row of a table of fingerprints; rows keep the order of the export by their number."""
+    rest = {name: getattr(record, name) for name in _PACKED_FIELDS}
+    rest["original"] = None if record.original is None else record.original.hex()
+    return {
+        "site": site,
+        "time": float(number),
+        "url": record.url,
+        "key": record.key,
+        "fingerprint": record.fingerprint,
+        "record": json.dumps(rest).encode(),
+    }
+
+
+def _record_of(url: str, key: bytes, raw: bytes, packed: bytes) -> Record:
+    rest = json.loads(packed)
+    original = rest.pop("original")
+    return Record(
+        url=url, key=key, fingerprint=raw, original=None if original is None else bytes.fromhex(original), **rest
+    )
+
+
+ORDER = "site, record IS NULL, time, url, key, file, position"
+"""The order of the rows that :func:`verdicts` takes, as SQL: the history of each site, and then its pages."""
+
+
+def verdicts(
+    batches: Iterable[Any],
+    settings: DedupSettings,
+    secret: bytes,
+    run: str,
+    remember: Callable[[tuple[Any, ...]], None] | None = None,
+) -> Iterator[Any]:
+    """The verdicts of a crawl that meets the pages of each site in their order.
+
+    Args:
+        batches: record batches of fingerprints, with whole sites in :data:`ORDER`; a batch may end anywhere.
+        settings: the settings of the pages.
+        secret: the key of the hashes.
+        run: the run's name.
+        remember: called with each row of :func:`~scrapy_simdedup.batch.tables.records_schema` of what a store would
+            hold afterwards.
+
+    Raises:
+        UnorderedBatch: the rows are in another order.
+    """
+    arrow, schema = package_of("batch", "pyarrow"), verdicts_schema()
+    judge = SiteJudge(settings, secret, run)
+    site: str | None = None
+    before: tuple[Any, ...] = ()
+    names = [name for name in fingerprints_schema().names if name not in {"size", "file", "position"}]
+    rows: list[tuple[Any, ...]] = []
+
+    def end_site(name: str | None) -> None:
+        if remember is not None and name is not None:
+            for record in judge.records():
+                remember(record_row(name, record))
+
+    for batch in batches:
+        columns = {name: batch.column(name).to_pylist() for name in {*names, *PAGE_COLUMNS}}
+        pages = zip(*(columns[name] for name in PAGE_COLUMNS), strict=True)
+        for page, values in zip(pages, zip(*(columns[name] for name in names), strict=True), strict=True):
+            home, time, url, key, canonical, raw, units, unjudged, packed = values
+            order = (packed is None, time, url, key)
+            if home != site:
+                if site is not None and home < site:
+                    raise UnorderedBatch(f"{home} comes after {site}; sort the rows by {ORDER}")
+                end_site(site)
+                site, before = home, order
+                judge.begin(home)
+            elif order < before:
+                raise UnorderedBatch(f"{url} of {home} comes too late; sort the rows by {ORDER}")
+            before = order
+            if packed is not None:
+                judge.remember(_record_of(url, key, raw, packed))
+                continue
+            if raw is None:
+                verdict = Verdict("unjudged", reason=unjudged)
+            else:
+                fp = _fingerprint_of(raw, units)
+                verdict = again_in_run(judge.judge(fp, url=url, key=key, time=time, canonical=canonical), run)
+            rows.append((*page, *(getattr(verdict, name) for name in VERDICT_COLUMNS)))
+            if len(rows) >= ROWS_PER_BATCH:
+                yield _batch(arrow, schema, rows)
+                rows = []
+    end_site(site)
+    if rows:
+        yield _batch(arrow, schema, rows)
+
+
+def _fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
+    found = PageFingerprint.from_bytes(raw)
+    return found if units is None else replace(found, page_units=unpack_units(units))
+
+
+def _batch(arrow: Any, schema: Any, rows: list[tuple[Any, ...]]) -> Any:
+    columns = zip(*rows, strict=True)
+    return arrow.record_batch(
+        [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )

@@ -1,0 +1,199 @@
+"""``batch``: fingerprints an archive of any size, judges it site by site, and copies what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy_simdedup.batch.inputs import Reading
+from scrapy_simdedup.batch.local import (
+    Judging,
+    RecordTables,
+    Summary,
+    fingerprint_files,
+    judge_files,
+    keep_files,
+    summary_of,
+)
+from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
+from scrapy_simdedup.commands.stores import document_path
+from scrapy_simdedup.display import format_bytes, plural
+from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.report.data import Savings
+from scrapy_simdedup.report.document import write_report
+from scrapy_simdedup.report.gather import CrawlFacts, build_report
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Iterator
+
+MAX_SHOWN_DAMAGES = 5
+"""Damaged files that are named; all are counted."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The step, its inputs and its output."""
+    steps = "fingerprint INPUT..., judge PRINTS, or keep INPUT..."
+    parser.add_argument("step", choices=("fingerprint", "judge", "keep"), metavar="STEP", help=steps)
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files of an archive; of judge the fingerprints")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the directory that is written")
+    parser.add_argument("-j", "--jobs", type=positive_int, default=_cores(), metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--from", dest="form", choices=("warc", "parquet", "jsonl", "json", "csv"), help="default: by the files' names"
+    )
+    parser.add_argument("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
+    parser.add_argument("--time-field", metavar="NAME", help="the field that says when a page was fetched")
+    parser.add_argument("--order", choices=("time", "file"), default="time", help="file: the order of the entries")
+    parser.add_argument("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
+    parser.add_argument("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
+    parser.add_argument("--records", metavar="DIR", help="where judge writes what import reads")
+    parser.add_argument(
+        "--report", type=document_path, metavar="FILE", help="the report of a crawl, as .html or .json; needs --records"
+    )
+    parser.add_argument("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
+    parser.add_argument("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
+    parser.add_argument("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
+
+
+def run(context: Context) -> int:
+    """Take one step, and print what came of it."""
+    return {"fingerprint": _fingerprint, "judge": _judge, "keep": _keep}[context.options.step](context)
+
+
+BATCH = Action("judge an archive of any size, on all cores, with the verdicts of a crawl", run, add_options)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _reading(context: Context) -> Reading:
+    options = context.options
+    return Reading(options.form, options.html_field, options.time_field, options.order == "file", options.skip_damaged)
+
+
+def _fingerprint(context: Context) -> int:
+    options, inputs = context.options, _inputs(context)
+    history = options.history[0] if options.history else None
+    made = fingerprint_files(
+        inputs, Path(options.output), _reading(context), context.settings, processes=options.jobs, history=history
+    )
+    sizes = {name: _size(name) for name in inputs}
+    pages, damaged, read, total = 0, Counter[str](), 0, sum(sizes.values())
+    with context.console.progress("pages read", share=lambda _: read / total if total else 0.0) as show:
+        for name, count, damages in made:
+            pages += count
+            read += sizes[name]
+            for damage in damages:
+                damaged[name] += 1
+                if len(damaged) <= MAX_SHOWN_DAMAGES:
+                    context.console.print_error(f"{name}: {damage}; what comes behind is left out")
+            show(pages)
+    text = f"the fingerprints of {plural(pages, 'page')} of {plural(len(inputs), 'file')} are in {options.output}"
+    if damaged:
+        text += f"; {plural(len(damaged), 'file')} could not be read to the end"
+    context.console.print_answer({"pages": pages, "files": len(inputs), "damaged": len(damaged)}, [text])
+    return YES
+
+
+def _judge(context: Context) -> int:
+    options = context.options
+    if len(options.inputs) != 1:
+        raise SimdedupError("judge takes one directory of fingerprints")
+    if options.report and not options.records:
+        raise SimdedupError("--report needs --records: it shows what a store would hold")
+    judging = Judging(
+        Path(options.inputs[0]),
+        Path(options.output),
+        context.settings,
+        options.run or context.settings.run or "batch",
+        tuple(options.history),
+        Path(options.records) if options.records else None,
+        options.partitions,
+    )
+    share = 0.0
+    with context.console.progress("pages judged", share=lambda _: share) as show:
+        for done, total in judge_files(judging, processes=options.jobs):
+            share = done / total if total else 1.0
+            show(done)
+    summary = summary_of(judging.output)
+    if options.report:
+        _write_report(context, judging, summary)
+    context.console.print_answer(summary_dict(summary), list(summary_lines(summary)))
+    return YES
+
+
+def _write_report(context: Context, judging: Judging, summary: Summary) -> None:
+    assert judging.records is not None
+    saved = Savings(summary.saved_bytes, seconds=0.0, items=0, fetches=0, cost_seconds=0.0)
+    facts = CrawlFacts(summary.kinds, summary.dropped, summary.unjudged, saved)
+    store, options = RecordTables(judging.records), context.options
+    with context.console.progress("records read") as show:
+        made = build_report(store, context.settings, name=options.records, run=judging.run, crawl=facts, progress=show)
+        write_report(asyncio.run(made), options.report)
+
+
+def _keep(context: Context) -> int:
+    options, inputs = context.options, _inputs(context)
+    if not options.verdicts:
+        raise SimdedupError("say with --verdicts where the verdicts are")
+    dropped, done = 0, 0
+    copied = keep_files(inputs, Path(options.verdicts), Path(options.output), _reading(context), processes=options.jobs)
+    with context.console.progress("files copied", len(inputs)) as show:
+        for done, (_, count) in enumerate(copied, 1):
+            dropped += count
+            show(done)
+    text = f"{plural(len(inputs), 'file')} without {plural(dropped, 'dropped page')}: {options.output}"
+    context.console.print_answer({"files": done, "dropped": dropped, "output": options.output}, [text])
+    return YES
+
+
+def _inputs(context: Context) -> list[str]:
+    """The input files; a directory stands for the files in it."""
+    found: list[str] = []
+    for name in context.options.inputs:
+        path = Path(name)
+        if "://" in name or not path.is_dir():
+            found.append(name)
+        else:
+            found += sorted(str(inner) for inner in path.iterdir() if inner.is_file())
+    for name in found:
+        if "://" not in name:
+            Path(name).stat()  # an error now, and not after a day
+    return list(dict.fromkeys(found))
+
+
+def _size(name: str) -> int:
+    return 1 if "://" in name else Path(name).stat().st_size
+
+
+def summary_dict(summary: Summary) -> dict[str, Any]:
+    """A summary as JSON has it."""
+    return {
+        "read": summary.read,
+        "kept": summary.read - summary.dropped,
+        "dropped": summary.dropped,
+        "kinds": summary.kinds,
+        "unjudged": summary.unjudged,
+        "stubs_kept": summary.stubs_kept,
+        "saved_bytes": summary.saved_bytes,
+        "most_repeated": [{"url": url, "repeats": repeats} for url, repeats in summary.most_repeated],
+    }
+
+
+def summary_lines(summary: Summary) -> Iterator[str]:
+    """A summary for people."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.most_common()) or "there were none"
+    kept = summary.read - summary.dropped
+    yield f"{plural(summary.read, 'page')}: {kept:,} kept, {summary.dropped:,} dropped ({kinds})"
+    if summary.saved_bytes:
+        yield f"  saved: {format_bytes(summary.saved_bytes)} of pages"
+    if summary.unjudged:
+        yield "  unjudged: " + ", ".join(f"{count:,} {reason}" for reason, count in summary.unjudged.most_common())
+    if summary.stubs_kept:
+        yield f"  {plural(summary.stubs_kept, 'stub')} kept; SIMDEDUP_STUBS=drop drops them"
+    for url, repeats in summary.most_repeated:
+        yield f"  {plural(repeats, 'repeat')} of {url}"

@@ -1,0 +1,201 @@
+"""A judge of pages that are there already: the verdicts of a crawl, in memory, without a store and without a loop.
+
+A verdict depends on nothing outside of its site. So an archive of any size can be judged one site after the other,
+each in the order in which its pages were fetched, on as many machines as there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy_simdedup.detect.clocks import ClockBook
+from scrapy_simdedup.detect.events import EventLog
+from scrapy_simdedup.detect.names import RunContext, without_surrogates
+from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.transactions import Transactions
+from scrapy_simdedup.detect.verdict import FetchedPage
+from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.store.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+    from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.errors import StoreError
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.store.base import Record
+
+Result = TypeVar("Result")
+
+WORKER = "batch"
+"""The worker that the records name; no process is called that, so equal pages give equal records."""
+
+
+class SiteJudge:
+    """Judges the pages of one site after the other, each as a crawl that meets them in this order would.
+
+    Every page that is kept counts as delivered at once. Only the pages of the current site are held: 0.7 to 1.1 KB for
+    each. A page with the same URL and the same content as one of this run is ``unchanged``, as in a crawl.
+
+    >>> judge = SiteJudge(DedupSettings(), b"secret", "march")
+    >>> judge.begin("site.example")
+    >>> text = " ".join(f"word{number}" for number in range(60))
+    >>> page = judge.fingerprint(f"<p>{text}", url="http://site.example/a")
+    >>> [judge.judge(page, url=f"http://site.example/{name}", key=name.encode(), time=0.0).kind for name in "ab"]
+    ['new', 'identical']
+
+    Args:
+        settings: all settings; ``store``, ``secret`` and ``run`` do not matter.
+        secret: the key of the hashes, under which the fingerprints were made.
+        run: the run's name.
+    """
+
+    def __init__(self, settings: DedupSettings, secret: bytes, run: str) -> None:
+        self.settings = settings
+        self.secret: bytes = secret
+        """The key of the hashes."""
+        self.run: str = run
+        """The run's name."""
+        self._page_settings = PageSettings(settings)
+        self._time = 0.0
+        self._context = RunContext(run, WORKER, lambda: self._time, _go_on)
+        self._site = ""
+        self._forget()
+
+    def begin(self, site: str, *, forget: bool = True) -> None:
+        """Judge the pages of a site from now on.
+
+        Args:
+            site: the site.
+            forget: forget the pages of all other sites, and those that this site has so far. Where sites take turns,
+                nothing may be forgotten.
+        """
+        if forget:
+            self._forget()
+        self._site = site
+
+    def remember(self, record: Record) -> None:
+        """Take in what a store has of a page of the current site, before the first page of the site is judged.
+
+        Args:
+            record: the record; records come in the order of an export.
+        """
+        self._store.remember(self._site, record)
+
+    def fingerprint(self, html: str, *, url: str) -> PageFingerprint:
+        """The fingerprint of a page under its settings; never raises for any HTML.
+
+        Args:
+            html: the decoded page.
+            url: the page's URL, which its settings depend on.
+        """
+        return fingerprint(html, self._page_settings.of(url), self.secret)
+
+    def settings_for(self, url: str) -> DedupSettings:
+        """The settings of the page with this URL, with the overrides of its site and of its pattern."""
+        return self._page_settings.of(url)
+
+    def known_fingerprint(self, body: bytes, *, url: str, key: bytes) -> PageFingerprint | None:
+        """The fingerprint of a page of the current site with the same bytes, if one is at hand: it saves the parsing.
+
+        Args:
+            body: the :func:`~scrapy_simdedup.fingerprint.make.body_digest` of the page.
+            url: the page's URL.
+            key: the page's request fingerprint.
+        """
+        index, settings = self._logs.indexes.known(self._site), self._page_settings.of(url)
+        return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
+
+    def judge(self, fp: PageFingerprint, *, url: str, key: bytes, time: float, canonical: str | None = None) -> Verdict:
+        """The verdict on a page of the current site, which is delivered if it is kept.
+
+        Args:
+            fp: the page's fingerprint, with its text units (``page_units``) where own texts or edits matter.
+            url: the page's URL.
+            key: the page's request fingerprint: pages with the same key are versions of one page.
+            time: when the page was fetched, in seconds since the epoch; no earlier than the page before.
+            canonical: the canonical URL that the page declares, for ``SIMDEDUP_PREFER``.
+
+        Raises:
+            StoreError: a record of the site holds what is no fingerprint of this version.
+        """
+        self._time, url = time, without_surrogates(url)
+        read, known = None, self.known_fingerprint(fp.body, url=url, key=key)
+        if known is not None and fp.page_units is not None:
+            # As in a crawl, where such a page is read only once its text units are asked for.
+            read, fp = _Reader(fp), replace(known, identity=fp.identity)
+        context = self._context
+        page = FetchedPage(self._site, key, url, fp, context.run, context.worker, time, canonical, None, "", read)
+        verdict = _result(self._transactions.judge(page, self._page_settings.of(url), keep_pending=True))
+        if verdict.page is not None:
+            _result(self._transactions.settle(self._site, verdict.page.id, "confirmed"))
+        return verdict
+
+    def records(self) -> Iterator[Record]:
+        """What a store would hold of the current site now, in the order of its log."""
+        complete, cursor = False, 0
+        while not complete:
+            tail = _result(self._store.read(self._site, cursor))
+            complete, cursor = tail.complete, tail.cursor
+            yield from (record for record in tail.records if not record.forgotten)
+
+    def _forget(self) -> None:
+        settings, context = self.settings, self._context
+        self._store = _StoreWithoutNotes()
+        self._logs = SiteLogs(self._store, settings, context)
+        clocks = None
+        if settings.clocks and settings.compares_versions:
+            clocks = ClockBook(self._store, self.run, _fail)
+        events = EventLog(self._store, self._logs, context, on_store_error=_fail)
+        self._transactions = Transactions(self._logs, events, "the history", _fail, None, clocks=clocks)
+
+
+class _StoreWithoutNotes(MemoryStore):
+    """Journals are for later runs, and for the reports of crawls."""
+
+    def remember(self, site: str, record: Record) -> None:
+        """Append a record that is known from elsewhere."""
+        log = self._logs[site]
+        log.write(replace(record, id=log.counter + 1, position=log.counter + 1))
+
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:  # noqa: ARG002
+        return value
+
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:  # noqa: ARG002
+        return None
+
+
+class _Reader:
+    """Gives a fingerprint that was made already; see :attr:`FetchedPage.read`."""
+
+    def __init__(self, made: PageFingerprint) -> None:
+        self._made = made
+
+    async def __call__(self) -> PageFingerprint:
+        return self._made
+
+
+async def _go_on(_: float) -> None:
+    """There is no other work that could go on meanwhile."""
+
+
+def _fail(error: StoreError) -> None:
+    """Raise what a crawl would only count: pages that are there already can be judged again."""
+    raise error
+
+
+def _result(work: Coroutine[object, None, Result]) -> Result:
+    """What a coroutine of the detector gives on a store in memory, at its first step.
+
+    The transactions of a crawl are coroutines, as databases let them wait. The memory never does; so they are run here
+    as they are, instead of being written a second time, and the verdicts cannot part from those of a crawl.
+    """
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: Result = done.value
+        return result
+    raise RuntimeError("the store in memory waits for nothing")

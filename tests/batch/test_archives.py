@@ -1,0 +1,135 @@
+"""``fingerprints`` and ``verdicts`` give an archive the verdicts of a crawl, however its rows are cut into batches."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+
+from helpers.archives import SETTINGS, Fetch, archive, crawl
+from helpers.on_asyncio import on_asyncio
+from scrapy_simdedup import DedupSettings, SettingError, SimdedupError, Verdict
+from scrapy_simdedup.batch.things import again_in_run
+
+pa = pytest.importorskip("pyarrow")
+
+from scrapy_simdedup.batch.archives import Making, UnorderedBatch, fingerprints, verdicts  # noqa: E402
+from scrapy_simdedup.batch.tables import VERDICT_COLUMNS, pages_schema  # noqa: E402
+
+SECRET = b"s3cret"
+
+
+@cache
+def pages() -> tuple[Fetch, ...]:
+    return tuple(archive())
+
+
+def table_of(found: list[Fetch]) -> Any:
+    rows = [
+        {"url": one.url, "html": one.html, "time": one.time, "file": "a.warc", "position": number}
+        for number, one in enumerate(found)
+    ]
+    return pa.Table.from_pylist(rows, schema=pages_schema())
+
+
+def prints_of(settings: DedupSettings, found: list[Fetch] | None = None) -> Any:
+    """The fingerprints, in the order of :data:`ORDER`."""
+    table = table_of(list(pages()) if found is None else found)
+    made = pa.Table.from_batches(fingerprints(table.to_batches(7), settings, SECRET))
+    return made.sort_by([(name, "ascending") for name in ("site", "time", "url", "key")])
+
+
+def judged(prints: Any, settings: DedupSettings, rows: int = 97) -> list[dict[str, Any]]:
+    return pa.Table.from_batches(verdicts(prints.to_batches(rows), settings, SECRET, "run")).to_pylist()
+
+
+def as_row(verdict: Verdict) -> dict[str, Any]:
+    verdict = again_in_run(verdict, "run")
+    return {name: getattr(verdict, name) for name in VERDICT_COLUMNS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in SETTINGS if SETTINGS[name].get("scope") != "all"])
+@on_asyncio
+async def test_verdicts_are_those_of_a_crawl_field_by_field(name: str) -> None:
+    settings = DedupSettings.from_keywords(**SETTINGS[name])
+    crawled = await crawl("memory:", list(pages()), **SETTINGS[name])
+    found = {row["position"]: row for row in judged(prints_of(settings), settings)}
+    for number, verdict in enumerate(crawled):
+        row = {column: found[number][column] for column in VERDICT_COLUMNS}
+        assert row == as_row(verdict), pages()[number].url
+
+
+def test_batches_may_end_anywhere_and_sites_be_judged_apart() -> None:
+    settings = DedupSettings()
+    prints = prints_of(settings)
+    whole = judged(prints, settings)
+    assert judged(prints, settings, 1) == whole
+    assert judged(prints, settings, 1_000) == whole
+    by_site = [
+        prints.filter(pa.compute.equal(prints["site"], site)) for site in sorted(set(prints["site"].to_pylist()))
+    ]
+    assert [row for part in by_site for row in judged(part, settings)] == whole
+
+
+def test_every_page_has_one_verdict_and_is_dropped_only_for_one_that_is_kept() -> None:
+    settings = DedupSettings(prefer=("https",))
+    found = judged(prints_of(settings), settings)
+    assert sorted(row["position"] for row in found) == list(range(len(pages())))
+    kept = {row["url"] for row in found if not row["is_duplicate"]}
+    assert {row["original"] for row in found if row["is_duplicate"]} <= kept
+
+
+def test_rows_in_another_order_are_refused() -> None:
+    settings = DedupSettings()
+    prints = prints_of(settings)
+    order = list(range(len(prints)))
+    random.Random(1).shuffle(order)
+    with pytest.raises(UnorderedBatch, match="sort the rows by site, record IS NULL, time"):
+        judged(prints.take(order), settings)
+    with pytest.raises(UnorderedBatch):
+        judged(prints.take([*range(len(prints) // 2, len(prints)), 0]), settings)
+
+
+def test_what_holds_no_page_is_kept_with_its_reason() -> None:
+    rows = [{"url": "http://a.example/", "time": 0.0, "unjudged": "not_html", "file": "a", "position": 0}]
+    made = pa.Table.from_batches(
+        fingerprints(pa.Table.from_pylist(rows, schema=pages_schema()).to_batches(), DedupSettings(), SECRET)
+    )
+    (row,) = judged(made, DedupSettings())
+    assert (row["kind"], row["reason"], row["is_duplicate"]) == ("unjudged", "not_html", False)
+
+
+def test_entries_without_a_url_are_no_versions_of_each_other() -> None:
+    found = [Fetch("", one.html, one.time) for one in pages()[:6]]
+    rows = judged(prints_of(DedupSettings(), found), DedupSettings())
+    assert "unchanged" not in Counter(row["kind"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("made", "judging", "problem"),
+    [
+        ({}, {"bits": 128}, "these settings make algorithm"),
+        ({}, {"scope": "host"}, "was made with SIMDEDUP_SCOPE=domain"),
+        ({"novel_words": None, "unchanged_by": "similarity"}, {}, "SIMDEDUP_NOVEL_WORDS asks for"),
+        ({"unchanged_by": "similarity"}, {}, "SIMDEDUP_UNCHANGED_BY asks for"),
+        ({}, {"prefer": "https"}, "SIMDEDUP_PREFER asks for"),
+    ],
+)
+def test_settings_that_need_other_fingerprints_are_refused(
+    made: dict[str, Any], judging: dict[str, Any], problem: str
+) -> None:
+    one = Making.by(DedupSettings.from_keywords(**made), SECRET)
+    other = Making.by(DedupSettings.from_keywords(**judging), SECRET)
+    with pytest.raises(SimdedupError, match=problem):
+        other.check(one, "prints")
+    with pytest.raises(SimdedupError, match="SIMDEDUP_SECRET"):
+        one.check(Making.by(DedupSettings.from_keywords(**made), b"other"), "prints")
+
+
+def test_all_sites_at_once_are_for_no_archive() -> None:
+    with pytest.raises(SettingError, match="compares all sites in one task"):
+        Making.by(DedupSettings(scope="all"), SECRET)

@@ -1,0 +1,339 @@
+"""``batch fingerprint | judge | keep``: an archive of files gets the verdicts of a crawl, whatever happens to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import pytest
+
+from helpers.archives import Fetch, archive, crawl
+from helpers.command_line import Answer, in_a_thread, perform_here
+from helpers.warc import pages_in, response, write_warc
+from scrapy_simdedup.batch import local
+from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
+from scrapy_simdedup.batch.things import again_in_run
+
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("duckdb")
+pytest.importorskip("warcio")
+
+# warcio leaves it to the garbage collector to close its temporary files.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning"),
+]
+SECRET = ("-s", "SIMDEDUP_SECRET=s3cret")
+
+
+@cache
+def pages() -> list[Fetch]:
+    return archive()
+
+
+def batch(step: str, *arguments: object) -> Answer:
+    return perform_here("batch", step, *arguments, "-j", 2, "--json", *SECRET)
+
+
+def judged(directory: Path) -> dict[str, list[dict[str, Any]]]:
+    """The verdicts by URL, in the order of time."""
+    rows = [row for path in sorted(directory.glob("verdicts-*")) for row in pq.read_table(path).to_pylist()]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["time"]):
+        found.setdefault(row["url"], []).append({name: row[name] for name in VERDICT_COLUMNS})
+    return found
+
+
+def crawled(found: list[Fetch], store: str = "memory:", **settings: Any) -> dict[str, list[dict[str, Any]]]:
+    verdicts = in_a_thread(lambda: asyncio.run(crawl(store, found, run="batch", **settings)))
+    made: dict[str, list[dict[str, Any]]] = {}
+    for one, verdict in zip(found, verdicts, strict=True):
+        again = again_in_run(verdict, "batch")
+        made.setdefault(one.url, []).append({name: getattr(again, name) for name in VERDICT_COLUMNS})
+    return made
+
+
+def split(tmp_path: Path, found: list[Fetch], parts: int = 3) -> list[Path]:
+    """Archives of the pages, in turns, so that each has pages of all sites."""
+    names = [tmp_path / f"part-{part}.warc{'.gz' * (part % 2)}" for part in range(parts)]
+    return [write_warc(name, found[part::parts]) for part, name in enumerate(names)]
+
+
+def test_an_archive_gets_the_verdicts_of_a_crawl_and_what_is_kept_is_copied(tmp_path: Path) -> None:
+    inputs, prints, verdicts, kept = split(tmp_path, pages()), *(tmp_path / name for name in ("prints", "out", "kept"))
+    made = batch("fingerprint", *inputs, "-o", prints)
+    assert made.json == {"pages": len(pages()), "files": 3, "damaged": 0}, made.err
+    answer = batch("judge", prints, "-o", verdicts, "--partitions", 2)
+    expected = crawled(pages())
+    assert judged(verdicts) == expected
+    dropped = sum(verdict["is_duplicate"] for found in expected.values() for verdict in found)
+    assert (answer.json["read"], answer.json["dropped"]) == (len(pages()), dropped)
+    assert answer.json["stubs_kept"] > 0
+    assert answer.json["unjudged"] == {"too_short": 6, "empty": 3}
+    assert answer.json["saved_bytes"] > 10_000
+    assert answer.json["most_repeated"][0]["repeats"] > 3
+    assert batch("keep", *inputs, "--verdicts", verdicts, "-o", kept).json["dropped"] == dropped
+    copies = [record for name in inputs for record in pages_in(kept / (name.name.removesuffix(".gz") + ".gz"))]
+    originals = [record for name in inputs for record in pages_in(name)]
+    assert [url for _, url, _ in copies] == [url for _, url, _ in originals]
+    assert sum(kind == "revisit" for kind, *_ in copies) == dropped
+    assert {record for record in copies if record[0] == "response"} <= set(originals)
+
+
+def test_json_lines_and_tables_do_as_well(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    rows = [{"url": one.url, "html": one.html, "fetched_at": one.time, "price": 1.5} for one in pages()]
+    (tmp_path / "items.jsonl").write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
+    for name in ("items.jsonl", "items.parquet"):
+        prints, verdicts, kept = (tmp_path / f"{name} {what}" for what in ("prints", "verdicts", "kept"))
+        batch("fingerprint", tmp_path / name, "-o", prints)
+        batch("judge", prints, "-o", verdicts)
+        assert judged(verdicts) == crawled(pages())
+        batch("keep", tmp_path / name, "--verdicts", verdicts, "-o", kept)
+    lines = (tmp_path / "items.jsonl kept" / "items.jsonl").read_bytes().splitlines(keepends=True)
+    assert set(lines) < set((tmp_path / "items.jsonl").read_bytes().splitlines(keepends=True))
+    assert [json.loads(line) for line in lines] == pq.read_table(tmp_path / "items.parquet kept").to_pylist()
+
+
+HISTORY = {"against": "history", "stubs": "keep", "clocks": False}
+"""A history has neither the counts of stubs, which end with a crawl, nor its clocks, which are no records."""
+OF_HISTORY = tuple(word for name, value in HISTORY.items() for word in ("-s", f"SIMDEDUP_{name.upper()}={value}"))
+
+
+def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path) -> None:
+    """Batch, import, crawl: the verdicts of one long crawl."""
+    half, store = len(pages()) // 2, f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    prints, verdicts, records = (tmp_path / name for name in ("prints", "verdicts", "records"))
+    batch("fingerprint", write_warc(tmp_path / "half.warc", pages()[:half]), "-o", prints, *OF_HISTORY)
+    batch("judge", prints, "-o", verdicts, "--records", records, *OF_HISTORY)
+    for path in sorted(records.iterdir()):
+        assert perform_here("import", path, "--store", store, "--json").json["refused"] == 0
+    assert later(crawled(pages()[half:], store, **HISTORY)) == later(one_long_crawl(half))
+
+
+def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path) -> None:
+    """Crawl, export, batch: the verdicts of one long crawl."""
+    half, store = len(pages()) // 2, f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    crawled(pages()[:half], store, **HISTORY)
+    history, prints, verdicts = (tmp_path / name for name in ("pages.parquet", "prints", "verdicts"))
+    perform_here("export", "--store", store, "-o", history)
+    batch("fingerprint", write_warc(tmp_path / "half.warc", pages()[half:]), "-o", prints, *OF_HISTORY)
+    answer = batch("judge", prints, "-o", verdicts, "--history", history, *OF_HISTORY)
+    assert answer.code == 0, answer.err
+    assert later(judged(verdicts)) == later(one_long_crawl(half))
+
+
+def one_long_crawl(half: int) -> dict[str, list[dict[str, Any]]]:
+    """The verdicts on the second half of the pages, after the first."""
+    whole, first = crawled(pages(), **HISTORY), crawled(pages()[:half], **HISTORY)
+    return {
+        url: found[len(first.get(url, ())) :] for url, found in whole.items() if len(found) > len(first.get(url, ()))
+    }
+
+
+def later(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    return dict(sorted(found.items()))
+
+
+def test_the_secret_of_a_history_is_taken_over(tmp_path: Path) -> None:
+    store, history = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}", tmp_path / "pages.parquet"
+    feed = tmp_path / "feed.jsonl"
+    feed.write_bytes(
+        b"".join(json.dumps({"url": p.url, "html": p.html, "time": p.time}).encode() + b"\n" for p in pages())
+    )
+    perform_here("dedupe", feed, "--store", store)
+    perform_here("export", "--store", store, "-o", history)
+    prints, options = tmp_path / "prints", ("-s", "SIMDEDUP_AGAINST=history", "--json", "-j", 1)
+    made = perform_here("batch", "fingerprint", feed, "-o", prints, "--history", history, *options)
+    assert made.code == 0, made.err
+    assert os.name == "nt" or (prints / "secret").stat().st_mode & 0o777 == 0o600
+    answer = perform_here("batch", "judge", prints, "-o", tmp_path / "out", "--history", history, *options)
+    assert "new" not in answer.json["kinds"]
+    other = perform_here("batch", "fingerprint", feed, "-o", tmp_path / "other", *options)
+    assert other.code == 0
+    refused = perform_here("batch", "judge", tmp_path / "other", "-o", tmp_path / "no", "--history", history, *options)
+    assert (refused.code, "was made under another secret" in refused.err) == (2, True)
+
+
+def test_the_report_of_a_batch_is_that_of_a_crawl(tmp_path: Path) -> None:
+    (name,) = split(tmp_path, pages()[:90], 1)
+    prints, out, records = (tmp_path / what for what in ("prints", "out", "records"))
+    batch("fingerprint", name, "-o", prints)
+    refused = batch("judge", prints, "-o", out, "--report", tmp_path / "report.json")
+    assert (refused.code, "--report needs --records" in refused.err) == (2, True)
+    answer = batch("judge", prints, "-o", out, "--records", records, "--report", tmp_path / "report.json")
+    assert answer.code == 0, answer.err
+    report = json.loads((tmp_path / "report.json").read_bytes())
+    assert (report["pages"], report["dropped"]) == (answer.json["read"], answer.json["dropped"])
+    store = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    for path in sorted(records.iterdir()):
+        perform_here("import", path, "--store", store)
+    perform_here("report", "--store", store, "--run", "batch", "-o", tmp_path / "crawl.json")
+    of_crawl = json.loads((tmp_path / "crawl.json").read_bytes())
+    for section in ("similarities", "clusters", "cluster_count", "near_count", "stubs", "sites"):
+        assert report[section] == of_crawl[section], section
+
+
+class TestMishaps:
+    def test_a_worker_that_is_killed_once_costs_nothing(self, tmp_path: Path) -> None:
+        (name,) = split(tmp_path, pages()[:40], 1)
+        prints = tmp_path / "prints"
+        answer = run_with(KILL_ONCE, "fingerprint", name, "-o", prints, cwd=tmp_path)
+        assert answer["pages"] == 40
+        assert [path.name for path in prints.iterdir() if "part-" in path.name] == ["part-0.warc.parquet"]
+        assert "worker_died" not in reasons(prints)
+
+    def test_a_page_that_kills_its_process_each_time_is_kept_unjudged(self, tmp_path: Path) -> None:
+        (name,) = split(tmp_path, pages()[:20], 1)
+        prints = tmp_path / "prints"
+        assert run_with(KILL_ALWAYS, "fingerprint", name, "-o", prints, cwd=tmp_path)["pages"] == 20
+        batch("judge", prints, "-o", tmp_path / "out")
+        found = judged(tmp_path / "out")[pages()[5].url]
+        assert [(row["kind"], row["reason"], row["is_duplicate"]) for row in found] == [
+            ("unjudged", "worker_died", False)
+        ]
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs alarms")
+    def test_a_page_that_hangs_the_parser_is_kept_unjudged(self, tmp_path: Path) -> None:
+        (name,) = split(tmp_path, pages()[:20], 1)
+        prints, options = tmp_path / "prints", ("-s", "SIMDEDUP_WORKER_TIMEOUT=0.5")
+        assert run_with(HANG, "fingerprint", name, "-o", prints, *options, cwd=tmp_path)["pages"] == 20
+        answer = batch("judge", prints, "-o", tmp_path / "out")
+        assert answer.json["unjudged"]["worker_timeout"] == 1
+
+    def test_a_file_that_is_cut_is_said_and_no_half_table_is_left(self, tmp_path: Path) -> None:
+        whole, cut = split(tmp_path, pages()[:40], 2)
+        cut.write_bytes(cut.read_bytes()[:-700])
+        prints = tmp_path / "prints"
+        answer = batch("fingerprint", whole, cut, "-o", prints)
+        assert (answer.code, answer.out) == (2, "")
+        assert f"{cut}: record " in answer.err
+        assert "--skip-damaged" in answer.err
+        assert not [path for path in prints.iterdir() if cut.name in path.name]
+        answer = batch("fingerprint", whole, cut, "-o", prints, "--skip-damaged")
+        assert answer.json["damaged"] == 1
+        assert 36 < answer.json["pages"] < 40
+        plain = write_warc(tmp_path / "plain.warc", pages()[:3])
+        plain.write_bytes(plain.read_bytes()[:-700])
+        assert "is cut" in batch("fingerprint", plain, "-o", tmp_path / "other").err
+
+    def test_a_huge_record_is_kept_without_being_read_as_a_page(self, tmp_path: Path) -> None:
+        from warcio.warcwriter import WARCWriter
+
+        name = tmp_path / "huge.warc.gz"
+        huge = Fetch("http://www.example.com/huge", "<p>" + "x" * 200_000_000, 1.0)
+        with name.open("wb") as file:
+            writer = WARCWriter(file)
+            writer.write_record(response(writer, huge))
+            writer.write_record(response(writer, pages()[0]))
+        batch("fingerprint", name, "-o", tmp_path / "prints")
+        answer = batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
+        assert answer.json["unjudged"] == {"too_big": 1}
+        assert answer.json["kept"] == 2
+
+    def test_what_is_there_already_is_not_made_again(self, tmp_path: Path) -> None:
+        inputs, prints, verdicts = split(tmp_path, pages()), tmp_path / "prints", tmp_path / "out"
+        batch("fingerprint", *inputs, "-o", prints)
+        times = {path: path.stat().st_mtime_ns for path in prints.iterdir()}
+        next(iter(prints.glob("part-1*"))).unlink()
+        assert batch("fingerprint", *inputs, "-o", prints).json["pages"] == len(pages())
+        changed = [path.name for path, time in times.items() if path.stat().st_mtime_ns != time]
+        assert changed == ["part-1.warc.gz.parquet"]
+        batch("judge", prints, "-o", verdicts)
+        before = {path.name: path.read_bytes() for path in verdicts.glob("verdicts-*")}
+        (verdicts / "verdicts-00001.parquet").unlink()
+        assert perform_here("batch", "judge", prints, "-o", verdicts, "-j", 1, *SECRET).code == 0
+        assert {path.name: path.read_bytes() for path in verdicts.glob("verdicts-*")} == before
+        other = batch("judge", prints, "-o", verdicts, "-s", "SIMDEDUP_DROP=near")
+        assert (other.code, "under other settings" in other.err) == (2, True)
+
+    def test_a_site_above_the_limit_is_refused_by_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch("fingerprint", *split(tmp_path, pages()), "-o", tmp_path / "prints")
+        monkeypatch.setattr(local, "MAX_PAGES_OF_SITE", 100)
+        answer = batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
+        assert (answer.code, "example.com (" in answer.err) == (2, True)
+        assert "SIMDEDUP_MAX_PAGES_PER_SITE" in answer.err
+        capped = batch("judge", tmp_path / "prints", "-o", tmp_path / "out", "-s", "SIMDEDUP_MAX_PAGES_PER_SITE=50")
+        assert capped.code == 0
+
+    def test_without_times_the_remedy_is_named(self, tmp_path: Path) -> None:
+        feed, rows = tmp_path / "feed.jsonl", [{"url": one.url, "html": one.html} for one in pages()[:9]]
+        feed.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+        answer = batch("fingerprint", feed, "-o", tmp_path / "prints")
+        assert (answer.code, "--time-field" in answer.err) == (2, True)
+        assert batch("fingerprint", feed, "-o", tmp_path / "prints", "--order", "file").json["pages"] == 9
+
+    def test_a_missing_package_is_named_with_its_extra(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "prints").mkdir()
+        monkeypatch.setitem(sys.modules, "duckdb", None)
+        answer = batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
+        assert (answer.code, "pip install scrapy-simdedup[batch]" in answer.err) == (2, True)
+
+    def test_fingerprints_of_other_settings_are_refused(self, tmp_path: Path) -> None:
+        batch("fingerprint", *split(tmp_path, pages()[:6], 1), "-o", tmp_path / "prints")
+        answer = batch("judge", tmp_path / "prints", "-o", tmp_path / "out", "-s", "SIMDEDUP_BITS=128")
+        assert (answer.code, "fingerprint the archive again" in answer.err) == (2, True)
+
+    def test_files_without_verdicts_are_not_copied_as_if_they_had_some(self, tmp_path: Path) -> None:
+        one, other = split(tmp_path, pages()[:6], 2)
+        batch("fingerprint", one, "-o", tmp_path / "prints")
+        batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
+        answer = batch("keep", other, "--verdicts", tmp_path / "out", "-o", tmp_path / "kept")
+        assert (answer.code, f"there is no verdict on {other}" in answer.err) == (2, True)
+
+
+KILL_ONCE = """
+if number == 9 and not Path("killed").exists():
+    Path("killed").touch()
+    os.kill(os.getpid(), 9)
+"""
+KILL_ALWAYS = "if number == 5 and not reason: os._exit(1)"
+HANG = """
+if number == 5 and not reason:
+    while True: pass
+"""
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from scrapy_simdedup.batch import archives
+
+make = archives._fingerprint_row
+
+def mishap(url, html, settings, secret, reason):
+    number = URLS.index(url)
+{mishap}
+    return make(url, html, settings, secret, reason)
+
+URLS = {urls!r}
+archives._fingerprint_row = mishap
+if __name__ == "__main__":
+    from scrapy.cmdline import execute
+    execute(["scrapy", "simdedup", *sys.argv[1:]])
+"""
+
+
+def run_with(mishap: str, step: str, *arguments: object, cwd: Path) -> Any:
+    """The answer of a process in which something happens at the page of a number."""
+    urls = [one.url for one in pages()]
+    (cwd / "program.py").write_text(PROGRAM.format(mishap=indent(mishap.strip(), "    "), urls=urls))
+    command = [sys.executable, "program.py", "batch", step, *map(str, arguments), "-j", "1", "--json", *SECRET]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+def reasons(prints: Path) -> set[str | None]:
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+
+    rows = [row for path in prints.glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    return {PageFingerprint.from_bytes(row["fingerprint"]).unjudged for row in rows}
