@@ -154,6 +154,8 @@ class CrawlStats:
         """Seconds of reading and fingerprinting, of all pages."""
         self.links_bound: float = 0.0
         """The greatest bound of links that were left."""
+        self.unseen_bound: float = 1.0
+        """The greatest share of the skipped URLs that leads to content which was not fetched."""
         self.repeated: Counter[str] = Counter()
         """Dropped pages by the URL of their original, those of the page itself in an earlier run left out."""
         self._near_kept: int = 0
@@ -309,6 +311,14 @@ class CrawlStats:
         """A request was not made, as its URL leads to known content."""
         self._add("urls/skipped")
 
+    def url_asked(self) -> None:
+        """A URL is fetched once more, to see whether its page or a rule was wrong."""
+        self._add("urls/asked")
+
+    def url_sampled(self) -> None:
+        """A request that was skipped is made after all, as one of a sample."""
+        self._add("urls/sampled")
+
     def url_would_skip(self) -> None:
         """A request would not have been made, if URLs were not only observed."""
         self._add("urls/would_skip")
@@ -333,9 +343,15 @@ class CrawlStats:
         if wrong:
             self._add("urls/verified_wrong")
 
-    def urls_closed(self, rules: int) -> None:
-        """The crawl is over, with so many rules about URLs in force."""
+    def urls_closed(self, rules: int, unseen_bound: float | None) -> None:
+        """The crawl is over, with so many rules about URLs in force.
+
+        At most the share ``unseen_bound`` of the skipped URLs leads to content that was not fetched.
+        """
         self._set("urls/rules", rules)
+        self.unseen_bound = unseen_bound if unseen_bound is not None else 1.0
+        if unseen_bound is not None:
+            self._set("urls/unseen_bound", unseen_bound)
         if self["urls/skipped"]:
             self._set("urls/bytes_saved", self.fetched_bytes_saved)
 
@@ -372,8 +388,8 @@ class CrawlStats:
 
     @property
     def fetches_saved(self) -> int:
-        """Requests that were skipped, without those that were made after all."""
-        return max(0, self["urls/skipped"] - self["urls/readmitted"])
+        """Requests that were skipped, without those that were made after all, and without second looks."""
+        return max(0, self["urls/skipped"] - self["urls/readmitted"] - self["urls/asked"])
 
     @property
     def fetched_bytes_saved(self) -> int:
@@ -467,6 +483,7 @@ class CrawlStats:
             fetches = f"{plural(self['urls/would_skip'], 'fetch', 'fetches')} would have been saved"
         if self["urls/verified"]:
             fetches += f"; {self['urls/verified']} verified, {self['urls/verified_wrong']} of them wrong"
+        checks = self._check_lines()
         kept = self._reasons("urls/kept_reason_count/")
         reasons = (
             f"{count} {why}" + (f" (such as {self._kept_urls[why]:.200})" if why in self._kept_urls else "")
@@ -475,7 +492,19 @@ class CrawlStats:
         could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
         best = ", ".join(dict.fromkeys(str(rule) for rule in ([rule for rule in rules if rule.skipped] or rules)))
         about_rules = f"  {plural(len(rules), 'rule')} about URLs" + (f", such as {best[:200]}" if best else "")
-        return [f"  URLs: {fetches}", *could_not, about_rules]
+        return [f"  URLs: {fetches}", *checks, *could_not, about_rules]
+
+    def _check_lines(self) -> list[str]:
+        asked, sampled, bound = self["urls/asked"], self["urls/sampled"], self.unseen_bound
+        if not asked and not sampled:
+            return []
+        line = f"  checks: {plural(asked, 'URL')} fetched twice, {sampled} of the skipped fetched as a sample"
+        sure = (
+            f"; at most {bound:.1%} of the skipped lead to content that was not fetched (95 % sure)"
+            if bound < 1
+            else ""
+        )
+        return [line + sure]
 
     def _delivery_lines(self) -> list[str]:
         lines = []

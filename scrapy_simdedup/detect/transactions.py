@@ -83,6 +83,18 @@ class Transactions:
             return Verdict("unjudged", reason="store_error")
         return verdict
 
+    async def known_content(self, page: FetchedPage, settings: DedupSettings) -> tuple[bytes | None, Verdict]:
+        """What a page would be found to be, and the key of a delivered page with its content; nothing is stored."""
+        try:
+            index = await self._logs.index(page.site)
+            verdict = decide(page, index, settings).verdict
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
+            return None, Verdict("unjudged", reason="store_error")
+        is_known = verdict.pending is None and (verdict.is_duplicate or verdict.kind in {"unchanged", "stub"})
+        key = verdict.original_key if is_known else None
+        return (key if key is not None and index.delivered_version(key) is not None else None), verdict
+
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         """Settle a page's record; False if the store failed, and it is tried again later."""
         try:

@@ -71,6 +71,23 @@ async def test_a_repeat_of_a_delivered_page_is_a_duplicate(store: FingerprintSto
 
 
 @on_asyncio
+async def test_a_page_can_be_compared_with_what_was_delivered_and_nothing_is_stored_of_it(
+    store: FingerprintStore,
+) -> None:
+    """The page's own earlier version counts; what is new does not."""
+    async with run(store) as detector:
+        await detector.add(page("first"), url=A)
+        own = (await detector.fetched(page("first"), url=A)).key
+        for url in (A, B):
+            content, verdict = await detector.known_content(await detector.fetched(page("first", 2), url=url))
+            assert content == own
+            assert verdict.page is None
+        content, verdict = await detector.known_content(await detector.fetched(page("second"), url=A))
+        assert (content, verdict.kind) == (None, "changed")
+    assert list(await records(store)) == [A]
+
+
+@on_asyncio
 async def test_a_duplicate_is_remembered_with_what_it_repeats(store: FingerprintStore) -> None:
     """So that the drop can be explained when the crawl is over."""
     async with run(store) as detector:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 META_REQUESTED_URL = "simdedup_asked"
 """Holds the URL that was requested first, while a request and its redirects are on their way."""
+META_CHECK = "simdedup_check"
+"""Marks a request that asks for a URL once more."""
 MAX_AWAITED = 100_000
 """Pages, and targets of redirects, that are awaited to learn from them; others teach nothing."""
 
@@ -41,6 +43,10 @@ class UrlObservations:
         self._redirects: dict[str, list[str]] = {}
         """URLs that were redirected, by a target that was not seen yet."""
         self._verifying: WeakSet[Request] = WeakSet()
+        self._checking: WeakSet[Request] = WeakSet()
+        """Requests that ask for a URL once more, and gave a content that was not known."""
+        self.noted: Callable[[], object] = lambda: None
+        """Called after an observation was noted."""
 
     def open(self, journal: UrlJournal) -> None:
         """Note observations in this journal from now on."""
@@ -66,10 +72,27 @@ class UrlObservations:
         if request.method != "GET" or len(request.url) > MAX_URL_LENGTH:
             return
         if original is not None:
-            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical)))
+            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, self._is_check(request))))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
             content = verdict.original_key if is_second_try and verdict.original_key else page.key
-            self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical)
+            self._awaiting_delivery[page.site, page.id] = SeenUrl(
+                request.url, content.hex(), canonical, self._is_check(request)
+            )
+
+    def checks(self, request: Request) -> bool:
+        """Whether a request asks for a URL once more, and is not to be delivered if its content is known."""
+        if not request.meta.pop(META_CHECK, False):
+            return False
+        request.meta.pop("dont_redirect", None)  # links may copy it
+        self._checking.add(request)
+        return True
+
+    def checked(self, request: Request, content: bytes) -> None:
+        """Learn from a page that was fetched once more, and has a known content."""
+        self._tasks.start(self._note(SeenUrl(request.url, content.hex(), None, checked=True)))
+
+    def _is_check(self, request: Request) -> bool:
+        return request in self._checking
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """Note what was observed of a page that was confirmed; forget it if the page was released."""
@@ -118,5 +141,6 @@ class UrlObservations:
             for seen in notes:
                 await self._journal.record_seen(seen)
                 self._stats.url_seen()
+            self.noted()
         except StoreError as exc:  # nothing is learned, so the page's other URLs are fetched, too
             self._on_store_error(exc)
