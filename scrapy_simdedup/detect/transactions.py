@@ -86,8 +86,9 @@ class Transactions:
     async def known_content(self, page: FetchedPage, settings: DedupSettings) -> tuple[bytes | None, Verdict]:
         """What a page would be found to be, and the key of a delivered page with its content; nothing is stored."""
         try:
+            clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
             index = await self._logs.index(page.site)
-            verdict = decide(page, index, settings).verdict
+            verdict = decide(page, index, settings, clocks=clocks).verdict
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return None, Verdict("unjudged", reason="store_error")
