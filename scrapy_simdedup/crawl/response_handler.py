@@ -101,8 +101,9 @@ class ResponseHandler:
         Raises:
             NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
         """
-        if self._observations is not None and self._observations.checks(request):
-            verdict = await self._check(self._observations, request, response)
+        known_url = self._observations.checks(request) if self._observations is not None else None
+        if self._observations is not None and known_url is not None:
+            verdict = await self._check(self._observations, request, response, known_url)
             if verdict is not None:
                 self._dropped[request] = verdict
                 if self._tracks_delivery:
@@ -118,8 +119,12 @@ class ResponseHandler:
                 self._stats.not_judged("error")
             return response
 
-    async def _check(self, observations: UrlObservations, request: Request, response: Response) -> Verdict | None:
+    async def _check(
+        self, observations: UrlObservations, request: Request, response: Response, known_url: str
+    ) -> Verdict | None:
         """Learn from a page that was fetched once more to check a rule; its verdict, or None if its content is new.
+
+        A page that is like several is one that is like the page of ``known_url``, if it is.
 
         What cannot be judged is not delivered either, as the URL was fetched before.
         """
@@ -136,7 +141,8 @@ class ResponseHandler:
                 identity=None if given is None else str(given),
                 handler=handler_name(request, self._crawler.spider),
             )
-            content, verdict = await self._detector.known_content(again)
+            expected = await observations.content_of(known_url)
+            content, verdict = await self._detector.known_content(again, expected)
         except Exception:  # the question is answered by nobody, which speaks against the rule
             logger.exception("Could not judge %s once more", response.url)
             return Verdict("unjudged", reason="error")

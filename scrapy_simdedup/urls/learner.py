@@ -246,23 +246,29 @@ class UrlLearner:
         if open_about and len(about) == len(against):
             questions.wait_for(*open_about[0], HeldPage(url, content))
             return True
-        suspects = [(url, content)] if against or content in questions.wrong else []
         known_contents = [known.content for known in against if not site.contents.is_stub_content(known.content)]
-        suspects += [(site.pages[site.contents.first_page(known)], known) for known in known_contents]
+        known_pages = [(site.pages[site.contents.first_page(known)], known) for known in known_contents]
+        suspects = [(url, content)] if against or content in questions.wrong else []
+        suspects += known_pages
         for suspect, shown in suspects:
             if shown not in questions.sure:
                 if not questions.is_worthwhile(site.noise.proven_count):
                     return False
-                questions.ask(suspect, shown, because_of=url, held=HeldPage(url, content), about=about)
+                known_url = known_pages[0][0] if suspect == url and known_pages else None
+                held = HeldPage(url, content)
+                questions.ask(suspect, shown, because_of=url, known_url=known_url, held=held, about=about)
                 return True
         return False
 
     def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
         is_known = content is not None and (content in questions.sure or site.contents.is_known(content))
-        found = questions.answer(url, content, is_known=is_known and content not in questions.wrong)
+        is_held = questions.is_holding(url)
+        first = questions.first_content(url)
+        was_known = site.contents.is_known(first) and (is_held or not site.contents.seen_once(first))
+        is_known = is_known and content not in questions.wrong
+        found = questions.answer(url, content, is_known=is_known, was_known=was_known)
         if found is None:
             return
-        is_held = any(held.url == url for held in found.held)
         if found.wrong is not None:
             seen = None if is_held else self._observation(site, url, found.content)
             if seen is not None:

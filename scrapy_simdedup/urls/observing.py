@@ -237,7 +237,14 @@ def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
     """Ask about the pages of a failure that were not fetched twice yet; if both were, it is confirmed."""
     leaf, hypothesis = about = failure.leaf, failure.hypothesis
     if failure.content not in questions.sure:
-        questions.ask(failure.url, failure.content, because_of=failure.url, failure=failure, about=[about])
+        questions.ask(
+            failure.url,
+            failure.content,
+            because_of=failure.url,
+            known_url=failure.known_url,
+            failure=failure,
+            about=[about],
+        )
     elif failure.known_content not in questions.sure:
         questions.ask(failure.known_url, failure.known_content, because_of=failure.url, failure=failure, about=[about])
     elif questions.forget(failure):

@@ -33,6 +33,8 @@ class Question(NamedTuple):
     url: str
     doubted_url: str
     """The URL whose page speaks against a rule: the same, or one that should lead to the same page."""
+    known_url: str | None = None
+    """The URL of a known page that the page should be like; None if the URL is that one itself."""
 
 
 class HeldPage(NamedTuple):
@@ -57,8 +59,10 @@ class EarlyFailure(NamedTuple):
 class _Inquiry:
     """A URL whose page is fetched several times."""
 
-    contents: list[int | None]
-    """What it showed, from the first time on; None for what was not usable."""
+    first: int
+    """What it showed first."""
+    answers: list[int | None] = field(default_factory=list)
+    """What it showed since; None for what was not usable."""
     held: list[HeldPage] = field(default_factory=list)
     """The pages that wait for the answer."""
     failures: list[EarlyFailure] = field(default_factory=list)
@@ -104,7 +108,7 @@ class Questions:
 
     def __init__(self) -> None:
         self._inquiries: dict[str, _Inquiry] = {}
-        self._due: deque[tuple[str, str]] = deque()
+        self._due: deque[Question] = deque()
         self.sure: set[int] = set()
         """Contents that a page showed twice."""
         self.wrong: dict[int, int] = {}
@@ -135,6 +139,14 @@ class Questions:
         """Let a page wait for the answer to an open question about a hypothesis at a leaf."""
         self._inquiries[self._asking_about[leaf, hypothesis][0]].held.append(held)
 
+    def is_holding(self, url: str) -> bool:
+        """Whether the page of a URL that is asked for is held, so that nothing was learned from it."""
+        return any(held.url == url for held in self._inquiries[url].held)
+
+    def first_content(self, url: str) -> int:
+        """What the page of a URL that is asked for showed first."""
+        return self._inquiries[url].first
+
     def is_worthwhile(self, lasting: int) -> bool:
         """Whether to ask once more: not always where pages differ from what they repeat, and do so each time."""
         if len(self._inquiries) >= MAX_OPEN:
@@ -150,6 +162,7 @@ class Questions:
         content: int,
         *,
         because_of: str,
+        known_url: str | None = None,
         about: list[tuple[PathPattern, Hypothesis]],
         held: HeldPage | None = None,
         failure: EarlyFailure | None = None,
@@ -157,8 +170,8 @@ class Questions:
         """Ask what a page really shows; whoever waits is named by the :class:`Finding`."""
         inquiry = self._inquiries.get(url)
         if inquiry is None:
-            inquiry = self._inquiries[url] = _Inquiry([content])
-            self._due.append((url, because_of))
+            inquiry = self._inquiries[url] = _Inquiry(content)
+            self._due.append(Question(url, because_of, known_url))
         inquiry.about += about
         for pair in about:
             self._asking_about.setdefault(pair, []).append(url)
@@ -171,36 +184,36 @@ class Questions:
         """The questions to ask now, while no more than so many are asked in all."""
         found: list[Question] = []
         while self._due and self.asked < allowed:
-            url, because_of = self._due.popleft()
-            inquiry = self._inquiries.get(url)
+            question = self._due.popleft()
+            inquiry = self._inquiries.get(question.url)
             if inquiry is not None and inquiry.is_due:
                 inquiry.is_due = False
                 self.asked += 1
-                found.append(Question(url, because_of))
+                found.append(question)
         return found
 
-    def answer(self, url: str, content: int | None, *, is_known: bool) -> Finding | None:
+    def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
         """Take what a page shows when it is fetched again.
 
         Args:
             url: the URL.
             content: its content; None if that is not usable.
             is_known: whether another page has this content, so that it hardly is an error.
+            was_known: whether another page has what it showed first.
 
         Returns:
             What it really shows; None if it has to be fetched once more.
         """
         inquiry = self._inquiries[url]
-        first = inquiry.contents[0]
-        inquiry.contents.append(content)
-        found = None
-        if content is not None and (is_known or content in inquiry.contents[:-1]):
+        first, found = inquiry.first, None
+        if content is not None and (is_known or content == first or content in inquiry.answers):
             found = content
-        elif len(inquiry.contents) > _MAX_ANSWERS:
+        inquiry.answers.append(content)
+        if found is None and len(inquiry.answers) >= _MAX_ANSWERS:
             found = first
-        if found is None or first is None:
+        if found is None:
             inquiry.is_due = True
-            self._due.append((url, url))
+            self._due.append(Question(url, url))
             return None
         del self._inquiries[url]
         wrong = first if found != first else None
@@ -212,7 +225,8 @@ class Questions:
                 del self._asking_about[pair]
         if wrong is not None:
             self._errors += 1
-            self.wrong[wrong] = found
+            if not was_known:
+                self.wrong[wrong] = found
         return Finding(url, found, wrong, inquiry.held, inquiry.failures)
 
     def give_up(self) -> list[HeldPage]:

@@ -46,7 +46,7 @@ def test_a_page_that_shows_the_second_time_what_the_rule_said_had_erred() -> Non
     urls = skipped(learner)
     learner.observe(BARE, "item 100")
     assert learner.observe(VIEW, "half a page") == []
-    assert learner.questions() == [Question(VIEW, VIEW)]
+    assert learner.questions() == [Question(VIEW, VIEW, BARE)]
     assert learner.observe(VIEW, "item 100") == []
     assert learner.questions() == [] == learner.remaining()
     assert in_force(learner)
@@ -58,7 +58,7 @@ def test_a_page_that_shows_the_same_twice_refutes_the_rule_once_the_known_page_d
     urls = skipped(learner)
     learner.observe(BARE, "item 100")
     learner.observe(VIEW, "item 100 viewed")
-    assert learner.questions() == [Question(VIEW, VIEW)]
+    assert learner.questions() == [Question(VIEW, VIEW, BARE)]
     learner.observe(VIEW, "item 100 viewed")
     assert learner.questions() == [Question(BARE, VIEW)]
     readmitted = learner.observe(BARE, "item 100")

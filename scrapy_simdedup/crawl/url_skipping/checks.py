@@ -65,7 +65,7 @@ class UrlChecks:
                 errback=None,
                 dont_filter=True,  # the dupefilter knows it already
             )
-            request.meta.update({META_CHECK: True, "dont_redirect": True})
+            request.meta.update({META_CHECK: question.known_url or question.url, "dont_redirect": True})
             self._crawler.engine.crawl(request)
         except Exception:  # the crawl is closing, or the spider has lost a callback
             logger.exception("%s could not be scheduled once more", question.url)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 META_REQUESTED_URL = "simdedup_asked"
 """Holds the URL that was requested first, while a request and its redirects are on their way."""
 META_CHECK = "simdedup_check"
-"""Marks a request that asks for a URL once more."""
+"""Marks a request that asks for a URL once more; holds the URL of the page that it should be like."""
 MAX_AWAITED = 100_000
 """Pages, and targets of redirects, that are awaited to learn from them; others teach nothing."""
 
@@ -79,13 +79,21 @@ class UrlObservations:
                 request.url, content.hex(), canonical, self._is_check(request)
             )
 
-    def checks(self, request: Request) -> bool:
-        """Whether a request asks for a URL once more, and is not to be delivered if its content is known."""
-        if not request.meta.pop(META_CHECK, False):
-            return False
-        request.meta.pop("dont_redirect", None)  # links may copy it
-        self._checking.add(request)
-        return True
+    def checks(self, request: Request) -> str | None:
+        """The URL whose page a second look should show; None if a request is no second look.
+
+        The page of a second look is not delivered if its content is known.
+        """
+        url: str | None = request.meta.pop(META_CHECK, None)
+        if url is not None:
+            request.meta.pop("dont_redirect", None)  # links may copy it
+            self._checking.add(request)
+        return url
+
+    async def content_of(self, url: str) -> bytes | None:
+        """The name of the content that a URL led to; None if it was not seen."""
+        content = await self._journal.content_id_of(url) if self._journal is not None else None
+        return None if content is None else bytes.fromhex(content)
 
     def checked(self, request: Request, content: bytes) -> None:
         """Learn from a page that was fetched once more, and has a known content."""
