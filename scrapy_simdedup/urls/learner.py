@@ -228,7 +228,7 @@ class UrlLearner:
         if site.is_full(self._thresholds.max_urls):
             return
         seen = self._observation(site, url, content)
-        if seen is None or (not believed and site.questions is not None and self._hold(seen, site.questions)):
+        if seen is None or (not believed and site.asks is not None and self._hold(seen, site.asks)):
             return
         learn(seen)
 
@@ -252,7 +252,7 @@ class UrlLearner:
         suspects += known_pages
         for suspect, shown in suspects:
             if shown not in questions.sure:
-                if not questions.is_worthwhile(site.noise.proven_count):
+                if questions.is_full:
                     return False
                 known_url = known_pages[0][0] if suspect == url and known_pages else None
                 held = HeldPage(url, content)
@@ -277,7 +277,7 @@ class UrlLearner:
             rule_book = RuleBook(site, self._thresholds)
             for failure in list(questions.by_content.get(found.wrong, ())):
                 if questions.forget(failure):
-                    rule_book.withdraw_failure(failure.leaf, failure.hypothesis)
+                    rule_book.withdraw_failure(failure.leaf, failure.hypothesis, erred=True)
         for failure in found.failures:
             if found.wrong is None:
                 ask_about_failure(questions, failure)

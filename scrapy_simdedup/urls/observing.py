@@ -191,13 +191,14 @@ def _try_hypotheses(seen: Observation) -> None:
         hypothesis, confirmed = trial.hypothesis, False
         if not trial.same:
             tags = _differences(seen, trial)
-            if leaf.evidence[hypothesis].is_promising and not leaf.evidence[hypothesis].confirmed_failures:
+            evidence = leaf.evidence[hypothesis]
+            if evidence.is_promising and not (evidence.confirmed_failures and site.asks):
                 hypothesis = _open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
             elif len(tags) > 1:
                 site.noise.remember_excused(leaf, hypothesis, tags)
             confirmed = _is_confirmed(seen, entry_content(trial.entry))
-            if site.questions is not None and not confirmed:
-                _remember_failure(seen, site.questions, hypothesis, entry_content(trial.entry))
+            if site.asks is not None and not confirmed:
+                _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
         seen.rule_book.count_trial(
             leaf,
             hypothesis,
@@ -208,8 +209,8 @@ def _try_hypotheses(seen: Observation) -> None:
             verifying=False,
             confirmed=confirmed,
         )
-        if trial.same and site.questions is not None:
-            _ask_about_early_failures(site.questions, leaf, hypothesis)
+        if trial.same and site.asks is not None:
+            _ask_about_early_failures(site.asks, leaf, hypothesis)
 
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:
@@ -457,7 +458,7 @@ def _open_dispute(seen: Observation, bare: int, content: int, tags: PartTags) ->
 
 def _is_lasting(site: Site, *contents: int) -> bool:
     """Whether the contents of two pages are still what they show, as far as anybody asked."""
-    return site.questions is None or site.questions.sure.issuperset(contents)
+    return site.asks is None or site.asks.sure.issuperset(contents)
 
 
 def _settle_disputes(seen: Observation) -> None:

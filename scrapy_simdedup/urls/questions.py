@@ -22,9 +22,8 @@ MAX_EARLY, MAX_EARLY_HERE = 4000, 6
 _MAX_ANSWERS = 3
 """Fetches of a page that never shows the same twice, after which its first content is believed."""
 
-_ALWAYS_WORTHWHILE, _LASTING_PER_ERROR, _ELSE_EVERY = 3, 2, 4
-"""Lasting errors of fingerprints, before any and per error that a second look found, up to which each question is
-asked; beyond, every fourth one."""
+_LASTING = 2
+"""Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
 
 class Question(NamedTuple):
@@ -99,7 +98,6 @@ class Questions:
         "_early",
         "_errors",
         "_inquiries",
-        "_passed",
         "asked",
         "by_content",
         "sure",
@@ -118,7 +116,6 @@ class Questions:
         """Content → the early failures that it took part in."""
         self._asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = {}
         self._errors: int = 0
-        self._passed: int = 0
         self.asked: int = 0
         """Questions asked so far."""
 
@@ -147,14 +144,18 @@ class Questions:
         """What the page of a URL that is asked for showed first."""
         return self._inquiries[url].first
 
-    def is_worthwhile(self, lasting: int) -> bool:
-        """Whether to ask once more: not always where pages differ from what they repeat, and do so each time."""
-        if len(self._inquiries) >= MAX_OPEN:
-            return False
-        if lasting <= _ALWAYS_WORTHWHILE + _LASTING_PER_ERROR * self._errors:
-            return True
-        self._passed += 1
-        return self._passed % _ELSE_EVERY == 0
+    def is_futile(self, lasting: int) -> bool:
+        """Whether second looks tell nothing, as pages are unlike those that they repeat each time.
+
+        Args:
+            lasting: how often it was proven that a page which was fetched twice is unlike those that it repeats.
+        """
+        return lasting >= _LASTING and lasting > self._errors
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many questions as can be kept."""
+        return len(self._inquiries) >= MAX_OPEN
 
     def ask(
         self,

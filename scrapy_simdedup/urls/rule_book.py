@@ -203,9 +203,12 @@ class RuleBook:
                 if related is not None and related is not hypothesis and related in leaf.rules.pattern_of:
                     self._update_verdicts(leaf, related)
 
-    def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
-        """Take out a failure that had another cause."""
+    def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis, *, erred: bool = False) -> None:
+        """Take out a failure that had another cause: another hypothesis, or a page that had erred."""
         own = leaf.evidence[hypothesis]
+        if not erred:
+            for pattern in leaf.lineage:
+                pattern.evidence[hypothesis].withdraw_confirmed()
         own.uncount(failures=1)
         if own.unreported_failures:
             own.unreported_failures -= 1

@@ -72,6 +72,12 @@ class Site:
         self.drawn_to: int = 0
         """The number of the latest skip that could have been drawn for the sample."""
 
+    @property
+    def asks(self) -> Questions | None:
+        """The questions, while somebody answers them and the answers tell anything."""
+        questions = self.questions
+        return None if questions is None or questions.is_futile(self.noise.proven_count) else questions
+
     def is_full(self, max_urls: int) -> bool:
         """Whether the site has too many URLs to learn more, so that nothing more should be skipped."""
         return len(self.pages) >= max_urls or len(self.index.entries) >= _MAX_ENTRIES_PER_URL * max_urls
