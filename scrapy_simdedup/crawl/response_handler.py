@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.requests import handler_name, is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.unjudged import UNJUDGED
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
@@ -101,6 +101,14 @@ class ResponseHandler:
         Raises:
             NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
         """
+        known_url = self._observations.checks(request) if self._observations is not None else None
+        if self._observations is not None and known_url is not None:
+            verdict = await self._check(self._observations, request, response, known_url)
+            if verdict is not None:
+                self._dropped[request] = verdict
+                if self._tracks_delivery:
+                    return response
+                raise NearDuplicatePage(response, verdict)
         try:
             return await self._process(request, response)
         except NearDuplicatePage:
@@ -110,6 +118,37 @@ class ResponseHandler:
             if META_VERDICT not in request.meta:
                 self._stats.not_judged("error")
             return response
+
+    async def _check(
+        self, observations: UrlObservations, request: Request, response: Response, known_url: str
+    ) -> Verdict | None:
+        """Learn from a page that was fetched once more to check a rule; its verdict, or None if its content is new.
+
+        A page that is like several is one that is like the page of ``known_url``, if it is.
+
+        What cannot be judged is not delivered either, as the URL was fetched before.
+        """
+        try:
+            reason = unjudged_reason(request, response) if self.is_open else "opted_out"
+            if reason is not None:
+                return Verdict("unjudged", reason=reason)
+            page, given = cast("TextResponse", response), request.meta.get(META_IDENTITY)
+            again = await self._detector.fetched(
+                page.text,
+                url=page.url,
+                key=self._crawler.request_fingerprinter.fingerprint(request),
+                site=site_of(page.url, self._settings.scope),
+                identity=None if given is None else str(given),
+                handler=handler_name(request, self._crawler.spider),
+            )
+            expected = await observations.content_of(known_url)
+            content, verdict = await self._detector.known_content(again, expected)
+        except Exception:  # the question is answered by nobody, which speaks against the rule
+            logger.exception("Could not judge %s once more", response.url)
+            return Verdict("unjudged", reason="error")
+        if content is not None and verdict.kind != "stub":
+            observations.checked(request, content)
+        return verdict if content is not None or verdict.kind in {"stub", "unjudged"} else None
 
     async def _process(self, request: Request, response: Response) -> Response:
         if not self.is_open or not is_page(request):

@@ -141,6 +141,8 @@ class CrawlStats:
         """Seconds of reading and fingerprinting, of all pages."""
         self.links_bound: float = 0.0
         """The greatest bound of links that were left."""
+        self.unseen_bound: float = 1.0
+        """The greatest share of the skipped URLs that leads to content which was not fetched."""
         self.repeated: Counter[str] = Counter()
         """Dropped pages by the URL of their original, those of the page itself in an earlier run left out."""
         self.near_kept: int = 0
@@ -297,6 +299,14 @@ class CrawlStats:
         """A request was not made, as its URL leads to known content."""
         self._add("urls/skipped")
 
+    def url_asked(self) -> None:
+        """A URL is fetched once more, to see whether its page or a rule was wrong."""
+        self._add("urls/asked")
+
+    def url_sampled(self) -> None:
+        """A request that was skipped is made after all, as one of a sample."""
+        self._add("urls/sampled")
+
     def url_would_skip(self) -> None:
         """A request would not have been made, if URLs were not only observed."""
         self._add("urls/would_skip")
@@ -321,9 +331,15 @@ class CrawlStats:
         if wrong:
             self._add("urls/verified_wrong")
 
-    def urls_closed(self, rules: int) -> None:
-        """The crawl is over, with so many rules about URLs in force."""
+    def urls_closed(self, rules: int, unseen_bound: float | None) -> None:
+        """The crawl is over, with so many rules about URLs in force.
+
+        At most the share ``unseen_bound`` of the skipped URLs leads to content that was not fetched.
+        """
         self._set("urls/rules", rules)
+        self.unseen_bound = unseen_bound if unseen_bound is not None else 1.0
+        if unseen_bound is not None:
+            self._set("urls/unseen_bound", unseen_bound)
         if self["urls/skipped"]:
             self._set("urls/bytes_saved", self.fetched_bytes_saved)
 
@@ -360,8 +376,8 @@ class CrawlStats:
 
     @property
     def fetches_saved(self) -> int:
-        """Requests that were skipped, without those that were made after all."""
-        return max(0, self["urls/skipped"] - self["urls/readmitted"])
+        """Requests that were skipped, without those that were made after all, and without second looks."""
+        return max(0, self["urls/skipped"] - self["urls/readmitted"] - self["urls/asked"])
 
     @property
     def fetched_bytes_saved(self) -> int:

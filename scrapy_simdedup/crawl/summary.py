@@ -123,6 +123,7 @@ def _url_lines(stats: CrawlStats, mode: str, rules: Sequence[Rule]) -> list[str]
         fetches = f"{plural(stats['urls/would_skip'], 'fetch', 'fetches')} would have been saved"
     if stats["urls/verified"]:
         fetches += f"; {stats['urls/verified']} verified, {stats['urls/verified_wrong']} of them wrong"
+    checks = _check_lines(stats)
     kept = stats.by_reason("urls/kept_reason_count/")
     reasons = (
         f"{count} {why}" + (f" (such as {stats.kept_urls[why]:.200})" if why in stats.kept_urls else "")
@@ -131,7 +132,16 @@ def _url_lines(stats: CrawlStats, mode: str, rules: Sequence[Rule]) -> list[str]
     could_not = [f"  {plural(kept.total(), 'request')} could not be skipped: {', '.join(reasons)}"] if kept else []
     best = ", ".join(dict.fromkeys(str(rule) for rule in ([rule for rule in rules if rule.skipped] or rules)))
     about_rules = f"  {plural(len(rules), 'rule')} about URLs" + (f", such as {best[:200]}" if best else "")
-    return [f"  URLs: {fetches}", *could_not, about_rules]
+    return [f"  URLs: {fetches}", *checks, *could_not, about_rules]
+
+
+def _check_lines(stats: CrawlStats) -> list[str]:
+    asked, sampled, bound = stats["urls/asked"], stats["urls/sampled"], stats.unseen_bound
+    if not asked and not sampled:
+        return []
+    line = f"  checks: {plural(asked, 'URL')} fetched twice, {sampled} of the skipped fetched as a sample"
+    sure = f"; at most {bound:.1%} of the skipped lead to content that was not fetched (95 % sure)"
+    return [line + (sure if bound < 1 else "")]
 
 
 def _delivery_lines(stats: CrawlStats) -> list[str]:

@@ -240,6 +240,13 @@ class NearDuplicateDetector:
         """
         return await self._transactions.judge(page, self.settings_for(page.url), keep_pending=keep_pending)
 
+    async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
+        """The key of a delivered page with a page's content, if there is one, and a verdict; nothing is stored.
+
+        A page can be like several. The key is the expected one where the page is a copy of that one as well.
+        """
+        return await self._transactions.known_content(page, self.settings_for(page.url), expected)
+
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
         """Tell that a page was delivered: from now on it can displace others. False if the store failed.
 

@@ -135,9 +135,11 @@ class SeenUrl:
     """The name of the content: the key of its original."""
     same_as: str | None = None
     """The URL that it was redirected to, or that the page calls its own: a claim, to be verified."""
+    checked: bool = False
+    """Whether the URL was fetched once more to see that."""
 
     def __bytes__(self) -> bytes:
-        return to_json_bytes(["seen", self.url, self.content, self.same_as])
+        return to_json_bytes(["seen", self.url, self.content, self.same_as, self.checked])
 
 
 @dataclass(frozen=True, slots=True)

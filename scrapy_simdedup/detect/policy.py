@@ -94,6 +94,27 @@ def decide(
     return decision
 
 
+def is_copy_of(
+    page: FetchedPage, original: bytes, index: SiteIndex, settings: DedupSettings, clocks: Collection[int]
+) -> bool:
+    """Whether a page would be dropped for the original with this key, if there were no other."""
+    match = index.best_match(
+        page.fingerprint,
+        page.key,
+        page.url,
+        drop=_drop_threshold(settings),
+        near=_drop_threshold(settings),
+        identical=settings.identical,
+        novel_words=settings.novel_words,
+        clocks=clocks,
+        count=True,
+        handler=page.handler,
+        run=page.run,
+        only=original,
+    )
+    return match is not None and match.record.delivered and handled_alike(page, match.record)
+
+
 def _choose(
     page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
 ) -> Decision:

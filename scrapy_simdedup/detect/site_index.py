@@ -193,6 +193,7 @@ class SiteIndex:
         count: bool = False,
         handler: str = "",
         run: str | None = None,
+        only: bytes | None = None,
     ) -> Match | None:
         """The original of another key that decides about a page.
 
@@ -217,6 +218,7 @@ class SiteIndex:
             count: find all copies, to count them.
             handler: the page's handler.
             run: the page's run; None takes all originals for pages of one run.
+            only: the key of the one original that counts; None: all do.
         """
         originals = self._originals
         rows = originals.candidates(fp, key, handler, all_copies=count)
@@ -238,6 +240,8 @@ class SiteIndex:
         spared = 1 if self.may_give_items(handler) else 0
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
             record = self._records[rows[at]]
+            if only is not None and record.key != only:
+                continue
             if record.key == key or (
                 self._domain_first_seen is not None and not self._domain_first_seen.may_displace(record.url, url)
             ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.policy import decide
+from scrapy_simdedup.detect.policy import decide, is_copy_of
 from scrapy_simdedup.detect.stubs import StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
@@ -82,6 +82,26 @@ class Transactions:
             self._report_failure(exc)
             return Verdict("unjudged", reason="store_error")
         return verdict
+
+    async def known_content(
+        self, page: FetchedPage, settings: DedupSettings, expected: bytes | None = None
+    ) -> tuple[bytes | None, Verdict]:
+        """What a page would be found to be, and the key of a delivered page with its content; nothing is stored.
+
+        A page can be like several. The key is the expected one where the page is a copy of that one as well.
+        """
+        try:
+            clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
+            index = await self._logs.index(page.site)
+            verdict = decide(page, index, settings, clocks=clocks).verdict
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
+            return None, Verdict("unjudged", reason="store_error")
+        is_known = verdict.pending is None and (verdict.is_duplicate or verdict.kind in {"unchanged", "stub"})
+        key = verdict.original_key if is_known else None
+        if verdict.is_duplicate and verdict.pending is None and expected not in {None, key}:
+            key = expected if is_copy_of(page, expected, index, settings, clocks) else key
+        return (key if key is not None and index.delivered_version(key) is not None else None), verdict
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         """Settle a page's record; False if the store failed, and it is tried again later."""

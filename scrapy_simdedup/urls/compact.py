@@ -153,6 +153,14 @@ class SkipLog:
         if latest:
             self.pending.append((chain, latest))
 
+    def is_readmitted(self, skip: int) -> bool:
+        """Whether a skip was readmitted."""
+        return bool(self.readmitted[skip - 1 >> 3] & 1 << (skip - 1 & 7))
+
+    def mark_readmitted(self, skip: int) -> None:
+        """Take a skip out of what can be readmitted."""
+        self.readmitted[skip - 1 >> 3] |= 1 << (skip - 1 & 7)
+
     def pop_readmitted(self, links: int = 4000, blocks: int = 60) -> list[str]:
         """Take readmitted URLs; walks so many links and decompresses so many blocks at most (some milliseconds)."""
         taken: list[str] = []

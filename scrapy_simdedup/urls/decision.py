@@ -25,6 +25,10 @@ _FIRST_SKIPS = 50
 _CREDIT_OF_OTHER_HOSTS = 2
 """Verifications that count for one success of the host itself, so that a rule is also verified where it is applied."""
 
+_WHERE_SAMPLED, _LOW_RISK_WHERE_SAMPLED = 0.4, 0.6
+"""Factors on ``verify`` and ``verify_low_risk`` where skipped URLs are sampled before the crawl ends; the former rises
+to 1 where rules lack support."""
+
 Action = Literal["go", "deprioritize", "skip"]
 
 
@@ -97,9 +101,10 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
     """The probability with which a would-be skip is fetched all the same: the sum of what its rules need."""
     leaf = url.leaf
     least, need = thresholds.verify_floor, 0.0
+    verify_low_risk = thresholds.verify_low_risk * (_LOW_RISK_WHERE_SAMPLED if site.questions is not None else 1.0)
     is_stub = site.contents.is_stub_content(known.content)
     if is_stub:  # a fetch verifies the content rather than the rules
-        need = _verification_rate(thresholds.verify_low_risk, site.contents.verified.get(known.content, 0))
+        need = _verification_rate(verify_low_risk, site.contents.verified.get(known.content, 0))
     for rule in known.tags:
         at = url.rules.pattern_of[rule]
         evidence = at.evidence[rule]
@@ -107,7 +112,7 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             return 1.0
         if not is_stub and (not rule.user_written or evidence.failures):  # a user's rule is trusted until it fails
             low_risk = site.hypotheses.is_low_risk(rule)
-            weight = thresholds.verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
+            weight = verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
             verified = evidence.verified
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
@@ -124,7 +129,19 @@ def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:
     everywhere = leaf.lineage[-1].evidence.get(rule)
     if everywhere is not None and everywhere.agreeing >= _FEW_PATTERNS and not everywhere.exceptions:
         return 0.5
-    return max(1.0, _MANY_RULES / max(1, site.doubtful_rules()))
+    if site.questions is None:
+        return max(1.0, _MANY_RULES / max(1, site.doubtful_rules()))
+    lack = max(1.0, _MANY_RULES / max(1, site.doubtful_parts()))
+    return lack * min(1.0, _WHERE_SAMPLED * lack)
+
+
+def is_doubtful_skip(site: Site, parts: UrlParts) -> bool:
+    """Whether a rule that can plausibly be wrong for some pages only is behind the skip of a URL."""
+    normalized = site.normalize(parts)
+    known = site.index.find(normalized, normalized.rules)
+    if known is None or site.contents.is_stub_content(known.content):
+        return known is None
+    return not all(site.hypotheses.is_low_risk(rule) for rule in known.tags)
 
 
 def _verification_rate(weight: float, verified: int) -> float:

@@ -75,6 +75,8 @@ class Evidence:
     """Failures, of which old ones count less."""
     proven_failures: int = 0
     """Failures that noise does not explain."""
+    confirmed_failures: int = 0
+    """Failures of pages that were fetched twice."""
     unreported_failures: int = 0
     """Failures not yet counted at the pattern's ancestors: the hypothesis may just not hold for this pattern."""
     contents: dict[int, int] = field(default_factory=dict)
@@ -109,6 +111,11 @@ class Evidence:
     def is_promising(self) -> bool:
         """Whether the hypothesis may become a rule, so that pages are indexed as if it were one."""
         return self.successes > 2 and 8 * self.failures <= self.successes
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether a few failures are all that keeps the hypothesis from becoming a rule."""
+        return self.failures > 0 and self.successes > 7 and 4 * self.failures <= self.successes
 
     def update_likely(self) -> bool:
         """Decide whether the hypothesis is likely; returns whether that has changed."""
@@ -147,8 +154,13 @@ class Evidence:
         self.verified //= 2
         self.counter_examples = [*self.counter_examples[1 - _COUNTER_EXAMPLES :], url]
 
+    def withdraw_confirmed(self) -> None:
+        """Take out that one of the failures was confirmed."""
+        self.confirmed_failures = max(0, self.confirmed_failures - 1)
+
     def uncount(self, successes: float = 0.0, failures: int = 0) -> None:
         """Take trials out again that say nothing about this hypothesis after all."""
         self.decayed_same = max(0.0, self.decayed_same - successes)
         self.decayed_different = max(0.0, self.decayed_different - failures)
         self.failures = max(0, self.failures - failures)
+        self.confirmed_failures = min(self.confirmed_failures, self.failures)

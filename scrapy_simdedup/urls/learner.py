@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
-from scrapy_simdedup.urls.decision import GO, UrlDecision, decide
+from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, is_doubtful_skip
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.hosts import site_name
-from scrapy_simdedup.urls.observing import Observation, learn
+from scrapy_simdedup.urls.observing import Observation, ask_about_failure, contradicted, correct, correct_entry, learn
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
+from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, HeldPage, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import Rule, rules_of
 from scrapy_simdedup.urls.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+
+_SAMPLED = 0.4
+"""Share of the checks that a sample of the skipped URLs may take; questions may take the others."""
+
+_SAMPLED_LOW_RISK = 0.25
+"""Share of the sample that is taken where hardly any rule is wrong: of session ids, stubs."""
 
 
 class UrlLearner:
@@ -41,6 +50,8 @@ class UrlLearner:
         site_of: Callable[[str], str] = site_name,
         rules: Iterable[GivenRule] = (),
         thresholds: LearnerThresholds | None = None,
+        *,
+        checks: float = 0.0,
     ) -> None:
         """Start to learn.
 
@@ -51,6 +62,9 @@ class UrlLearner:
             site_of: Host → the name of its site; rules never cross sites. By default the registrable domain.
             rules: Rules from the first request on; see ``load_rules``.
             thresholds: How much evidence a rule needs, and how often it is verified; see ``LearnerThresholds``.
+            checks: The requests that may be made to check the rules, as a share of the URLs that were skipped; see
+                :meth:`questions` and :meth:`sample`. With 0 there are none, and statistics alone judge what speaks
+                against a rule.
         """
         site_of("example.com")  # loads the list of suffixes now rather than within the crawl
         self._hash = KeyedHash(key or blake2b(str(seed).encode(), digest_size=16).digest())
@@ -58,6 +72,9 @@ class UrlLearner:
         self._site_of = site_of
         self._given = GivenRules(rules)
         self._thresholds = thresholds or LearnerThresholds()
+        self._checks = checks
+        self._asking: dict[str, Site] = {}
+        """Sites with open questions."""
         self._sites: dict[str, Site] = {}
 
     def decide(self, url: str, *, dry: bool = False) -> UrlDecision:
@@ -76,13 +93,14 @@ class UrlLearner:
         site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
         return decide(site, parts, url, self._thresholds, dry=dry) if site is not None and parts is not None else GO
 
-    def observe(self, url: str, content_id: str | None) -> list[str]:
+    def observe(self, url: str, content_id: str | None, *, checked: bool = False) -> list[str]:
         """Learn from a fetched page.
 
         Args:
             url: The URL that was asked for.
             content_id: Names the page's content, the same for near-duplicates; None if nothing is to be learned from
                 the page (an error, a truncated page).
+            checked: Whether the page showed this content twice, so that nothing is to be asked about it.
 
         Returns:
             Readmitted URLs, which were skipped and have to be fetched after all; ask :meth:`decide` about them again.
@@ -91,23 +109,78 @@ class UrlLearner:
             TypeError: the URL is no text.
         """
         require_text(url, "url")
-        parts = split_url(url, self._given) if content_id is not None else None
+        parts = split_url(url, self._given)
         site = self._site(parts) if parts is not None else None
         if site is None or parts is None:
             return []
-        site.fetched += 1
-        site.observe_host(parts.host)
-        if not site.is_full(self._thresholds.max_urls):
-            content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS
-            learn(Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), parts, url, content))
+        content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS if content_id is not None else None
+        if site.questions is not None and site.questions.waits_for(url):
+            site.fetched += 1
+            self._take_answer(site, site.questions, url, content)
+        elif content is not None:
+            site.fetched += 1
+            site.observe_host(parts.host)
+            if checked and site.questions is not None:
+                site.questions.sure.add(content)
+            self._take_page(site, url, content)
+        if site.questions is not None and site.questions.is_open:
+            self._asking[site.name] = site
         return site.pop_readmitted()
+
+    def questions(self) -> list[Question]:
+        """The URLs to fetch once more, whatever :meth:`decide` says, and to tell :meth:`observe` about.
+
+        Two pages should be alike by a rule, and are not: with a second look at both it is known whether the rule is
+        wrong or one of the pages was. Ask now and then, and when the crawl is idle, before :meth:`remaining`. Until
+        the answer comes, the rule skips on; :meth:`remaining` gives up what was not answered.
+        """
+        found: list[Question] = []
+        for name, site in list(self._asking.items()):
+            if site.questions is None or not site.questions.is_open:
+                del self._asking[name]
+            else:
+                found += site.questions.due(FIRST_QUESTIONS + int((1 - _SAMPLED) * self._checks * len(site.skips.urls)))
+        return found
 
     def remaining(self) -> list[str]:
         """More readmitted URLs; ask when the crawl is idle, until there are none.
 
         A rule that is refuted may readmit more URLs than :meth:`observe` returns at once.
         """
+        for site in self._sites.values():
+            for held in site.questions.give_up() if site.questions is not None else ():
+                self._take_page(site, *held, believed=True)
         return [url for site in self._sites.values() for url in site.pop_readmitted()]
+
+    def sample(self) -> list[str]:
+        """A random sample of the skipped URLs, to be fetched whatever :meth:`decide` says, before the crawl ends.
+
+        Ask when the crawl is idle and :meth:`remaining` has nothing more, until there are none.
+        """
+        found: list[str] = []
+        for site in self._sites.values() if self._checks > 0 else ():
+            for url in site.draw_skips(_SAMPLED * self._checks):
+                parts = split_url(url, self._given)
+                if parts is None or is_doubtful_skip(site, parts) or site.random.next_float() < _SAMPLED_LOW_RISK:
+                    found.append(url)
+                    site.skipped -= 1
+        return found
+
+    @property
+    def unseen_bound(self) -> float | None:
+        """The greatest share of the skipped URLs that may lead to content which was not fetched, with 95 % confidence.
+
+        None if nothing was skipped. Each skip was checked with a probability of q at least, by a verification or in the
+        :meth:`sample`; more than ``log(0.05) / log(1 - q)`` exceptions, about 3 / q, hardly all escape that (the rule
+        of three: Hanley and Lippman-Hand 1983). Meaningful once the crawl is over.
+        """
+        skipped = sum(site.skipped for site in self._sites.values())
+        if not skipped:
+            return None
+        checked = self._thresholds.verify_floor
+        if all(site.drawn_to == len(site.skips.urls) for site in self._sites.values()):
+            checked += (1 - checked) * _SAMPLED * _SAMPLED_LOW_RISK * self._checks
+        return min(1.0, math.log(0.05) / math.log(1 - checked) / skipped) if 0 < checked < 1 else 1.0
 
     def hint(self, url: str, same_as: str) -> None:
         """Suppose that two URLs lead to one page, because of a rel=canonical, a redirect or a hreflang.
@@ -140,4 +213,73 @@ class UrlLearner:
         site = self._sites.get(name)
         if site is None and len(self._sites) < self._thresholds.max_sites:
             site = self._sites[name] = Site(name, parts.scheme, parts.host, self._hash, self._seed)
+            if self._checks > 0:
+                site.questions = Questions()
         return site
+
+    def _observation(self, site: Site, url: str, content: int) -> Observation | None:
+        parts = split_url(url, self._given)
+        if parts is None:
+            return None
+        return Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), parts, url, content)
+
+    def _take_page(self, site: Site, url: str, content: int, *, believed: bool = False) -> None:
+        """Learn from a page, unless it is held until a question about it is answered."""
+        if site.is_full(self._thresholds.max_urls):
+            return
+        seen = self._observation(site, url, content)
+        if seen is None or (not believed and site.asks is not None and self._hold(seen, site.asks)):
+            return
+        learn(seen)
+
+    def _hold(self, seen: Observation, questions: Questions) -> bool:
+        """Hold a page that is unlike the known page which it should be like, while one of the two may have erred."""
+        site, url, content, leaf = seen.site, seen.url, seen.content, seen.page.leaf
+        against = contradicted(seen)
+        if any(known.content in questions.wrong for known in against):
+            for known in against:
+                if known.content in questions.wrong:
+                    correct_entry(site, known.key, known.content, questions.wrong[known.content])
+            against = contradicted(seen)
+        about = [(leaf, known.hypothesis) for known in against if known.hypothesis is not None]
+        open_about = [pair for pair in about if questions.is_asking_about(*pair)]
+        if open_about and len(about) == len(against):
+            questions.wait_for(*open_about[0], HeldPage(url, content))
+            return True
+        known_contents = [known.content for known in against if not site.contents.is_stub_content(known.content)]
+        known_pages = [(site.pages[site.contents.first_page(known)], known) for known in known_contents]
+        suspects = [(url, content)] if against or content in questions.wrong else []
+        suspects += known_pages
+        for suspect, shown in suspects:
+            if shown not in questions.sure:
+                if questions.is_full:
+                    return False
+                known_url = known_pages[0][0] if suspect == url and known_pages else None
+                held = HeldPage(url, content)
+                questions.ask(suspect, shown, because_of=url, known_url=known_url, held=held, about=about)
+                return True
+        return False
+
+    def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
+        is_known = content is not None and (content in questions.sure or site.contents.is_known(content))
+        is_held = questions.is_holding(url)
+        first = questions.first_content(url)
+        was_known = site.contents.is_known(first) and (is_held or not site.contents.seen_once(first))
+        is_known = is_known and content not in questions.wrong
+        found = questions.answer(url, content, is_known=is_known, was_known=was_known)
+        if found is None:
+            return
+        if found.wrong is not None:
+            seen = None if is_held else self._observation(site, url, found.content)
+            if seen is not None:
+                correct(seen, found.wrong)
+                site.readmit_by_content(found.wrong)
+            rule_book = RuleBook(site, self._thresholds)
+            for failure in list(questions.by_content.get(found.wrong, ())):
+                if questions.forget(failure):
+                    rule_book.withdraw_failure(failure.leaf, failure.hypothesis, erred=True)
+        for failure in found.failures:
+            if found.wrong is None:
+                ask_about_failure(questions, failure)
+        for held in found.held:
+            self._take_page(site, held.url, found.content if held.url == url else held.content)

@@ -139,7 +139,6 @@ class Noise:
         suspects = [h for h, found in unlike_tags.items() if found is None or found != tags[h]]
         if not suspects and contents.seen_once(unlike):
             self.close(bare, dispute)
-            self.proven_count += 1
             return "noise"
         if 0 < len(suspects) < len(dispute.tags):
             blamed = dispute.blamed

@@ -8,6 +8,7 @@ from zlib import crc32
 from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.noise import Dispute
 from scrapy_simdedup.urls.page_index import entry_content, part_tag
+from scrapy_simdedup.urls.questions import EarlyFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
     from scrapy_simdedup.urls.page_index import IndexHit, PartTags
     from scrapy_simdedup.urls.parts import UrlParts
-    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl, PathPattern
+    from scrapy_simdedup.urls.questions import Questions
     from scrapy_simdedup.urls.rule_book import RuleBook
     from scrapy_simdedup.urls.site import Site
 
@@ -53,6 +55,16 @@ class Observation(NamedTuple):
     content: int
 
 
+class Contradiction(NamedTuple):
+    """A known page that a fetched page should be like, and is not."""
+
+    key: int
+    """The key of the known page in the index."""
+    content: int
+    hypothesis: Hypothesis | None
+    """The hypothesis that says so; None if it is the rules in force."""
+
+
 class Trial(NamedTuple):
     """A comparison of a fetched page with a known page, where the two differ in the parts of one hypothesis."""
 
@@ -88,6 +100,65 @@ def learn(seen: Observation) -> None:
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
 
 
+def contradicted(seen: Observation) -> list[Contradiction]:
+    """The known pages that a fetched page should be like, by the rules in force or promising hypotheses, and is not."""
+    site, page, leaf = seen.site, seen.page, seen.page.leaf
+    if site.contents.is_stub_content(seen.content):
+        return []
+    found: list[Contradiction] = []
+    known = site.index.find(page, page.rules)
+    if known is None:
+        for hypothesis, evidence in leaf.evidence.items():
+            if evidence.is_promising and not evidence.confirmed_failures:
+                keys = [(key, site.index.entry_at(page.rules, key)) for key in _keys_if_true(page, hypothesis)]
+                entries = [(key, entry_content(entry)) for key, entry in keys if entry is not None]
+                if all(content != seen.content for _, content in entries):
+                    found += [Contradiction(key, content, hypothesis) for key, content in entries]
+        found = [against for against in found if not site.contents.is_stub_content(against.content)]
+        if page.rules is not leaf.rules:
+            known = site.index.find(site.normalize(seen.parts, leaf.rules), leaf.rules)
+    if known is not None and known.tags and not known.ambiguous and known.content != seen.content:
+        full_identity = page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK
+        if full_identity == known.key or site.index.entry_at(page.rules, full_identity) is None:
+            found.append(Contradiction(known.key, known.content, None))
+    return found
+
+
+def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...]:
+    """Where the index has the pages that a page is like if a hypothesis is true."""
+    there = [page.remaining[name] for name in hypothesis.names if name in page.remaining]
+    bare = page.identity - sum(shift for _, _, shift in there) & U64_MASK
+    if hypothesis.value is None:
+        if there:
+            return bare, bare ^ hypothesis.salt
+        return () if any(name in page.part_hashes for name in hypothesis.names) else (bare ^ hypothesis.salt,)
+    if there:
+        return (bare,) if there[0][1] == hypothesis.value else ()
+    return () if hypothesis.names[0] in page.part_hashes else (bare + hypothesis.shift & U64_MASK,)
+
+
+def correct(seen: Observation, wrong: int) -> None:
+    """Correct what the index has of a known page that had erred; ``seen`` has what it really shows."""
+    page = seen.page
+    keys = [page.identity, page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK]
+    for part, _, shift in page.remaining.values():
+        if part is not None and part.irrelevant is not None:
+            keys.append((page.identity - shift & U64_MASK) ^ part.irrelevant.salt)
+    for joint in seen.site.hypotheses.joint.values():
+        keys += _keys_if_true(page, joint)
+    promising = _promising_parts(seen)
+    keys.append(page.identity - sum(shift for _, shift in promising) & U64_MASK)
+    for key in keys:
+        correct_entry(seen.site, key, wrong, seen.content)
+
+
+def correct_entry(site: Site, key: int, wrong: int, right: int) -> None:
+    """Correct an entry of the index that has what was an error."""
+    entry = site.index.entries.get(key)
+    if entry is not None and entry_content(entry) == wrong:
+        site.index.set_content(key, ambiguous=bool(entry & 1), content=right)
+
+
 def _try_on_host(seen: Observation) -> None:
     """Try rules that the host of a page has not confirmed: whether the page is one that they would lead to.
 
@@ -117,16 +188,68 @@ def _try_hypotheses(seen: Observation) -> None:
     if site.fetched > _JOINT_MIN_PAGES:
         _propose_joint_hypothesis(seen)
     for trial in trials:
-        hypothesis = trial.hypothesis
+        hypothesis, confirmed = trial.hypothesis, False
         if not trial.same:
             tags = _differences(seen, trial)
-            if leaf.evidence[hypothesis].is_promising:
+            evidence = leaf.evidence[hypothesis]
+            if evidence.is_promising and not (evidence.confirmed_failures and site.asks):
                 hypothesis = _open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
             elif len(tags) > 1:
                 site.noise.remember_excused(leaf, hypothesis, tags)
+            confirmed = _is_confirmed(seen, entry_content(trial.entry))
+            if site.asks is not None and not confirmed:
+                _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
         seen.rule_book.count_trial(
-            leaf, hypothesis, seen.url, seen.content, host=seen.page.host, same=trial.same, verifying=False
+            leaf,
+            hypothesis,
+            seen.url,
+            seen.content,
+            host=seen.page.host,
+            same=trial.same,
+            verifying=False,
+            confirmed=confirmed,
         )
+        if trial.same and site.asks is not None:
+            _ask_about_early_failures(site.asks, leaf, hypothesis)
+
+
+def _is_confirmed(seen: Observation, expected: int) -> bool:
+    """Whether a page and the known page that it is unlike were both fetched twice."""
+    questions = seen.site.questions
+    return questions is not None and seen.content in questions.sure and expected in questions.sure
+
+
+def _remember_failure(seen: Observation, questions: Questions, hypothesis: Hypothesis, expected: int) -> None:
+    """Remember a failed trial, to ask about it once much speaks for the hypothesis."""
+    known_url = seen.site.pages[seen.site.contents.first_page(expected)]
+    questions.remember(EarlyFailure(seen.page.leaf, hypothesis, seen.url, seen.content, known_url, expected))
+
+
+def _ask_about_early_failures(questions: Questions, leaf: PathPattern, hypothesis: Hypothesis) -> None:
+    """Ask about an early failure of a hypothesis for which much speaks by now."""
+    failures = questions.early_failures(leaf, hypothesis)
+    if not failures or leaf.evidence[hypothesis].confirmed_failures or questions.is_asking_about(leaf, hypothesis):
+        return
+    if any(pattern.evidence[hypothesis].is_held_back for pattern in leaf.lineage):
+        ask_about_failure(questions, failures[0])
+
+
+def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
+    """Ask about the pages of a failure that were not fetched twice yet; if both were, it is confirmed."""
+    leaf, hypothesis = about = failure.leaf, failure.hypothesis
+    if failure.content not in questions.sure:
+        questions.ask(
+            failure.url,
+            failure.content,
+            because_of=failure.url,
+            known_url=failure.known_url,
+            failure=failure,
+            about=[about],
+        )
+    elif failure.known_content not in questions.sure:
+        questions.ask(failure.known_url, failure.known_content, because_of=failure.url, failure=failure, about=[about])
+    elif questions.forget(failure):
+        leaf.evidence[hypothesis].confirmed_failures += 1
 
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:
@@ -159,7 +282,14 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
         tags = {rule: site.coarsen_tag(rule, tag) for rule, tag in known.tags.items()}
         blamed = _open_dispute(seen, seen.page.identity, known.content, tags)
         seen.rule_book.count_trial(
-            leaf, blamed, seen.url, seen.content, host=seen.page.host, same=False, verifying=True
+            leaf,
+            blamed,
+            seen.url,
+            seen.content,
+            host=seen.page.host,
+            same=False,
+            verifying=True,
+            confirmed=_is_confirmed(seen, known.content),
         )
 
 
@@ -318,10 +448,17 @@ def _open_dispute(seen: Observation, bare: int, content: int, tags: PartTags) ->
     """Blame a hypothesis for two pages that should be alike and are not, and keep the case for a third page."""
     mine: PartTags = {h: seen.site.part_tag_of(seen.page, h) for h in tags}
     blamed = seen.site.noise.blame(seen.page.leaf, tags, seen.content)
-    if all(h.is_initial or seen.site.hypotheses.is_random(h) for h in tags):
+    if _is_lasting(seen.site, content, seen.content) and all(
+        h.is_initial or seen.site.hypotheses.is_random(h) for h in tags
+    ):
         seen.site.noise.proven_count += 1  # such hypotheses are hardly ever wrong
     seen.site.noise.open(bare, Dispute(seen.page.leaf, blamed, content, tags, seen.content, mine))
     return blamed
+
+
+def _is_lasting(site: Site, *contents: int) -> bool:
+    """Whether the contents of two pages are still what they show, as far as anybody asked."""
+    return site.asks is None or site.asks.sure.issuperset(contents)
 
 
 def _settle_disputes(seen: Observation) -> None:
@@ -344,6 +481,7 @@ def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
         seen.rule_book.count_proof(leaf, dispute.blamed)
         return
     if outcome == "noise":
+        site.noise.proven_count += _is_lasting(site, dispute.content, dispute.other_content)
         for key in (bare, *(bare ^ h.salt for h in dispute.tags)):
             site.index.set_content(key, ambiguous=False, content=seen.content)
     else:

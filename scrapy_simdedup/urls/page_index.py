@@ -212,6 +212,10 @@ class ContentCounters:
         """Whether a single fetch gave this content."""
         return self._entry(content) >> _FETCH & 3 == 1
 
+    def is_known(self, content: int) -> bool:
+        """Whether a fetched page gave this content."""
+        return self.counters.get(content) is not None
+
     def first_page(self, content: int) -> int:
         """The number of the page that first gave this content."""
         return self._entry(content) >> _PAGE

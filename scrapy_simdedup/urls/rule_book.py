@@ -90,6 +90,8 @@ class RuleTests:
 
     def _is_explained(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
         random = hypothesis.is_initial or self._site.hypotheses.is_random(hypothesis)
+        if evidence.confirmed_failures and not random and not self._site.noise.proven_count:
+            return False
         related = self._related(pattern, hypothesis) if len(hypothesis.names) == 1 else None
         return self._site.noise.explains(evidence, random=random, related=related)
 
@@ -161,8 +163,12 @@ class RuleBook:
         host: str,
         same: bool,
         verifying: bool,
+        confirmed: bool = False,
     ) -> None:
-        """Count one trial of a hypothesis at a leaf, and draw the conclusions."""
+        """Count one trial of a hypothesis at a leaf, and draw the conclusions.
+
+        A failure is confirmed if both pages were fetched twice.
+        """
         own = leaf.evidence[hypothesis]
         decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
         own.unverified = 0
@@ -174,6 +180,7 @@ class RuleBook:
             own.verified += verifying
         else:
             own.fail(url, decay)
+            own.confirmed_failures += confirmed
             own.unreported_failures += 1
         if own.vote is not False:
             failures = own.unreported_failures if own.successes > 1 else 0
@@ -184,6 +191,7 @@ class RuleBook:
                     above.verified += verifying
                 if failures:
                     above.fail(url, decay, failures)
+                    above.confirmed_failures += confirmed
                     self._site.count_for_host(pattern, hypothesis, host, None)
                 above.unverified = 0
             if failures:
@@ -195,9 +203,12 @@ class RuleBook:
                 if related is not None and related is not hypothesis and related in leaf.rules.pattern_of:
                     self._update_verdicts(leaf, related)
 
-    def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
-        """Take out a failure that had another cause."""
+    def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis, *, erred: bool = False) -> None:
+        """Take out a failure that had another cause: another hypothesis, or a page that had erred."""
         own = leaf.evidence[hypothesis]
+        if not erred:
+            for pattern in leaf.lineage:
+                pattern.evidence[hypothesis].withdraw_confirmed()
         own.uncount(failures=1)
         if own.unreported_failures:
             own.unreported_failures -= 1
@@ -253,6 +264,7 @@ class RuleBook:
             above.exceptions += (vote is False) - (own.vote is False)
             if vote is False:
                 above.uncount(own.decayed_same, own.failures - own.unreported_failures)
+                above.confirmed_failures = max(0, above.confirmed_failures - own.confirmed_failures)
         own.vote = vote
         if vote is False:  # leaves that inherit the rule and have not tried it themselves may be exceptions as well
             for other in self._site.chains:

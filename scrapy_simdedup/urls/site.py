@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,14 @@ from scrapy_simdedup.urls.hosts import HostTrials
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
+from scrapy_simdedup.urls.parts import FLAG_PARTS
 from scrapy_simdedup.urls.patterns import WHOLE_SITE, ActiveRules, DroppedParts, NormalizedUrl, PathPattern, PatternTree
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.compact import KeyedHash
     from scrapy_simdedup.urls.evidence import Evidence
     from scrapy_simdedup.urls.parts import UrlParts
+    from scrapy_simdedup.urls.questions import Questions
 
 _GIVEN_VERIFIED = 24
 """Verifications credited to a rule that is in force from the start."""
@@ -49,6 +52,8 @@ class Site:
         self.contents: ContentCounters = ContentCounters()
         self.hosts: HostTrials = HostTrials(self.contents)
         self.noise: Noise = Noise()
+        self.questions: Questions | None = None
+        """The pages that may have erred; None if nobody answers questions."""
         self.pages: UrlLog = UrlLog()
         """Fetched URLs, so that a decision can name the page that a URL leads to."""
         self.skips: SkipLog = SkipLog()
@@ -60,10 +65,18 @@ class Site:
         """Number of changes of verdicts so far."""
         self.in_force: Counter[Hypothesis] = Counter()
         """Rule → number of patterns where it is in force by their own verdict."""
-        self.doubtful: tuple[int, int] = (-1, 0)
-        """A version, and the number of doubtful rules at this version."""
+        self.doubtful: tuple[int, int, int] = (-1, 0, 0)
+        """A version, and the number of doubtful rules at this version, and of parts that they are about."""
         self.fetched: int = 0
         self.skipped: int = 0
+        self.drawn_to: int = 0
+        """The number of the latest skip that could have been drawn for the sample."""
+
+    @property
+    def asks(self) -> Questions | None:
+        """The questions, while somebody answers them and the answers tell anything."""
+        questions = self.questions
+        return None if questions is None or questions.is_futile(self.noise.proven_count) else questions
 
     def is_full(self, max_urls: int) -> bool:
         """Whether the site has too many URLs to learn more, so that nothing more should be skipped."""
@@ -167,8 +180,15 @@ class Site:
             for hypothesis, patterns in self.in_force.items():
                 if not self.hypotheses.is_low_risk(hypothesis):
                     doubtful[hypothesis.names] = max(patterns, doubtful.get(hypothesis.names, 0))
-            self.doubtful = self.version, sum(doubtful.values())
+            flags = [h for h, at in self.in_force.items() if at and h.names[0] in FLAG_PARTS]
+            parts = sum(at > 0 and names[0] not in FLAG_PARTS for names, at in doubtful.items())
+            self.doubtful = self.version, sum(doubtful.values()), parts + len(flags)
         return self.doubtful[1]
+
+    def doubtful_parts(self) -> int:
+        """How many parts the doubtful rules are about; each ending of paths counts as one."""
+        self.doubtful_rules()
+        return self.doubtful[2]
 
     def add_hint(self, url: UrlParts, same_as: UrlParts) -> None:
         """Suppose that two URLs of one path lead to one page: up to three parts where they differ may be irrelevant."""
@@ -211,6 +231,18 @@ class Site:
     def readmit_by_content(self, content: int) -> None:
         """Readmit all URLs that were skipped in favour of a content."""
         self.skips.readmit_chain(BY_CONTENT, self.contents.latest_skip(content))
+
+    def draw_skips(self, share: float) -> list[str]:
+        """Draw each URL that was skipped since the last drawing, and is skipped still, with the same probability."""
+        drawn: list[str] = []
+        while True:
+            self.drawn_to += 1 + int(math.log(1 - self.random.next_float()) / math.log(1 - share))
+            if self.drawn_to > len(self.skips.urls):
+                self.drawn_to = len(self.skips.urls)
+                return drawn
+            if not self.skips.is_readmitted(self.drawn_to):
+                drawn.append(self.skips.urls[self.drawn_to - 1])
+                self.skips.mark_readmitted(self.drawn_to)
 
     def pop_readmitted(self) -> list[str]:
         """Take some of the readmitted URLs."""

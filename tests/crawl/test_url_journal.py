@@ -196,3 +196,23 @@ def test_what_would_come_back_as_something_else_does_not_pass(value: object) -> 
 def test_bytes_that_are_no_note_are_an_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"no event|Expecting|not enough"):
         decode_url_event(raw)
+
+
+@on_asyncio
+async def test_what_was_fetched_twice_is_not_asked_for_again_by_a_process_that_takes_the_run_up() -> None:
+    store, ref = MemoryStore(), SITE + "/story?id=99&ref=home"
+    one = Worker(store, "one")
+    one.learner = UrlLearner(seed=1, checks=1.0)
+    one.journal._learner = one.learner
+    await one.teach(range(40))
+    await one.fetch("/story?id=99", "99")
+    await one.fetch("/story?id=99&ref=home", "another page")
+    assert [question.url for question in one.learner.questions()] == [ref]
+    for note in (SeenUrl(ref, "another page", checked=True), SeenUrl(SITE + "/story?id=99", "99", checked=True)):
+        await one.journal.record_seen(note)
+    assert not any(rule.in_force and rule.parts == ("query:ref",) for rule in one.learner.rules())
+    other = Worker(store, "other")
+    other.learner = other.journal._learner = UrlLearner(seed=1, checks=1.0)
+    await other.journal.open()
+    assert other.learner.questions() == []
+    assert not any(rule.in_force and rule.parts == ("query:ref",) for rule in other.learner.rules())

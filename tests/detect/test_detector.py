@@ -71,6 +71,42 @@ async def test_a_repeat_of_a_delivered_page_is_a_duplicate(store: FingerprintSto
 
 
 @on_asyncio
+async def test_a_page_can_be_compared_with_what_was_delivered_and_nothing_is_stored_of_it(
+    store: FingerprintStore,
+) -> None:
+    """The page's own earlier version counts; what is new does not."""
+    async with run(store) as detector:
+        await detector.add(page("first"), url=A)
+        own = (await detector.fetched(page("first"), url=A)).key
+        for url in (A, B):
+            content, verdict = await detector.known_content(await detector.fetched(page("first", 2), url=url))
+            assert content == own
+            assert verdict.page is None
+        content, verdict = await detector.known_content(await detector.fetched(page("second"), url=A))
+        assert (content, verdict.kind) == (None, "changed")
+    assert list(await records(store)) == [A]
+
+
+@on_asyncio
+async def test_a_page_that_is_like_two_originals_can_be_compared_with_either(store: FingerprintStore) -> None:
+    """So that a rule about URLs is not wrong only because the page was filed under the other one."""
+
+    def html(*changed: int) -> str:
+        words = [f"no{number}" if number in changed else f"word{number}" for number in range(300)]
+        return f"<title>t</title><body><main><p>{' '.join(words)}</p></main></body>"
+
+    async with run(store, identical=0.9, near=0.5, novel_words=None) as detector:
+        for url, text in ((A, html()), (B, html(*range(60)))):
+            assert not (await detector.add(text, url=url)).is_duplicate
+        between = await detector.fetched(html(*range(30)), url=C)
+        for url, text in ((A, html()), (B, html(*range(60)))):
+            key = (await detector.fetched(text, url=url)).key
+            assert (await detector.known_content(between, key))[0] == key
+        other = await detector.fetched(html(*range(100, 130)), url=C)
+        assert (await detector.known_content(other, (await detector.fetched("", url=B)).key))[0] != key
+
+
+@on_asyncio
 async def test_a_duplicate_is_remembered_with_what_it_repeats(store: FingerprintStore) -> None:
     """So that the drop can be explained when the crawl is over."""
     async with run(store) as detector:

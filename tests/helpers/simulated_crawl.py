@@ -8,7 +8,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import ParamSpec, Protocol
+from typing import TYPE_CHECKING, ParamSpec, Protocol
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.urls import UrlLearner
 
 P = ParamSpec("P")
 
@@ -75,6 +78,57 @@ def crawl(pages: Sequence[Page], learner: Learner, patience: int = 3) -> Outcome
             queue.append(known[url])
     lost = {page.content for page in known.values() if not page.stub} - seen
     return Outcome(len(known), fetched, frozenset(lost), first_skip, returns.total())
+
+
+def crawl_and_ask(pages: Sequence[Page], learner: UrlLearner, rate: float, rng: random.Random) -> tuple[Outcome, int]:
+    """Crawl the pages in order and answer what the learner asks; of each answer, a share of ``rate`` errs.
+
+    Returns:
+        What came of it, and how many questions were asked.
+    """
+    known = {page.url: page for page in pages}
+    queue = deque(known.values())
+    seen: set[str] = set()
+    fetched = asked = readmitted = 0
+    first_skip = None
+
+    def observe(page: Page, content: str) -> None:
+        nonlocal fetched, readmitted
+        fetched += 1
+        seen.add(page.content)
+        again = learner.observe(page.url, content)
+        readmitted += len(again)
+        queue.extend(known[url] for url in again)
+
+    def answer() -> bool:
+        nonlocal asked
+        questions = learner.questions()
+        for question in questions:
+            asked += 1
+            erred = rng.random() < rate
+            observe(known[question.url], f"noise {asked} again" if erred else known[question.url].content)
+        return bool(questions)
+
+    while True:
+        while queue:
+            page = queue.popleft()
+            if learner.decide(page.url).skip:
+                first_skip = fetched if first_skip is None else first_skip
+            else:
+                observe(page, page.content_id)
+            if fetched % 16 == 0:
+                answer()
+        if answer() or queue:
+            continue
+        queue.extend(known[url] for url in learner.remaining())
+        if not queue:
+            sample = learner.sample()
+            for url in sample:
+                observe(known[url], known[url].content_id)
+            if not sample:
+                break
+    lost = {page.content for page in known.values() if not page.stub} - seen
+    return Outcome(len(known), fetched, frozenset(lost), first_skip, readmitted), asked
 
 
 # ------------------------------------------------------------------ building blocks

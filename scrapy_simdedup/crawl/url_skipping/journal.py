@@ -168,7 +168,7 @@ class UrlJournal:
         if isinstance(note, SeenUrl):
             if note.same_as is not None:
                 self._learner.hint(note.url, note.same_as)
-            return self._learner.observe(note.url, note.content)
+            return self._learner.observe(note.url, note.content, checked=note.checked)
         stays = note.worker == self._worker or (self._skips and self._would_skip(note.url))
         return [] if stays else [note.url]
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 META_REQUESTED_URL = "simdedup_asked"
 """Holds the URL that was requested first, while a request and its redirects are on their way."""
+META_CHECK = "simdedup_check"
+"""Marks a request that asks for a URL once more; holds the URL of the page that it should be like."""
 MAX_AWAITED = 100_000
 """Pages, and targets of redirects, that are awaited to learn from them; others teach nothing."""
 
@@ -41,6 +43,10 @@ class UrlObservations:
         self._redirects: dict[str, list[str]] = {}
         """URLs that were redirected, by a target that was not seen yet."""
         self._verifying: WeakSet[Request] = WeakSet()
+        self._checking: WeakSet[Request] = WeakSet()
+        """Requests that ask for a URL once more, and gave a content that was not known."""
+        self.noted: Callable[[], object] = lambda: None
+        """Called after an observation was noted."""
 
     def open(self, journal: UrlJournal) -> None:
         """Note observations in this journal from now on."""
@@ -66,10 +72,35 @@ class UrlObservations:
         if request.method != "GET" or len(request.url) > MAX_URL_LENGTH:
             return
         if original is not None:
-            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical)))
+            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, self._is_check(request))))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
             content = verdict.original_key if is_second_try and verdict.original_key else page.key
-            self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical)
+            self._awaiting_delivery[page.site, page.id] = SeenUrl(
+                request.url, content.hex(), canonical, self._is_check(request)
+            )
+
+    def checks(self, request: Request) -> str | None:
+        """The URL whose page a second look should show; None if a request is no second look.
+
+        The page of a second look is not delivered if its content is known.
+        """
+        url: str | None = request.meta.pop(META_CHECK, None)
+        if url is not None:
+            request.meta.pop("dont_redirect", None)  # links may copy it
+            self._checking.add(request)
+        return url
+
+    async def content_of(self, url: str) -> bytes | None:
+        """The name of the content that a URL led to; None if it was not seen."""
+        content = await self._journal.content_id_of(url) if self._journal is not None else None
+        return None if content is None else bytes.fromhex(content)
+
+    def checked(self, request: Request, content: bytes) -> None:
+        """Learn from a page that was fetched once more, and has a known content."""
+        self._tasks.start(self._note(SeenUrl(request.url, content.hex(), None, checked=True)))
+
+    def _is_check(self, request: Request) -> bool:
+        return request in self._checking
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """Note what was observed of a page that was confirmed; forget it if the page was released."""
@@ -118,5 +149,6 @@ class UrlObservations:
             for seen in notes:
                 await self._journal.record_seen(seen)
                 self._stats.url_seen()
+            self.noted()
         except StoreError as exc:  # nothing is learned, so the page's other URLs are fetched, too
             self._on_store_error(exc)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.crawl.url_skipping.checks import UrlChecks
     from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
     from scrapy_simdedup.detect.events import SkippedUrl
     from scrapy_simdedup.urls import UrlLearner
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 META_RESCHEDULED = "simdedup_again"
-"""Marks a request that goes through the scheduler once more: ``deprioritized`` or ``readmitted``."""
+"""Marks a request that goes through the scheduler once more: ``deprioritized``, ``readmitted`` or ``sampled``."""
 MAX_IDLE_RETRIES = 12
 """How often an idle crawl asks a failing store for pending URLs; Scrapy lets it ask every 5 seconds."""
 
@@ -38,6 +39,7 @@ class Readmission:
     no URL is pending, and all notes of the run were read.
 
     Args:
+        checks: asks for URLs once more.
         tasks: work that may readmit URLs, so that the crawl is not done before it is.
         settling_tasks: more such work: that of settling pages.
         on_store_error: called with each failure of the store.
@@ -51,11 +53,15 @@ class Readmission:
         crawler: Crawler,
         stats: CrawlStats,
         *,
+        checks: UrlChecks,
         tasks: BackgroundTasks,
         settling_tasks: BackgroundTasks,
         on_store_error: Callable[[StoreError], None],
     ) -> None:
         self._crawler, self._stats, self._on_store_error = crawler, stats, on_store_error
+        self._checks = checks
+        self._sample: set[str] = set()
+        """URLs that are readmitted as a sample of the skipped ones."""
         self._tasks, self._settling_tasks, self._wake_tasks = tasks, settling_tasks, BackgroundTasks()
         self._unwritten_skips: dict[str, bool] = {}
         """URLs whose skips are being noted, and whether they were readmitted meanwhile."""
@@ -130,7 +136,8 @@ class Readmission:
     def _reschedule(self, note: SkippedUrl) -> None:
         try:
             request = request_from_dict(dict(note.request), spider=self._crawler.spider)
-            request.meta[META_RESCHEDULED] = "readmitted"
+            is_sample = note.url in self._sample
+            request.meta[META_RESCHEDULED] = "sampled" if is_sample else "readmitted"
             request.dont_filter = True  # the dupefilter knows it already
             self._crawler.engine.crawl(request)
         except Exception:  # the crawl is closing, or the spider has lost a callback; the note stays
@@ -138,6 +145,9 @@ class Readmission:
         else:
             self._in_scheduler.add(url_event_key(note.url))
             self._stats.url_readmitted()
+            if is_sample:
+                self._stats.url_sampled()
+                self._sample.discard(note.url)
 
     def _idle(self) -> None:
         """Hold the crawl open while there is work that may readmit URLs, or URLs are pending.
@@ -148,9 +158,15 @@ class Readmission:
         if self._settling_tasks.busy or self._tasks.busy:
             self._wake_engine_soon()
             raise DontCloseSpider
+        if self._checks.ask():
+            raise DontCloseSpider
         self.readmit([*self._pending, *self._learner.remaining()])
         if not self._pending and self._is_caught_up:
-            return
+            sample = self._learner.sample()
+            if not sample:
+                return
+            self._sample.update(sample)
+            self.readmit(sample)
         self._idle_rounds += 1
         if self._idle_rounds > MAX_IDLE_RETRIES:
             logger.error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from scrapy import signals
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import is_skippable, serialize_request
+from scrapy_simdedup.crawl.url_skipping.checks import UrlChecks
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
 from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission
@@ -87,9 +89,12 @@ class UrlSkipper:
         self._journal: UrlJournal | None = None
         self._tasks = BackgroundTasks()
         self.observations: UrlObservations = UrlObservations(stats, self._tasks, on_store_error)
+        self._checks = UrlChecks(crawler, stats)
+        self.observations.noted = self._checks.ask
         self._readmission = Readmission(
             crawler,
             stats,
+            checks=self._checks,
             tasks=self._tasks,
             settling_tasks=settling_tasks,
             on_store_error=on_store_error,
@@ -103,7 +108,9 @@ class UrlSkipper:
         if self.mode == "off":
             return
         key = blake2b(self._detector.secret, digest_size=32, person=b"simdedup urls").digest()
-        self._learner = UrlLearner(key=key, rules=self._given)
+        self._learner = UrlLearner(
+            key=key, rules=self._given, checks=self._settings.url_checks if self.mode == "skip" else 0.0
+        )
         self._journal = UrlJournal(
             self._detector.store,
             self._learner,
@@ -112,6 +119,7 @@ class UrlSkipper:
             skips=self.mode == "skip",
             readmit=self._readmission.readmit,
         )
+        self._checks.open(self._learner)
         self._readmission.open(self._learner, self._journal)
         self.observations.open(self._journal)
         try:
@@ -135,7 +143,7 @@ class UrlSkipper:
         if self._learner is None or not scheduled or not is_skippable(request):
             return None
         try:
-            decision = self._learner.decide(request.url, dry=self.mode != "skip")
+            decision = self._decide(self._learner, request, is_sample=rescheduled == "sampled")
             if decision.action == "go":
                 if decision.rules:
                     self.observations.verify(request)
@@ -159,6 +167,12 @@ class UrlSkipper:
                 self._last_error_log = time.monotonic()
                 logger.exception("URLs cannot be judged, so all are fetched")
         return None
+
+    def _decide(self, learner: UrlLearner, request: Request, *, is_sample: bool) -> UrlDecision:
+        if self.mode == "skip":
+            self._checks.remember(request)
+        decision = learner.decide(request.url, dry=is_sample or self.mode != "skip")
+        return replace(decision, action="go") if is_sample else decision
 
     async def _skip(self, request: Request, decision: UrlDecision) -> None:
         """Raise :class:`SkippedRequest`, unless the request has to be made after all."""
@@ -202,7 +216,7 @@ class UrlSkipper:
         await self._readmission.close()
         if self._learner is None or self._journal is None:
             return
-        self._stats.urls_closed(len(self.rules()))
+        self._stats.urls_closed(len(self.rules()), self._learner.unseen_bound if self.mode == "skip" else None)
         try:
             await self._journal.close()
             await delete_stale_journals(self._detector.store, self._detector.run)

@@ -1,0 +1,266 @@
+"""The questions of a site: pages that are fetched once more, as they are unlike what they should be like by a rule."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.urls.hypotheses import Hypothesis
+    from scrapy_simdedup.urls.patterns import PathPattern
+
+FIRST_QUESTIONS = 20
+"""Questions about a site that may be asked before anything was skipped."""
+
+MAX_OPEN = 1000
+"""Pages of a site that are held at a time; further ones are believed at once."""
+
+MAX_EARLY, MAX_EARLY_HERE = 4000, 6
+"""Early failures that are remembered per site, and of one hypothesis at one pattern."""
+
+_MAX_ANSWERS = 3
+"""Fetches of a page that never shows the same twice, after which its first content is believed."""
+
+_LASTING = 2
+"""Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
+
+
+class Question(NamedTuple):
+    """A URL to fetch once more."""
+
+    url: str
+    doubted_url: str
+    """The URL whose page speaks against a rule: the same, or one that should lead to the same page."""
+    known_url: str | None = None
+    """The URL of a known page that the page should be like; None if the URL is that one itself."""
+
+
+class HeldPage(NamedTuple):
+    """A fetched page that nothing is learned from before a question is answered."""
+
+    url: str
+    content: int
+
+
+class EarlyFailure(NamedTuple):
+    """A failed trial of a hypothesis of which too little was known to ask about it."""
+
+    leaf: PathPattern
+    hypothesis: Hypothesis
+    url: str
+    content: int
+    known_url: str
+    known_content: int
+
+
+@dataclass(slots=True)
+class _Inquiry:
+    """A URL whose page is fetched several times."""
+
+    first: int
+    """What it showed first."""
+    answers: list[int | None] = field(default_factory=list)
+    """What it showed since; None for what was not usable."""
+    held: list[HeldPage] = field(default_factory=list)
+    """The pages that wait for the answer."""
+    failures: list[EarlyFailure] = field(default_factory=list)
+    """The failures that do."""
+    about: list[tuple[PathPattern, Hypothesis]] = field(default_factory=list)
+    """The hypotheses that the answer matters to, and where."""
+    is_due: bool = True
+    """Whether it is to be asked for, and was not yet."""
+
+
+class Finding(NamedTuple):
+    """What came of a question."""
+
+    url: str
+    content: int
+    """What the page really shows."""
+    wrong: int | None
+    """What it had shown first by error, if it had."""
+    held: list[HeldPage]
+    failures: list[EarlyFailure]
+
+
+class Questions:
+    """The pages of a site that may have erred, and what was found out about them.
+
+    Two pages that should be alike, and are not: the later one is fetched again, then the known one. A page that shows
+    the same twice is believed from then on. If it shows something else, and that is known or comes twice, its first
+    content was an error.
+    """
+
+    __slots__ = (
+        "_asking_about",
+        "_due",
+        "_early",
+        "_errors",
+        "_inquiries",
+        "asked",
+        "by_content",
+        "sure",
+        "wrong",
+    )
+
+    def __init__(self) -> None:
+        self._inquiries: dict[str, _Inquiry] = {}
+        self._due: deque[Question] = deque()
+        self.sure: set[int] = set()
+        """Contents that a page showed twice."""
+        self.wrong: dict[int, int] = {}
+        """Contents that were errors → what the page really shows."""
+        self._early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = {}
+        self.by_content: dict[int, list[EarlyFailure]] = {}
+        """Content → the early failures that it took part in."""
+        self._asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = {}
+        self._errors: int = 0
+        self.asked: int = 0
+        """Questions asked so far."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any question is not answered yet."""
+        return bool(self._inquiries)
+
+    def waits_for(self, url: str) -> bool:
+        """Whether the next page of a URL is an answer, be it asked for or not."""
+        return url in self._inquiries
+
+    def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
+        """Whether a question about a hypothesis at a leaf is open."""
+        return (leaf, hypothesis) in self._asking_about
+
+    def wait_for(self, leaf: PathPattern, hypothesis: Hypothesis, held: HeldPage) -> None:
+        """Let a page wait for the answer to an open question about a hypothesis at a leaf."""
+        self._inquiries[self._asking_about[leaf, hypothesis][0]].held.append(held)
+
+    def is_holding(self, url: str) -> bool:
+        """Whether the page of a URL that is asked for is held, so that nothing was learned from it."""
+        return any(held.url == url for held in self._inquiries[url].held)
+
+    def first_content(self, url: str) -> int:
+        """What the page of a URL that is asked for showed first."""
+        return self._inquiries[url].first
+
+    def is_futile(self, lasting: int) -> bool:
+        """Whether second looks tell nothing, as pages are unlike those that they repeat each time.
+
+        Args:
+            lasting: how often it was proven that a page which was fetched twice is unlike those that it repeats.
+        """
+        return lasting >= _LASTING and lasting > self._errors
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many questions as can be kept."""
+        return len(self._inquiries) >= MAX_OPEN
+
+    def ask(
+        self,
+        url: str,
+        content: int,
+        *,
+        because_of: str,
+        known_url: str | None = None,
+        about: list[tuple[PathPattern, Hypothesis]],
+        held: HeldPage | None = None,
+        failure: EarlyFailure | None = None,
+    ) -> None:
+        """Ask what a page really shows; whoever waits is named by the :class:`Finding`."""
+        inquiry = self._inquiries.get(url)
+        if inquiry is None:
+            inquiry = self._inquiries[url] = _Inquiry(content)
+            self._due.append(Question(url, because_of, known_url))
+        inquiry.about += about
+        for pair in about:
+            self._asking_about.setdefault(pair, []).append(url)
+        if held is not None:
+            inquiry.held.append(held)
+        if failure is not None:
+            inquiry.failures.append(failure)
+
+    def due(self, allowed: int) -> list[Question]:
+        """The questions to ask now, while no more than so many are asked in all."""
+        found: list[Question] = []
+        while self._due and self.asked < allowed:
+            question = self._due.popleft()
+            inquiry = self._inquiries.get(question.url)
+            if inquiry is not None and inquiry.is_due:
+                inquiry.is_due = False
+                self.asked += 1
+                found.append(question)
+        return found
+
+    def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
+        """Take what a page shows when it is fetched again.
+
+        Args:
+            url: the URL.
+            content: its content; None if that is not usable.
+            is_known: whether another page has this content, so that it hardly is an error.
+            was_known: whether another page has what it showed first.
+
+        Returns:
+            What it really shows; None if it has to be fetched once more.
+        """
+        inquiry = self._inquiries[url]
+        first, found = inquiry.first, None
+        if content is not None and (is_known or content == first or content in inquiry.answers):
+            found = content
+        inquiry.answers.append(content)
+        if found is None and len(inquiry.answers) >= _MAX_ANSWERS:
+            found = first
+        if found is None:
+            inquiry.is_due = True
+            self._due.append(Question(url, url))
+            return None
+        del self._inquiries[url]
+        wrong = first if found != first else None
+        self.sure.add(found)
+        self.wrong.pop(found, None)
+        for pair in inquiry.about:
+            self._asking_about[pair].remove(url)
+            if not self._asking_about[pair]:
+                del self._asking_about[pair]
+        if wrong is not None:
+            self._errors += 1
+            if not was_known:
+                self.wrong[wrong] = found
+        return Finding(url, found, wrong, inquiry.held, inquiry.failures)
+
+    def give_up(self) -> list[HeldPage]:
+        """Close all questions, as nobody is going to answer them; the pages that waited are to be believed."""
+        held = [page for inquiry in self._inquiries.values() for page in inquiry.held]
+        self._inquiries.clear()
+        self._asking_about.clear()
+        self._due.clear()
+        return held
+
+    # ---------------------------------------------------------------- early failures
+
+    def remember(self, failure: EarlyFailure) -> None:
+        """Remember an early failure."""
+        here = self._early.setdefault((failure.leaf, failure.hypothesis), [])
+        if len(here) < MAX_EARLY_HERE and len(self.by_content) < MAX_EARLY:
+            here.append(failure)
+            for content in (failure.content, failure.known_content):
+                self.by_content.setdefault(content, []).append(failure)
+
+    def early_failures(self, leaf: PathPattern, hypothesis: Hypothesis) -> list[EarlyFailure]:
+        """The early failures of a hypothesis at a leaf."""
+        return self._early.get((leaf, hypothesis), [])
+
+    def forget(self, failure: EarlyFailure) -> bool:
+        """Forget an early failure; returns False if it was forgotten already."""
+        here = self._early.get((failure.leaf, failure.hypothesis), [])
+        known = any(other is failure for other in here)
+        here[:] = [other for other in here if other is not failure]
+        for content in (failure.content, failure.known_content):
+            left = [other for other in self.by_content.get(content, ()) if other is not failure]
+            if left:
+                self.by_content[content] = left
+            else:
+                self.by_content.pop(content, None)
+        return known

@@ -1,0 +1,256 @@
+"""Where a page speaks against a rule, the learner asks for a second look, and learns which of the two was wrong."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from helpers import nearly_true_sites, platform_sites
+from helpers.simulated_crawl import Site, crawl_and_ask, noisy
+from scrapy_simdedup.urls import LearnerThresholds, Question, UrlLearner
+
+SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
+BARE, VIEW, OTHER = ("https://e.com/item?id=100" + part for part in ("", "&view=x", "&gclid=2"))
+
+
+def taught(**options: float) -> UrlLearner:
+    learner = UrlLearner(thresholds=SURE, **({"checks": 1.0} | options))  # type: ignore[arg-type]
+    for number in range(40):
+        url = f"https://e.com/item?id={number}"
+        for other in (url, f"{url}&ref=1", f"{url}&ref=2", f"{url}&hl=a", f"{url}&view=x", f"{url}&gclid=1"):
+            learner.observe(other, f"item {number}")
+    return learner
+
+
+def in_force(learner: UrlLearner, rule: str = "query:view=x") -> bool:
+    return any(r.in_force and str(r) == rule for r in learner.rules() if r.pattern != "**")
+
+
+def skipped(learner: UrlLearner, count: int = 20) -> set[str]:
+    """URLs that the rule about ``view`` skips."""
+    urls = {f"https://e.com/item?id={number}&view=x" for number in range(200, 200 + count)}
+    for number in range(200, 200 + count):
+        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+    assert all(learner.decide(url).skip for url in urls)
+    return urls
+
+
+def asked(learner: UrlLearner) -> list[str]:
+    return [question.url for question in learner.questions()]
+
+
+def test_a_page_that_shows_the_second_time_what_the_rule_said_had_erred() -> None:
+    learner = taught()
+    urls = skipped(learner)
+    learner.observe(BARE, "item 100")
+    assert learner.observe(VIEW, "half a page") == []
+    assert learner.questions() == [Question(VIEW, VIEW, BARE)]
+    assert learner.observe(VIEW, "item 100") == []
+    assert learner.questions() == [] == learner.remaining()
+    assert in_force(learner)
+    assert all(learner.decide(url).skip for url in urls)
+
+
+def test_a_page_that_shows_the_same_twice_refutes_the_rule_once_the_known_page_did_so_too() -> None:
+    learner = taught()
+    urls = skipped(learner)
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "item 100 viewed")
+    assert learner.questions() == [Question(VIEW, VIEW, BARE)]
+    learner.observe(VIEW, "item 100 viewed")
+    assert learner.questions() == [Question(BARE, VIEW)]
+    readmitted = learner.observe(BARE, "item 100")
+    assert set(readmitted) == urls
+    assert not in_force(learner)
+    assert learner.questions() == []
+
+
+def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> None:
+    """What was learned from it is corrected."""
+    learner = taught()
+    learner.observe(BARE, "half a page")
+    learner.observe(VIEW, "item 100")
+    for url in (VIEW, BARE):
+        assert asked(learner) == [url]
+        learner.observe(url, "item 100")
+    assert in_force(learner)
+    assert learner.observe(OTHER, "item 100") == []
+    assert learner.questions() == []
+
+
+def test_an_error_that_was_found_out_is_doubted_wherever_it_appears_again() -> None:
+    """The same error page for many URLs: each shows its own page to whom asks again."""
+    learner = taught()
+    for number in range(100, 103):
+        url = f"https://e.com/item?id={number}"
+        learner.observe(url, f"item {number}")
+        learner.observe(url + "&view=x", "out of order")
+        assert asked(learner) == [url + "&view=x"]
+        learner.observe(url + "&view=x", f"item {number}")
+    learner.observe("https://e.com/item?id=103", "out of order")
+    assert asked(learner) == ["https://e.com/item?id=103"]
+    assert in_force(learner)
+
+
+def test_failures_of_a_young_hypothesis_are_asked_about_when_much_speaks_for_it() -> None:
+    """A page that erred early would otherwise keep the rule away for some hundred pages."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        url = f"https://e.com/item?id={number}"
+        learner.observe(url, f"item {number}")
+        learner.observe(url + "&view=x", "half a page" if number == 1 else f"item {number}")
+        for question in learner.questions():
+            learner.observe(question.url, f"item {question.url.partition('=')[2].partition('&')[0]}")
+    assert in_force(learner)
+
+
+def test_the_rule_skips_on_while_a_question_is_open() -> None:
+    learner = taught()
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "half a page")
+    skipped(learner)
+
+
+def test_a_question_is_asked_once() -> None:
+    learner = taught()
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "half a page")
+    assert len(learner.questions()) == 1
+    assert learner.questions() == []
+
+
+def test_a_question_without_an_answer_is_taken_for_one_against_the_rule() -> None:
+    learner = taught()
+    urls = skipped(learner)
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "item 100 viewed")
+    learner.questions()
+    assert set(learner.remaining()) == urls
+    assert not in_force(learner)
+    assert learner.questions() == []
+
+
+@pytest.mark.parametrize("answers", [["a", "b", "c"], [None, None, None]])
+def test_a_page_that_never_shows_the_same_twice_is_believed(answers: list[str | None]) -> None:
+    learner = taught()
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "item 100 viewed")
+    for answer in answers:
+        assert asked(learner) == [VIEW]
+        learner.observe(VIEW, answer)
+    assert asked(learner) == [BARE]
+    learner.observe(BARE, "item 100")
+    assert not in_force(learner)
+
+
+def test_a_page_that_was_fetched_twice_before_raises_no_question() -> None:
+    """So a crawl that is resumed after an answer does not ask again."""
+    learner = taught()
+    learner.observe(BARE, "item 100", checked=True)
+    learner.observe(VIEW, "item 100 viewed", checked=True)
+    assert learner.questions() == []
+    assert not in_force(learner)
+
+
+def test_a_learner_that_may_not_ask_judges_by_statistics() -> None:
+    learner = taught(checks=0.0)
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "item 100 viewed")
+    assert learner.questions() == [] == learner.sample()
+    assert not in_force(learner)
+
+
+def test_no_more_is_asked_than_the_share_of_what_was_skipped_allows() -> None:
+    learner = taught(checks=0.5)
+    skipped(learner, 40)
+    for number in range(300, 400):
+        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+        learner.observe(f"https://e.com/item?id={number}&view=x", f"half a page {number}")
+    assert len(learner.questions()) == 20 + 12  # the first 20 are free; the sample has the rest of the share
+
+
+# ------------------------------------------------------------------ the sample
+
+
+def test_before_the_end_a_random_sample_of_the_skipped_is_fetched_and_bounds_what_was_missed() -> None:
+    learner = UrlLearner(checks=0.1, thresholds=replace(SURE, verify_floor=0.01))
+    for number in range(1000):
+        url = f"https://e.com/item?id={number}"
+        for other in (url, f"{url}&ref=1", f"{url}&view=x"):
+            if not learner.decide(other).skip:
+                learner.observe(other, f"item {number}")
+    before = learner.unseen_bound
+    sample = learner.sample()
+    assert 30 <= len(sample) <= 110
+    for url in sample:
+        learner.observe(url, f"item {url.split('=')[1].split('&')[0]}")
+    assert learner.sample() == []
+    assert before is not None
+    assert learner.unseen_bound is not None
+    assert 0.05 < learner.unseen_bound < before < 0.25
+
+
+def test_where_nothing_was_skipped_nothing_is_claimed() -> None:
+    assert taught().unseen_bound is None
+    assert taught().sample() == []
+
+
+def test_an_exception_in_the_sample_readmits_what_the_rule_has_skipped() -> None:
+    learner = taught(checks=0.5)
+    urls = skipped(learner, 100)
+    sample = learner.sample()
+    assert set(sample) < urls
+    learner.observe(sample[0], "another page")
+    assert asked(learner) == [sample[0]]
+    learner.observe(sample[0], "another page")
+    (question,) = learner.questions()
+    readmitted = learner.observe(question.url, f"item {question.url.split('=')[1]}")
+    assert set(readmitted) == urls - set(sample)
+
+
+# ------------------------------------------------------------------ whole sites
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize(
+    ("site", "least"), [(platform_sites.board, 0.58), (platform_sites.blog, 0.45)], ids=["board", "blog"]
+)
+def test_answers_that_err_now_and_then_cost_neither_pages_nor_savings(site: Site, least: float, rate: float) -> None:
+    rng = random.Random(1)
+    pages = noisy(site(rng), rate, rng)
+    outcome, count = crawl_and_ask(pages, UrlLearner(seed=1, checks=0.05), rate, rng)
+    assert outcome.lost == frozenset()
+    assert outcome.saved >= least
+    assert count <= 20 + 0.05 * outcome.saved * outcome.urls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", [nearly_true_sites.print_ten, nearly_true_sites.print_four], ids=["10 %", "4 %"])
+@pytest.mark.parametrize("rate", [0.0, 0.03])
+def test_a_rule_that_is_wrong_for_some_pages_loses_none(site: Site, rate: float) -> None:
+    rng = random.Random(1)
+    pages = noisy(site(rng), rate, rng)
+    outcome, _ = crawl_and_ask(pages, UrlLearner(seed=1, checks=0.05), rate, rng)
+    assert outcome.lost == frozenset()
+
+
+@pytest.mark.slow
+def test_equal_seeds_and_answers_give_equal_questions() -> None:
+    def run() -> list[Question]:
+        rng = random.Random(2)
+        pages = noisy(platform_sites.board(rng), 0.02, rng)
+        learner = UrlLearner(seed=1, checks=0.05)
+        found: list[Question] = []
+        for page in pages:
+            if not learner.decide(page.url).skip:
+                learner.observe(page.url, page.content_id)
+            new = learner.questions()
+            found += new
+            for question in new:
+                learner.observe(question.url, "unlike any" + question.url)
+        return found
+
+    assert run() == run() != []
