@@ -40,6 +40,7 @@ class SiteJudge:
     Every page that is kept counts as delivered at once. Only the pages of the current site are held: 0.7 to 1.1 KB for
     each. A page with the same URL and the same content as one of this run is ``unchanged``, as in a crawl.
 
+    >>> from scrapy_simdedup import DedupSettings
     >>> judge = SiteJudge(DedupSettings(), b"secret", "march")
     >>> judge.begin("site.example")
     >>> text = " ".join(f"word{number}" for number in range(60))

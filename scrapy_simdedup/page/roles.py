@@ -43,7 +43,7 @@ TEXT_ROLES = HEADING | H1 | PARAGRAPH
 """Roles of a block that say what its text is."""
 
 BY_SETTING = 1 << len(ROLE_NAMES) + 5
-"""Beside the role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
+"""Beside a boilerplate role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
 
 BY_SHAPE = 1 << len(ROLE_NAMES) + 6
 """Beside the role of a block that no name and no tag gave it: it stands beside the content, or is a link."""
@@ -188,7 +188,8 @@ class RoleWords(dict[str, int]):
         """16 bits that differ between tables with different words in ``more``; 0 without ``more``."""
         self._roles: dict[str, int] = {}
         listed_here = [(role, word) for role, words in ROLE_WORDS.items() for word in words.split()]
-        listed_there = [(role | BY_SETTING, word) for role, words in (more or {}).items() for word in words]
+        by_setting = {role: role | BY_SETTING if role & BOILERPLATE_ROLES else role for role in more or ()}
+        listed_there = [(by_setting[role], word) for role, words in (more or {}).items() for word in words]
         for role, word in listed_here + listed_there:
             self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
 

@@ -7,7 +7,7 @@ import pytest
 from helpers.pages import prose, words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import read_page
-from scrapy_simdedup.page.roles import ASIDE, NAV
+from scrapy_simdedup.page.roles import ASIDE, BY_SHAPE, NAV
 
 BOILERPLATE, UNMARKED, CONTENT = BlockClass
 ARTICLE = f"<div><h1>Tides</h1>{prose('article', 200)}</div>"
@@ -25,7 +25,7 @@ def test_a_group_of_links_is_frame_with_its_heading() -> None:
     assert kind_of(ARTICLE + GROUP) is BOILERPLATE
     assert {
         block.boilerplate_roles for block in read_page(ARTICLE + GROUP).blocks if block.block_class is BOILERPLATE
-    } == {NAV}
+    } == {NAV | BY_SHAPE}
 
 
 def test_links_that_are_the_page_are_content() -> None:
@@ -43,7 +43,7 @@ def test_what_stands_beside_the_headline_and_its_text_counts_less() -> None:
     """By one step, since it may be content."""
     assert kind_of(ARTICLE + SIDE) is UNMARKED
     assert kind_of(ARTICLE + SIDE.replace("<p>", "").replace("</p>", "")) is BOILERPLATE
-    assert read_page(ARTICLE + "<div>Beside</div>").blocks[-1].boilerplate_roles == ASIDE
+    assert read_page(ARTICLE + "<div>Beside</div>").blocks[-1].boilerplate_roles == ASIDE | BY_SHAPE
 
 
 def test_a_page_without_a_headline_has_a_root_where_nearly_all_of_its_prose_is() -> None:
