@@ -28,7 +28,7 @@ from scrapy_simdedup.page.roles import (
 from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lxml.html import HtmlElement
 
@@ -151,22 +151,35 @@ def _find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -
     asked = [at for at, found in enumerate(roles) if found and not found & ~(INSET_ROLES | BY_SHAPE)]
     if not asked:
         return insets
-    prose = [0] * len(tree.box_parents)
+    around = _around(tree, {tree.boxes[at] for at in asked})
+    prose = dict.fromkeys((tree.box_parents[outermost] for _, outermost in around.values() if outermost), 0)
     for box, of, text in zip(tree.boxes, classes, tree.texts, strict=True):
-        if of is not _BOILERPLATE and box:
+        if of is not _BOILERPLATE and tree.box_parents[box] in prose:
             prose[tree.box_parents[box]] += len(text)
-    around, among_text = [0], [False]
-    for parent, found in zip(tree.box_parents[1:], tree.box_roles[1:], strict=True):
-        around.append(around[parent] | found)
-        is_outermost = found & INSET_ROLES and not around[parent] & INSET_ROLES
-        among_text.append(prose[parent] > MIN_PROSE_LENGTH if is_outermost else among_text[parent])
     for at in asked:
-        text, box = tree.texts[at], tree.boxes[at]
-        is_fact = is_price(text) or (roles[at] & FORM > 0 and is_short(text))
-        if is_fact or roles[at] & INSET_ROLES == ASIDE:
-            is_inset = among_text[box] or (is_fact and around[box] & MAIN > 0)
-            insets[at] = is_inset and not around[box] & BY_SETTING
+        boxes_roles, outermost = around[tree.boxes[at]]
+        among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
+        if boxes_roles & BY_SETTING or not (among_text or boxes_roles & MAIN):
+            continue
+        is_inset = among_text and roles[at] & INSET_ROLES == ASIDE
+        insets[at] = is_inset or (roles[at] & FORM > 0 and is_short(tree.texts[at])) or is_price(tree.texts[at])
     return insets
+
+
+def _around(tree: BlockTree, boxes: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """For some boxes and those around them, all roles from there on, and the outermost box with one of the insets'."""
+    found = {0: (0, 0)}
+    for box in boxes:
+        inside = []
+        while box not in found:
+            inside.append(box)
+            box = tree.box_parents[box]  # noqa: PLW2901 - one step up
+        roles, outermost = found[box]
+        for one in reversed(inside):
+            roles |= tree.box_roles[one]
+            outermost = outermost or (one if tree.box_roles[one] & INSET_ROLES else 0)
+            found[one] = roles, outermost
+    return found
 
 
 def _with_chosen(
