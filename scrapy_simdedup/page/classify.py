@@ -167,7 +167,8 @@ def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list
         elif text[node] > WEAK_WRAPPER_SHARE * text[0] or (
             part >= 0 and paragraphs[node] > WEAK_WRAPPER_SHARE * paragraphs[part]
         ):
-            made[node] &= ~WRAPPER_ROLES
+            # What is called a sidebar and has no headline may be one: it can be most of a short page.
+            made[node] &= ~(WRAPPER_ROLES if holds_headline[node] else WEAK_ROLES)
         elif holds_headline[node]:
             made[node] &= ~WEAK_ROLES | HEADER | BRANDING
     return made

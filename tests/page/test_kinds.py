@@ -197,3 +197,9 @@ def test_what_wraps_the_article_and_its_sidebar_is_no_sidebar(name: str) -> None
     assert kind_of("Headline", html) is CONTENT
     assert {block.block_class for block in read_page(html).blocks if len(block.text) > 100} == {CONTENT}
     assert kind_of("Target", html) is BOILERPLATE
+
+
+def test_a_sidebar_that_is_most_of_a_short_page_is_one() -> None:
+    beside = f"<aside class=sidebar>{prose('beside', 200)}</aside>"
+    page = read_page(f"<main><h1>Tides</h1><p>A short note.</p></main>{beside}")
+    assert [block.block_class for block in page.blocks] == [CONTENT, CONTENT, *5 * [BOILERPLATE]]
