@@ -201,5 +201,5 @@ def test_what_wraps_the_article_and_its_sidebar_is_no_sidebar(name: str) -> None
 
 def test_a_sidebar_that_is_most_of_a_short_page_is_one() -> None:
     beside = f"<aside class=sidebar>{prose('beside', 200)}</aside>"
-    page = read_page(f"<main><h1>Tides</h1><p>A short note.</p></main>{beside}")
-    assert [block.block_class for block in page.blocks] == [CONTENT, CONTENT, *5 * [BOILERPLATE]]
+    page = read_page(f"<main><h1>Tides</h1>{prose('a short note', 80)}</main>{beside}")
+    assert [block.block_class for block in page.blocks] == [*3 * [CONTENT], *5 * [BOILERPLATE]]
