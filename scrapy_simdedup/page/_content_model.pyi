@@ -1,0 +1,4 @@
+from scrapy_simdedup.page.content_features import python_block_features as block_features
+from scrapy_simdedup.page.content_features import python_gather as gather
+from scrapy_simdedup.page.content_model import python_sum_leaves as sum_leaves
+from scrapy_simdedup.page.content_model import python_what_was_said as what_was_said
