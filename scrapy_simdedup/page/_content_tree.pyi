@@ -1,0 +1,1 @@
+from scrapy_simdedup.page.content_tree import python_build_content_tree as build_content_tree
