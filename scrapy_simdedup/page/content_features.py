@@ -169,8 +169,7 @@ class Features(NamedTuple):
             others: Further numbers of each block by their names, which may be asked for as well.
         """
         made = np.empty((len(names), len(self.lengths)), np.float32)
-        rows = _rows(tuple(names), self.block_names, self.box_names, self.page_names)
-        gather(made, rows, self.blocks, self.boxes, self.page, self.places)
+        gather(made, rows_of(tuple(names), self), self.blocks, self.boxes, self.page, self.places)
         if others:
             for row, name in zip(made, names, strict=True):
                 if name in others:
@@ -192,11 +191,15 @@ _OF_BLOCKS, _OF_PAGE, _OF_OTHERS = -1, -2, -3
 """Stand for the place of a number that no box has."""
 
 
+def rows_of(names: tuple[str, ...], features: Features) -> NDArray[np.intp]:
+    """For each name, the place that it asks for, and the row of the number there."""
+    return _rows(names, features.block_names, features.box_names, features.page_names)
+
+
 @lru_cache(32)
 def _rows(
     names: tuple[str, ...], of_blocks: tuple[str, ...], of_boxes: tuple[str, ...], of_page: tuple[str, ...]
 ) -> NDArray[np.intp]:
-    """For each name, the place that it asks for, and the row of the number there."""
     known = {f"block.{name}": (_OF_BLOCKS, row) for row, name in enumerate(of_blocks)}
     known |= {f"page.{name}": (_OF_PAGE, row) for row, name in enumerate(of_page)}
     known |= {f"{at}.{name}": (place, row) for place, at in enumerate(PLACES) for row, name in enumerate(of_boxes)}
