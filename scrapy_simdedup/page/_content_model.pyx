@@ -17,6 +17,7 @@ from scrapy_simdedup.page import content_features as _features
 from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
     void* PyUnicode_DATA(object text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t place)
@@ -25,7 +26,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_features
-    ENDS = 16  # a further bit of a character that a kind stands with
+    DOLLAR = KINDS  # kinds of their own for characters of Latin-1 that are looked for, too
+    COPYRIGHT, MONEY, KINDS_OF_LATIN
     TAGS = 64
     LONGEST_KEY = 100
     MAX_MASKS = 40
@@ -56,7 +58,7 @@ cdef object WORDS = _features._WORD.findall
 if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len(_features._TAG_KINDS) != MAX_TAG_KINDS:
     raise ImportError("compiled for other features")
 
-cdef uint8_t KIND_OF_CHARACTER[128]
+cdef uint8_t KIND_OF_LATIN[256]
 cdef uint8_t IS_OF_WORD[128]
 cdef int64_t BITS_OF_TAG[TAGS]
 cdef int64_t HEADING_LEVEL[TAGS]
@@ -75,8 +77,10 @@ cdef list PAGE_MASKS = [list(_features._BITS).index(name) for name in _features.
 def _fill_tables():
     cdef int place
     for place in range(128):
-        KIND_OF_CHARACTER[place] = _features._KIND_OF_BYTE[place]
+        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _features._KIND_OF_BYTE[place], WIDE
         IS_OF_WORD[place] = chr(place).isalnum() or chr(place) == "_"
+    KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
+    KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
     for place in range(TAGS):
         BITS_OF_TAG[place] = _features._BITS_OF_TAG[place]
         HEADING_LEVEL[place] = _features._HEADING_LEVEL[place]
@@ -242,26 +246,38 @@ cdef class Page:
         cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t i, size = len(text), key_size = 0
-        cdef int64_t counts[KINDS]
+        cdef const uint8_t* latin = <const uint8_t*> data
+        cdef int64_t counts[KINDS_OF_LATIN]
+        cdef int64_t others[KINDS_OF_LATIN]
         cdef Py_UCS4 sign = 0, before = 0
         cdef Py_UCS4 key[LONGEST_KEY]
-        cdef bint may_be_price = False, may_be_date = False, has_copyright = False, is_digit
+        cdef bint may_be_price = False, may_be_date = False, is_digit
         cdef int digits = 0, digits_before = 0
         memset(counts, 0, sizeof(counts))
-        for i in range(size):
-            sign = PyUnicode_READ(kind, data, i)
-            if sign < 128:
-                counts[KIND_OF_CHARACTER[sign]] += 1
-                if sign == 36:  # $
-                    may_be_price = True
-            elif 0xD800 <= sign < 0xE000:  # becomes a question mark
-                counts[STOP] += 1
-            else:
-                counts[WIDE] += 1
-                if sign == 0xA9:
-                    has_copyright = True
-                elif sign == 0xA3 or sign == 0xA5 or 0x20A0 <= sign < 0x20D0:
-                    may_be_price = True
+        memset(others, 0, sizeof(others))
+        if kind == 1:
+            for i in range(size // 2):  # in two places, as most characters are of the same kind as the one before
+                counts[KIND_OF_LATIN[latin[2 * i]]] += 1
+                others[KIND_OF_LATIN[latin[2 * i + 1]]] += 1
+            if size & 1:
+                counts[KIND_OF_LATIN[latin[size - 1]]] += 1
+        else:
+            for i in range(size):
+                sign = PyUnicode_READ(kind, data, i)
+                if sign < 256:
+                    counts[KIND_OF_LATIN[sign]] += 1
+                elif 0xD800 <= sign < 0xE000:  # becomes a question mark
+                    counts[STOP] += 1
+                else:
+                    counts[WIDE] += 1
+                    if 0x20A0 <= sign < 0x20D0:
+                        may_be_price = True
+        for i in range(KINDS_OF_LATIN):
+            counts[i] += others[i]
+        may_be_price = may_be_price or counts[DOLLAR] or counts[MONEY]
+        counts[SIGN] += counts[DOLLAR]
+        counts[WIDE] += counts[COPYRIGHT] + counts[MONEY]
+        sign = PyUnicode_READ(kind, data, size - 1)
         self.rows[LENGTH, number] = size
         self.rows[WORD_COUNT, number] = counts[SPACE] + 1
         self.rows[STOP_COUNT, number] = counts[STOP]
@@ -271,7 +287,7 @@ cdef class Page:
         self.rows[SIGNS, number] = counts[SIGN]
         self.rows[WIDES, number] = counts[WIDE]
         self.rows[LOWERS, number] = counts[LOWER]
-        self.rows[HAS_COPYRIGHT, number] = has_copyright
+        self.rows[HAS_COPYRIGHT, number] = counts[COPYRIGHT] > 0
         self.rows[IS_STOP_END, number] = sign in STOPS
         self.rows[IS_END, number] = sign in ENDING
         self.rows[IS_SMALL, number] = PyUnicode_READ(kind, data, 0).islower()
@@ -303,20 +319,42 @@ cdef class Page:
         cdef Py_ssize_t i, start, size
         cdef str text, word
         cdef int kind
+        cdef bint is_ascii
         cdef void* data
+        cdef const uint8_t* latin
         if not wanted:
             return 0
         memset(may_begin, 0, sizeof(may_begin))
         for word in wanted:
             may_begin[<long> ord(word[0]) & 255] = 1
+            may_begin[<long> ord(word[0].upper()[0]) & 255] = 1
             lengths |= <int64_t> 1 << min(len(word), 63)
         for number in range(self.count):
             if self.rows[LENGTH, number] > MAX_TITLE_LENGTH:
                 continue
-            text = (<str> self.texts[number]).lower()
+            text = <str> self.texts[number]
+            is_ascii = PyUnicode_IS_ASCII(text)
+            if not is_ascii:  # else words are put into lower case one by one
+                text = text.lower()
             kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
+            latin = <const uint8_t*> data
             words = common = i = 0
             seen = None
+            while is_ascii and i < size:
+                if not IS_OF_WORD[latin[i]]:
+                    i += 1
+                    continue
+                start = i
+                while i < size and IS_OF_WORD[latin[i]]:
+                    i += 1
+                words += 1
+                if may_begin[latin[start]] and lengths >> min(i - start, 63) & 1:
+                    word = (<str> PyUnicode_Substring(text, start, i)).lower()
+                    if word in wanted:
+                        common += 1
+                        if seen is None:
+                            seen = set()
+                        seen.add(word)
             while i < size:
                 if not is_of_word(PyUnicode_READ(kind, data, i)):
                     i += 1
@@ -725,20 +763,23 @@ def block_features(tree):
     cdef double prose_shares[MAX_MASKS]
     cdef int64_t with_mask, prose_with_mask
     cdef int64_t mask
+    cdef int64_t* around = page.row(IN_BOX)  # from here on, the roles around it instead of the box
+    for i in range(n):
+        around[i] = rows[AROUND, around[i]]
     for mask in range(MASK_COUNT):
         with_mask = prose_with_mask = 0
         for i in range(n):
-            if rows[AROUND, page.rows[IN_BOX, i]] & MASKS[mask]:
+            if around[i] & MASKS[mask]:
                 with_mask += page.rows[LENGTH, i]
                 prose_with_mask += page.rows[PROSES, i]
         shares[mask] = over(with_mask, page.total)
         prose_shares[mask] = over(prose_with_mask, page.prose_total)
         for i in range(n):
-            page.out[i] = <float> shares[mask] if rows[AROUND, page.rows[IN_BOX, i]] & MASKS[mask] else -1
+            page.out[i] = <float> shares[mask] if around[i] & MASKS[mask] else -1
         page.out += n
     for mask in PROSE_MASKS:
         for i in range(n):
-            page.out[i] = <float> prose_shares[mask] if rows[AROUND, page.rows[IN_BOX, i]] & MASKS[mask] else -1
+            page.out[i] = <float> prose_shares[mask] if around[i] & MASKS[mask] else -1
         page.out += n
     if page.out - &of_blocks[0, 0] != of_blocks.shape[0] * n:
         raise AssertionError("as many features of blocks as they have names")
