@@ -164,7 +164,9 @@ def keeps_alike(root: HtmlElement, chosen: list[bool]) -> bool:
 
 @law
 @given(markup, st.data())
-@example("<p>a<img><hr><input type=CheckBox>b</p><hr><img>\xa0<table><tr><td><td>c</table><pre> \n<br>d</pre><br>e", None)
+@example(
+    "<p>a<img><hr><input type=CheckBox>b</p><hr><img>\xa0<table><tr><td><td>c</table><pre> \n<br>d</pre><br>e", None
+)
 def test_it_keeps_the_same_of_a_page(html: str, data: st.DataObject | None) -> None:
     """Whatever blocks are chosen."""
     root = parse(html, with_html_methods=False).root

@@ -159,7 +159,8 @@ class Features(NamedTuple):
     def names(self) -> list[str]:
         """The names of all features."""
         of_boxes = [f"{place}.{name}" for place in PLACES for name in self.box_names]
-        return [*(f"block.{name}" for name in self.block_names), *of_boxes, *(f"page.{name}" for name in self.page_names)]
+        of_page = [f"page.{name}" for name in self.page_names]
+        return [*(f"block.{name}" for name in self.block_names), *of_boxes, *of_page]
 
     def matrix(self, names: Sequence[str], others: Mapping[str, NDArray[np.generic]] | None = None) -> Numbers:
         """The features with these names: a row for each block.
@@ -174,7 +175,8 @@ class Features(NamedTuple):
             for row, name in zip(made, names, strict=True):
                 if name in others:
                     row[:] = others[name]
-        return made.T
+        turned: Numbers = made.T
+        return turned
 
 
 PLACES = (*(f"up{level}" for level in range(LEVELS_UP)), *(f"down{level}" for level in range(1, LEVELS_DOWN + 1)))
@@ -443,7 +445,9 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         **{f"in_{name}": float(shares[number_of[name]]) for name in _PAGE_BITS},
     }
     return Features(
-        *map(tuple, (blocks, numbers, page)),
+        tuple(blocks),
+        tuple(numbers),
+        tuple(page),
         _table(blocks.values(), count),
         _table(numbers.values(), size),
         np.array(list(page.values()), np.float32),
@@ -665,6 +669,7 @@ def _common_box(
 
 
 try:
-    from scrapy_simdedup.page._content_model import block_features, gather
+    from scrapy_simdedup.page._content_model import block_features as block_features  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_model import gather as gather  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
     block_features, gather = python_block_features, python_gather

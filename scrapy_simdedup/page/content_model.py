@@ -185,7 +185,8 @@ def python_what_was_said(said: NDArray[np.float64], features: Features) -> dict[
 
 
 try:
-    from scrapy_simdedup.page._content_model import sum_leaves, what_was_said
+    from scrapy_simdedup.page._content_model import sum_leaves as sum_leaves  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_model import what_was_said as what_was_said  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
     sum_leaves, what_was_said = python_sum_leaves, python_what_was_said
 

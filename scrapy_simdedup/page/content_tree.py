@@ -181,6 +181,6 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
 
 
 try:
-    from scrapy_simdedup.page._content_tree import build_content_tree
+    from scrapy_simdedup.page._content_tree import build_content_tree as build_content_tree  # noqa: PLC0414 - for others, too
 except (ImportError, TypeError, ValueError):  # installed without a compiler, or beside an lxml it was not compiled for
     build_content_tree = python_build_content_tree
