@@ -150,6 +150,14 @@ def test_it_computes_the_same_content_model(html: str) -> None:
         assert not tree.texts or model_computes_alike(tree)
 
 
+def test_it_computes_nothing_of_a_tree_without_details() -> None:
+    """It looks at no list again while it reads them."""
+    root = parse("<p>a</p>").root
+    assert root is not None
+    with pytest.raises(ValueError, match="detailed"):
+        _content_model.block_features(block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS))
+
+
 def shape(node: object) -> object:
     """A content tree as tuples."""
     if not isinstance(node, content_tree.ContentNode):

@@ -180,9 +180,16 @@ cdef class Page:
     cdef float* out
 
     def __cinit__(self, tree):
-        cdef int64_t i
         self.texts = tree.texts
         self.count = len(self.texts)
+        of_blocks = tree.link_lengths, tree.link_counts, tree.image_counts, tree.last_elements, tree.text_roles, tree.boxes
+        of_boxes = tree.box_roles, tree.box_tags, tree.box_class_paths, tree.box_paths, tree.box_marks
+        if (
+            not self.count
+            or {len(values) for values in of_blocks} != {self.count}
+            or {len(values) for values in of_boxes} != {len(tree.box_parents)}
+        ):  # nothing below looks whether there is a number for each block and box
+            raise ValueError("a tree of a page with text, made with detailed=True, is needed")
         self.rows = np.zeros((ROWS_OF_BLOCKS, self.count), np.int64)
         self.sums = np.empty((SUMMED, self.count + 1), np.int64)
         self.shares = np.zeros((3, self.count), np.float64)
@@ -858,6 +865,8 @@ def sum_leaves(
 ):
     """See :func:`scrapy_simdedup.page.content_model.python_sum_leaves`."""
     cdef Py_ssize_t n = values.shape[1], i, tree, level
+    if not n or leaves.shape[0] != columns.shape[1] or leaves.shape[1] < 1 << columns.shape[0]:
+        raise ValueError("values of some blocks, and as many leaves as the trees have, are needed")
     found = np.zeros(n, np.int64)
     cdef int64_t[::1] sums = found
     cdef int32_t[::1] of_tree = np.empty(n, np.int32)
@@ -867,6 +876,8 @@ def sum_leaves(
     cdef float border
     for tree in range(columns.shape[1]):
         for level in range(columns.shape[0]):
+            if columns[level, tree] >= values.shape[0]:
+                raise IndexError("as many features as the trees ask for are needed")
             asked = &values[columns[level, tree], 0]
             border = borders[level, tree]
             if level == 0:
@@ -890,6 +901,8 @@ def what_was_said(const double[::1] said not None, features):
     cdef const int64_t[:, ::1] places = features.places
     cdef Py_ssize_t n = said.shape[0], i, at = 0, low, high, place, row, first_likely = -1, last_likely = -1
     cdef int by
+    if not n or lengths.shape[0] != n:
+        raise ValueError("a probability of each block is needed")
     made = np.empty((len(SAID_NAMES), n), np.float64)
     cdef double[:, ::1] out = made
     # products have a row of their own, so that no processor adds them before they are rounded
