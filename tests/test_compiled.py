@@ -16,18 +16,19 @@ from lxml.html import HtmlElement
 from helpers.hostile import HOSTILE
 from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
-from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup import fingerprint_page, page_markdown
 from scrapy_simdedup.fingerprint import hashing
 from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
-from scrapy_simdedup.page import block_tree
+from scrapy_simdedup.page import block_tree, content_features, content_model, content_tree
 from scrapy_simdedup.page import parse as parsing
+from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 
 try:
     from scrapy_simdedup.fingerprint import _hashing
-    from scrapy_simdedup.page import _raw, _walk
+    from scrapy_simdedup.page import _content_model, _content_tree, _raw, _walk
 except ImportError:
     if "CI" in os.environ and "SCRAPY_SIMDEDUP_PURE" not in os.environ:
         raise
@@ -108,6 +109,80 @@ def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
     root = parse(html, with_html_methods=False).root
     if root is not None:
         assert walks_alike(root)
+        tree = block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+        assert not tree.texts or model_computes_alike(tree)
+        assert keeps_alike(root, [number % 5 > 0 for number in range(len(tree.texts))])
+
+
+def model_computes_alike(tree: BlockTree) -> bool:
+    """Features, what is asked of them, the sums of the leaves, and the features of the second round."""
+    one, other = _content_model.block_features(tree), content_features.python_block_features(tree)
+    model = content_model.content_model()
+    values = np.ascontiguousarray(other.matrix(model.first.names).T)
+    trees = (values, model.first.columns, model.first.borders, model.first.leaves)
+    sums = content_model.python_sum_leaves(*trees)
+    said = content_model.probability(sums)
+    around, same_around = _content_model.what_was_said(said, one), content_model.python_what_was_said(said, other)
+    rows = content_features.rows_of(model.second.names, other)
+    gathered, same_gathered = np.zeros((2, len(rows), len(tree.texts)), np.float32)
+    numbers = (rows, other.blocks, other.boxes, other.page, other.places)
+    _content_model.gather(gathered, *numbers)
+    content_features.python_gather(same_gathered, *numbers)
+    return (
+        all(np.array_equal(*both) for both in zip(one, other, strict=True))
+        and np.array_equal(_content_model.sum_leaves(*trees), sums)
+        and list(around) == list(same_around)
+        and all(np.array_equal(around[name], same_around[name]) for name in around)
+        and np.array_equal(gathered, same_gathered)
+    )
+
+
+@law
+@given(markup)
+@example("<title>ǅ İs ß? Straße x_1 x</title><h1>STRASSE x_1</h1><p>İs a ΑΣ ß</p><p>x x x</p><p>\u0130\u0307s</p>")
+@example("<p>1 a</p><p>٣ 2 a</p><p>22 ٣٣ a</p><p>19٣٣</p><p>2019</p><p>1:30</p><p>12345</p><p>$ 5</p><p>5 ₽</p><p>₹٣1")
+@example("<p>© 2026</p><p>東京。</p><p>é!</p><p>»</p><p>\xaa</p><h2>b</h2><div hidden><p itemprop=text>a</p></div>" * 9)
+def test_it_computes_the_same_content_model(html: str) -> None:
+    """To the last bit, in any script."""
+    root = parse(html, with_html_methods=False).root
+    if root is not None:
+        tree = block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+        assert not tree.texts or model_computes_alike(tree)
+
+
+def test_it_computes_nothing_of_a_tree_without_details() -> None:
+    """It looks at no list again while it reads them."""
+    root = parse("<p>a</p>").root
+    assert root is not None
+    with pytest.raises(ValueError, match="detailed"):
+        _content_model.block_features(block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS))
+
+
+def shape(node: object) -> object:
+    """A content tree as tuples."""
+    if not isinstance(node, content_tree.ContentNode):
+        return node
+    return node.tag, node.element, node.holds_block, [shape(child) for child in node.children]
+
+
+def keeps_alike(root: HtmlElement, chosen: list[bool]) -> bool:
+    made = _content_tree.build_content_tree(root, chosen)
+    return shape(made) == shape(content_tree.python_build_content_tree(root, chosen))
+
+
+@law
+@given(markup, st.data())
+@example(
+    "<p>a<img><hr><input type=CheckBox>b</p><hr><img>\xa0<table><tr><td><td>c</table><pre> \n<br>d</pre><br>e", None
+)
+def test_it_keeps_the_same_of_a_page(html: str, data: st.DataObject | None) -> None:
+    """Whatever blocks are chosen."""
+    root = parse(html, with_html_methods=False).root
+    if root is not None:
+        count = len(block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS).texts)
+        few = st.lists(st.booleans(), min_size=count, max_size=count)
+        some = [data.draw(few)] if data else [[n % 3 == k for n in range(count)] for k in range(3)]
+        assert all(keeps_alike(root, chosen) for chosen in ([True] * count, [False] * count, *some))
 
 
 _words = st.one_of(st.text(max_size=30), st.text(SIGNS, max_size=9), st.text("ab\u0301\xb2\x1eé東", max_size=90))
@@ -134,14 +209,14 @@ def test_it_joins_words_to_the_same_shingles(counts: list[int], size: int) -> No
 
 
 def test_the_package_works_without_it() -> None:
-    """As where nobody could compile it: the same fingerprints, to the last bit."""
+    """As where nobody could compile it: the same fingerprints, to the last bit, and the same Markdown."""
     html = page("tides", "sidebar")
     script = f"""
 import sys
-for name in ("page._raw", "page._walk", "fingerprint._hashing"):
+for name in ("page._raw", "page._walk", "page._content_model", "page._content_tree", "fingerprint._hashing"):
     sys.modules["scrapy_simdedup." + name] = None
-from scrapy_simdedup import fingerprint_page
-print(bytes(fingerprint_page({html!r})).hex())
+from scrapy_simdedup import fingerprint_page, page_markdown
+print(bytes(fingerprint_page({html!r})).hex() + page_markdown({html!r}).encode().hex())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == bytes(fingerprint_page(html)).hex()
+    assert done.stdout.strip() == bytes(fingerprint_page(html)).hex() + page_markdown(html).encode().hex()

@@ -105,6 +105,17 @@ def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
     return (classes, roles) if tree.named_roles & LAYOUT_ROLES else _classify_by_shape(tree, classes, roles)
 
 
+def is_boilerplate(tree: BlockTree, headline: int) -> bool:
+    """Whether :func:`classify_blocks` gives a role to an ``<h1>``; it is asked only where less does not decide.
+
+    No notice holds a headline, and shapes count only where names do not.
+    """
+    _, roles = _classify_by_roles(tree)
+    if roles[headline] or tree.named_roles & LAYOUT_ROLES:
+        return roles[headline] != 0
+    return classify_blocks(tree)[1][headline] != 0
+
+
 def _classify_by_roles(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
     inherited = _inherited_roles(tree)
     roles = [inherited[node] & BOILERPLATE_ROLES for node in tree.role_nodes]

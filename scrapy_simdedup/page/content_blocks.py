@@ -10,7 +10,7 @@ import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.classify import BlockClass, classify_blocks
+from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
 from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
        under a heading that is chosen: they belong to the text there, however little they look like text.
     3. A table that holds another table or a heading, or a long row, lays out the page, and stays as it is.
     """
+    if _ROWS.isdisjoint(tree.box_tags) and _TABLE not in tree.box_tags:
+        return
     tables, rows, layouts = _tables_and_rows(tree)
     of_row: dict[int, list[int]] = defaultdict(list)
     of_table: dict[int, list[int]] = defaultdict(list)
@@ -129,7 +131,7 @@ def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
     if not headlines or True not in chosen or any(chosen[number] for number in headlines):
         return
     above = [number for number in headlines if number < chosen.index(True)]
-    if above and not classify_blocks(tree)[1][above[-1]]:
+    if above and not is_boilerplate(tree, above[-1]):
         chosen[above[-1]] = True
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -31,7 +32,7 @@ from scrapy_simdedup.page.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +53,9 @@ MAX_TITLE_LENGTH = 300
 """Characters above which a block is not compared with the title."""
 MAX_REPEATED_LENGTH = 100
 """Characters above which two blocks that differ in numbers only are two."""
+
+FULL_WEIGHT = 400
+"""Characters of a block above which it weighs no more in the second round."""
 
 _BITS = {
     **{name.replace(" ", "_"): role for role, name in ROLE_NAMES.items()},
@@ -131,14 +135,18 @@ _MAX_PATTERN_LENGTH = 200
 class Features(NamedTuple):
     """The numbers of a page that features are made of."""
 
-    blocks: dict[str, NDArray[np.generic]]
-    """Numbers of each block."""
-    boxes: dict[str, NDArray[np.generic]]
+    block_names: tuple[str, ...]
+    box_names: tuple[str, ...]
+    page_names: tuple[str, ...]
+    """What the numbers are called, row by row."""
+    blocks: Numbers
+    """Numbers of each block: a row for each number."""
+    boxes: Numbers
     """Numbers of each box; boxes that hold the same blocks are one."""
-    page: dict[str, float]
+    page: Numbers
     """Numbers of the page."""
-    places: dict[str, Places]
-    """By prefix, the box of each block that the prefix names: ``up0`` the innermost, ``down1`` the outermost."""
+    places: Places
+    """For each prefix of ``PLACES``, the box of each block that it names; a row for each prefix."""
     lengths: NDArray[np.int64]
     """The characters of each block."""
     groups: Places
@@ -150,21 +158,67 @@ class Features(NamedTuple):
 
     def names(self) -> list[str]:
         """The names of all features."""
-        of_boxes = [f"{place}.{name}" for place in self.places for name in self.boxes]
-        return [*(f"block.{name}" for name in self.blocks), *of_boxes, *(f"page.{name}" for name in self.page)]
+        of_boxes = [f"{place}.{name}" for place in PLACES for name in self.box_names]
+        of_page = [f"page.{name}" for name in self.page_names]
+        return [*(f"block.{name}" for name in self.block_names), *of_boxes, *of_page]
 
-    def matrix(self, names: Sequence[str]) -> Numbers:
-        """The features with these names: a row for each block."""
+    def matrix(self, names: Sequence[str], others: Mapping[str, NDArray[np.generic]] | None = None) -> Numbers:
+        """The features with these names: a row for each block.
+
+        Args:
+            names: What is asked for.
+            others: Further numbers of each block by their names, which may be asked for as well.
+        """
         made = np.empty((len(names), len(self.lengths)), np.float32)
-        for row, name in zip(made, names, strict=True):
-            place, _, number = name.partition(".")
-            if place == "block":
-                row[:] = self.blocks[number]
-            elif place == "page":
-                row[:] = self.page[number]
-            else:
-                row[:] = self.boxes[number][self.places[place]]
-        return np.ascontiguousarray(made.T)
+        gather(made, rows_of(tuple(names), self), self.blocks, self.boxes, self.page, self.places)
+        if others:
+            for row, name in zip(made, names, strict=True):
+                if name in others:
+                    row[:] = others[name]
+        turned: Numbers = made.T
+        return turned
+
+
+PLACES = (*(f"up{level}" for level in range(LEVELS_UP)), *(f"down{level}" for level in range(1, LEVELS_DOWN + 1)))
+"""Which box around a block: ``up0`` is the innermost one, ``down1`` the outermost one below the page."""
+SAID_NAMES = (
+    *("said", "said+1", "said+2", "said+3", "said-1", "said-2", "said-3"),
+    *("said_within3", "said_within8", "said_within25"),
+    *(f"{what}_{place}" for place in PLACES for what in ("said", "others")),
+    *("said_group", "said_group_most", "from_first_likely", "to_last_likely"),
+    *("said_before", "said_page", "said_page_sum", "said_most"),
+)
+"""The names of the features of the second round that the first one gives."""
+_OF_BLOCKS, _OF_PAGE, _OF_OTHERS = -1, -2, -3
+"""Stand for the place of a number that no box has."""
+
+
+def rows_of(names: tuple[str, ...], features: Features) -> NDArray[np.intp]:
+    """For each name, the place that it asks for, and the row of the number there."""
+    return _rows(names, features.block_names, features.box_names, features.page_names)
+
+
+@lru_cache(32)
+def _rows(
+    names: tuple[str, ...], of_blocks: tuple[str, ...], of_boxes: tuple[str, ...], of_page: tuple[str, ...]
+) -> NDArray[np.intp]:
+    known = {f"block.{name}": (_OF_BLOCKS, row) for row, name in enumerate(of_blocks)}
+    known |= {f"page.{name}": (_OF_PAGE, row) for row, name in enumerate(of_page)}
+    known |= {f"{at}.{name}": (place, row) for place, at in enumerate(PLACES) for row, name in enumerate(of_boxes)}
+    return np.array([known.get(name, (_OF_OTHERS, 0)) for name in names], np.intp).reshape(-1, 2)
+
+
+def python_gather(  # noqa: PLR0917 - all are the numbers of one page
+    made: Numbers, rows: NDArray[np.intp], blocks: Numbers, boxes: Numbers, page: Numbers, places: Places
+) -> None:
+    """Fill a matrix with numbers: a row for each place and row that is asked for."""
+    for row, (place, number) in zip(made, rows.tolist(), strict=True):
+        if place >= 0:
+            row[:] = boxes[number][places[place]]
+        elif place == _OF_BLOCKS:
+            row[:] = blocks[number]
+        elif place == _OF_PAGE:
+            row[:] = page[number]
 
 
 class _Boxes(NamedTuple):
@@ -181,11 +235,13 @@ class _Boxes(NamedTuple):
     own: Places
 
 
-def block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
+def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
     """The features of the blocks of a page that has text.
 
     Args:
         tree: A tree that was made with ``detailed=True``.
+
+    Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same.
     """
     texts, count = tree.texts, len(tree.texts)
     index = np.arange(count)
@@ -331,13 +387,10 @@ def block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number a
         **{name: (boxes.bits & bits) > 0 for name, bits in _OWN_BITS.items()},
     }
     blocks |= {"depth": depth[here], "first_in_box": index - first[here], "last_in_box": end[here] - 1 - index}
-    places = {}
-    place = here
-    for up in range(LEVELS_UP):
-        places[f"up{up}"] = place
-        place = parents[place]
-    for down, outer in enumerate(_outermost(parents.tolist(), depth.tolist()), start=1):
-        places[f"down{down}"] = outer[here]
+    places = [here]
+    for _ in range(1, LEVELS_UP):
+        places.append(parents[places[-1]])
+    places.extend(outer[here] for outer in _outermost(parents.tolist(), depth.tolist()))
 
     # the box that stands for the content: a block gives its box its prose, and the box around it half of that
     direct = np.bincount(here, prose, minlength=size)
@@ -391,7 +444,26 @@ def block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number a
         "in_lists": int((length * _TAG_KINDS["in_li"][tags]).sum()) / total,
         **{f"in_{name}": float(shares[number_of[name]]) for name in _PAGE_BITS},
     }
-    return Features(blocks, numbers, page, places, length, groups, first, end)
+    return Features(
+        tuple(blocks),
+        tuple(numbers),
+        tuple(page),
+        _table(blocks.values(), count),
+        _table(numbers.values(), size),
+        np.array(list(page.values()), np.float32),
+        np.stack(places),
+        length,
+        groups,
+        first,
+        end,
+    )
+
+
+def _table(rows: Collection[NDArray[np.generic]], width: int) -> Numbers:
+    made = np.empty((len(rows), width), np.float32)
+    for row, values in zip(made, rows, strict=True):
+        row[:] = values
+    return made
 
 
 def cumulated(values: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -594,3 +666,10 @@ def _common_box(
     steps = np.minimum(np.maximum(by_begin, by_end), len(boxes) - 1)
     beside = np.where(index < first[anchor], index - first[anchor], np.maximum(index - end[anchor] + 1, 0))
     return boxes[steps], steps, beside
+
+
+try:
+    from scrapy_simdedup.page._content_model import block_features as block_features  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_model import gather as gather  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    block_features, gather = python_block_features, python_gather

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.page.content_features import block_features
+from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, block_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +42,6 @@ CERTAIN, MIN_CERTAIN_SHARE = 0.8, 0.6
 """Where blocks with this probability hold this share of the words that are expected, they are an article, and the cut
 is the highest one: what is doubtful beside an article is a teaser of another."""
 CHARACTERS_PER_WORD = 6
-FULL_WEIGHT = 400
-"""Characters of a block above which it weighs no more in the second round."""
 
 
 class Trees(NamedTuple):
@@ -61,13 +59,29 @@ class Trees(NamedTuple):
 
     def log_odds(self, values: NDArray[np.float32]) -> NDArray[np.int64]:
         """For each row of features, the log odds in units of 1 / ``UNITS``."""
-        columns = np.ascontiguousarray(values.T)
-        leaf = np.zeros((self.columns.shape[1], len(values)), np.int64)
-        for level, (asked, borders) in enumerate(zip(self.columns, self.borders, strict=True)):
-            leaf |= (columns[asked] > borders[:, None]).astype(np.int64) << level
-        leaf += (np.arange(len(self.leaves)) * self.leaves.shape[1])[:, None]
-        made: NDArray[np.int64] = self.leaves.ravel().take(leaf).sum(axis=0, dtype=np.int64) + self.bias
-        return made
+        return sum_leaves(np.ascontiguousarray(values.T), self.columns, self.borders, self.leaves) + self.bias
+
+
+def python_sum_leaves(
+    values: NDArray[np.float32], columns: NDArray[np.uint8], borders: NDArray[np.float32], leaves: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """For each block, the sum of the leaves that its features lead to.
+
+    Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same, as
+    it does for :func:`what_was_said`.
+
+    Args:
+        values: A row for each feature, a column for each block.
+        columns: As in :class:`Trees`, as the next two.
+        borders: The value above which the answer to each question is yes.
+        leaves: The leaves of each tree.
+    """
+    leaf = np.zeros((columns.shape[1], values.shape[1]), np.int64)
+    for level, (asked, border) in enumerate(zip(columns, borders, strict=True)):
+        leaf |= (values[asked] > border[:, None]).astype(np.int64) << level
+    leaf += (np.arange(len(leaves)) * leaves.shape[1])[:, None]
+    made: NDArray[np.int64] = leaves.ravel().take(leaf).sum(axis=0, dtype=np.int64)
+    return made
 
 
 class ContentModel(NamedTuple):
@@ -80,10 +94,7 @@ class ContentModel(NamedTuple):
         """For each block, how likely it is main content."""
         of_first = self.first.log_odds(features.matrix(self.first.names))
         around = what_was_said(probability(of_first), features)
-        own = [name for name in self.second.names if name not in around]
-        of_blocks = dict(zip(own, features.matrix(own).T, strict=True))
-        values = np.stack([around[name] if name in around else of_blocks[name] for name in self.second.names], axis=1)
-        of_second = self.second.log_odds(values.astype(np.float32))
+        of_second = self.second.log_odds(features.matrix(self.second.names, around))
         return probability(SHARE_OF_ROUND * (of_first + of_second))
 
 
@@ -135,7 +146,7 @@ def probability(log_odds: NDArray[np.generic]) -> NDArray[np.float64]:
     return made
 
 
-def what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, NDArray[np.float64]]:
+def python_what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, NDArray[np.float64]]:
     """The features of the second round: what the first said of each block, and of those around it."""
     count = len(said)
     index = np.arange(count)
@@ -152,7 +163,7 @@ def what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, ND
         made[f"said_within{radius}"] = (weighted[high] - weighted[low]) / (weight[high] - weight[low])
     box_weight = weight[features.ends] - weight[features.firsts]
     box_said = weighted[features.ends] - weighted[features.firsts]
-    for place, boxes in features.places.items():
+    for place, boxes in zip(PLACES, features.places, strict=True):
         made[f"said_{place}"] = (box_said / box_weight)[boxes]
         rest = box_weight[boxes] - weights
         others = (box_said[boxes] - weights * said) / np.maximum(rest, 1)
@@ -171,6 +182,13 @@ def what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, ND
         "said_page_sum": np.full(count, weighted[-1]),
         "said_most": np.full(count, said.max()),
     }
+
+
+try:
+    from scrapy_simdedup.page._content_model import sum_leaves as sum_leaves  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_model import what_was_said as what_was_said  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    sum_leaves, what_was_said = python_sum_leaves, python_what_was_said
 
 
 def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -73,13 +73,15 @@ _DROPPED = ""
 """The tag of a picture that belongs to no chosen block after all."""
 
 
-def build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentNode | None:  # noqa: PLR0912, PLR0915 - calls cost as much again
+def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentNode | None:  # noqa: PLR0912, PLR0915 - calls cost as much again
     """The content tree of a page; None where nothing is chosen. Of a page without any text the pictures are kept.
 
     1. The elements are walked as in :func:`~scrapy_simdedup.page.block_tree.python_walk`, so that blocks are the same.
     2. A text is kept where its block is chosen. An element is kept where it holds something that is kept.
     3. Pictures and rules have no text. One in the line of a block goes with it. Any other is kept where the blocks
        before and behind it are chosen, of those inside the smallest element around it that holds any.
+
+    Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_tree` does the same.
 
     Args:
         root: The ``<html>`` element, whose block tree was built before.
@@ -176,3 +178,9 @@ def build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentN
             if chosen[number] and (has_text or in_pre):
                 children.append(text)
     return children[0] if children and isinstance(children[0], ContentNode) else None
+
+
+try:
+    from scrapy_simdedup.page._content_tree import build_content_tree as build_content_tree  # noqa: PLC0414 - for others, too
+except (ImportError, TypeError, ValueError):  # installed without a compiler, or beside an lxml it was not compiled for
+    build_content_tree = python_build_content_tree

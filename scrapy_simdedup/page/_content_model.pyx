@@ -1,0 +1,960 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The compiled loops of the content model: the same numbers as its twins in Python, in a tenth of the time.
+
+They are written in the order in which the twin of :mod:`scrapy_simdedup.page.content_features` names them.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+
+from functools import lru_cache
+
+import numpy as np
+
+from scrapy_simdedup.page import content_features as _features
+from scrapy_simdedup.page import roles as _roles
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t place)
+    object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
+    object PyUnicode_Substring(object text, Py_ssize_t start, Py_ssize_t end)
+
+cdef enum:
+    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_features
+    DOLLAR = KINDS  # kinds of their own for characters of Latin-1 that are looked for, too
+    COPYRIGHT, MONEY, KINDS_OF_LATIN
+    TAGS = 64
+    LONGEST_KEY = 100
+    MAX_MASKS = 40
+    MAX_TAG_KINDS = 10
+
+cdef int64_t HEADING = _roles.HEADING
+cdef int64_t H1 = _roles.H1
+cdef int64_t PARAGRAPH = _roles.PARAGRAPH
+cdef int64_t MAIN = _roles.MAIN
+cdef int64_t HIDDEN = _roles.HIDDEN
+cdef int64_t BODY_PROPERTY = _roles.BODY_PROPERTY
+cdef int64_t HIDDEN_BIT = _features._BITS["hidden"]
+cdef int64_t BODY_PROPERTY_BIT = _features._BITS["body_property"]
+cdef int64_t PROSE = _features.PROSE
+cdef int64_t LONG_PROSE = _features.LONG_PROSE
+cdef int64_t FAR = _features.FAR
+cdef int64_t MAX_TITLE_LENGTH = _features.MAX_TITLE_LENGTH
+cdef int64_t MAX_REPEATED_LENGTH = _features.MAX_REPEATED_LENGTH
+cdef int64_t MAX_PATTERN_LENGTH = _features._MAX_PATTERN_LENGTH
+cdef int LEVELS_UP = _features.LEVELS_UP
+cdef int LEVELS_DOWN = _features.LEVELS_DOWN
+cdef str STOPS = "".join(sorted(_features._STOPS))
+cdef str ENDING = "".join(sorted(_features._ENDS))
+cdef object DATE = _features._DATE.search
+cdef object PRICE = _features._PRICE.search
+cdef object WORDS = _features._WORD.findall
+
+if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len(_features._TAG_KINDS) != MAX_TAG_KINDS:
+    raise ImportError("compiled for other features")
+
+cdef uint8_t KIND_OF_LATIN[256]
+cdef uint8_t IS_OF_WORD[128]
+cdef int64_t BITS_OF_TAG[TAGS]
+cdef int64_t HEADING_LEVEL[TAGS]
+cdef uint8_t TAG_KINDS[MAX_TAG_KINDS][TAGS]
+cdef int64_t MASKS[MAX_MASKS]
+cdef int MASK_COUNT = len(_features._MASKS)
+cdef list OWN_BITS = list(_features._OWN_BITS.values())
+cdef list PROSE_MASKS = [list(_features._BITS).index(name) for name in _features._PROSE_BITS]
+cdef Py_ssize_t OF_BLOCKS = _features._OF_BLOCKS
+cdef Py_ssize_t OF_PAGE = _features._OF_PAGE
+cdef double FULL_WEIGHT = _features.FULL_WEIGHT
+cdef tuple SAID_NAMES = _features.SAID_NAMES
+cdef list PAGE_MASKS = [list(_features._BITS).index(name) for name in _features._PAGE_BITS]
+
+
+def _fill_tables():
+    cdef int place
+    for place in range(128):
+        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _features._KIND_OF_BYTE[place], WIDE
+        IS_OF_WORD[place] = chr(place).isalnum() or chr(place) == "_"
+    KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
+    KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
+    for place in range(TAGS):
+        BITS_OF_TAG[place] = _features._BITS_OF_TAG[place]
+        HEADING_LEVEL[place] = _features._HEADING_LEVEL[place]
+        for kind, table in enumerate(_features._TAG_KINDS.values()):
+            TAG_KINDS[<int> kind][place] = table[place]
+    for place in range(MASK_COUNT):
+        MASKS[place] = _features._MASKS[place]
+
+
+_fill_tables()
+
+
+@lru_cache(1)
+def names():
+    """The names of the numbers, as the twin has them for the smallest of pages."""
+    from scrapy_simdedup.page.block_tree import BlockTree
+
+    one = BlockTree(["a"], *[[0]] * 3, [-1], [0], [0], [0], [-1], *[[0]] * 8, 0, "")
+    return _features.python_block_features(one)[:3]
+
+
+cdef struct Keyed:
+    int64_t key
+    int64_t place
+
+
+cdef int by_key(const void* one, const void* other) noexcept nogil:
+    cdef const Keyed* a = <const Keyed*> one
+    cdef const Keyed* b = <const Keyed*> other
+    if a.key != b.key:
+        return -1 if a.key < b.key else 1
+    return -1 if a.place < b.place else 1 if a.place > b.place else 0
+
+
+cdef int64_t number_groups(const int64_t* keys, int64_t count, int64_t* groups) except -1:
+    """Number the distinct keys in their order; how many there are."""
+    cdef int64_t[:, ::1] room = np.empty((count, 2), np.int64)
+    cdef Keyed* all_keys = <Keyed*> &room[0, 0]
+    cdef int64_t i, made = -1
+    for i in range(count):
+        all_keys[i].key = keys[i]
+        all_keys[i].place = i
+    qsort(all_keys, count, sizeof(Keyed), by_key)
+    for i in range(count):
+        if i == 0 or all_keys[i].key != all_keys[i - 1].key:
+            made += 1
+        groups[all_keys[i].place] = made
+    return made + 1
+
+
+cdef inline void put(float** at, int64_t step, double value) noexcept nogil:
+    """Write a number, and go on to the row of the next."""
+    at[0][0] = <float> value
+    at[0] += step
+
+
+cdef inline double over(int64_t one, int64_t other) noexcept nogil:
+    return <double> one / <double> other
+
+
+cdef inline bint is_of_word(Py_UCS4 sign):
+    return IS_OF_WORD[sign] if sign < 128 else sign.isalnum()
+
+
+cdef int fill(int64_t* made, list values) except -1:
+    cdef Py_ssize_t i
+    for i in range(len(values)):
+        made[i] = values[i]
+    return 0
+
+
+cdef int cumulate(int64_t* made, const int64_t* values, int64_t count) except -1:
+    cdef int64_t i
+    made[0] = 0
+    for i in range(count):
+        made[i + 1] = made[i] + values[i]
+    return 0
+
+
+cdef enum:  # rows of numbers that the features are made of: first of blocks, then of boxes
+    LENGTH, LINKS, WORD_COUNT, STOP_COUNT, IS_STOP_END, IS_HEADING, ANCHORS, IS_REPEATED, IMAGES, IS_PRICE, PROSES
+    IN_PARAGRAPH, IS_TITLE, SUMMED  # the rows above are summed up
+    COMMAS, DIGITS, UPPERS, SIGNS, WIDES, LOWERS, IS_END, IS_SMALL, HAS_COPYRIGHT, IS_DATE, REPEATS
+    ELEMENTS, LEVEL, TEXT_ROLES, IN_BOX, TAG, CLASS_PATH, PATH, GROUP, TAG_GROUP, HERE, ROWS_OF_BLOCKS
+
+
+@cython.final
+cdef class Page:
+    """One page: its numbers, and the place where the next feature is written."""
+
+    cdef list texts
+    cdef int64_t count, total, prose_total, h1, h1s, groups
+    cdef int64_t[:, ::1] rows
+    cdef int64_t[:, ::1] sums
+    cdef double[:, ::1] shares
+    """The share of links of each block, that of its words in the title, and that of the title in its words."""
+    cdef float* out
+
+    def __cinit__(self, tree):
+        self.texts = tree.texts
+        self.count = len(self.texts)
+        of_blocks = tree.link_lengths, tree.link_counts, tree.image_counts, tree.last_elements, tree.text_roles, tree.boxes
+        of_boxes = tree.box_roles, tree.box_tags, tree.box_class_paths, tree.box_paths, tree.box_marks
+        if (
+            not self.count
+            or {len(values) for values in of_blocks} != {self.count}
+            or {len(values) for values in of_boxes} != {len(tree.box_parents)}
+        ):  # nothing below looks whether there is a number for each block and box
+            raise ValueError("a tree of a page with text, made with detailed=True, is needed")
+        self.rows = np.zeros((ROWS_OF_BLOCKS, self.count), np.int64)
+        self.sums = np.empty((SUMMED, self.count + 1), np.int64)
+        self.shares = np.zeros((3, self.count), np.float64)
+        fill(&self.rows[LINKS, 0], tree.link_lengths)
+        fill(&self.rows[ANCHORS, 0], tree.link_counts)
+        fill(&self.rows[IMAGES, 0], tree.image_counts)
+        fill(&self.rows[ELEMENTS, 0], tree.last_elements)
+        fill(&self.rows[TEXT_ROLES, 0], tree.text_roles)
+        fill(&self.rows[IN_BOX, 0], tree.boxes)
+
+    cdef int64_t* row(self, int number) noexcept:
+        return &self.rows[number, 0]
+
+    cdef int read(self, tree) except -1:
+        """Read the texts, and what the boxes of the blocks say."""
+        cdef int64_t i, box, roles, length, links
+        cdef list tags = tree.box_tags, class_paths = tree.box_class_paths, paths = tree.box_paths
+        cdef list keys = []
+        cdef dict counts = {}
+        cdef str text
+        cdef object key, found
+        for i in range(self.count):
+            text = <str> self.texts[i]
+            self.read_text(text, i, keys)
+            box = self.rows[IN_BOX, i]
+            self.rows[TAG, i] = tags[box]
+            self.rows[CLASS_PATH, i] = class_paths[box]
+            self.rows[PATH, i] = paths[box]
+        for key in keys:
+            found = counts.get(key)
+            counts[key] = 1 if found is None else found + 1
+        self.h1, self.h1s = -1, 0
+        for i in range(self.count):
+            roles, length, links = self.rows[TEXT_ROLES, i], self.rows[LENGTH, i], self.rows[LINKS, i]
+            self.rows[REPEATS, i] = counts[keys[i]]
+            self.rows[IS_REPEATED, i] = self.rows[REPEATS, i] > 1
+            self.rows[IS_HEADING, i] = roles & HEADING != 0
+            self.rows[IN_PARAGRAPH, i] = length if roles & PARAGRAPH else 0
+            self.rows[LEVEL, i] = HEADING_LEVEL[self.rows[TAG, i]]
+            if roles & HEADING and not self.rows[LEVEL, i]:
+                self.rows[LEVEL, i] = 7
+            if length - links >= PROSE and 2 * links < length:
+                self.rows[PROSES, i] = length - links
+            self.shares[0, i] = over(links, length)
+            if roles & H1:
+                if self.h1 < 0:
+                    self.h1 = i
+                self.h1s += 1
+        self.compare_with_title(tree.title)
+        for i in range(self.count):
+            self.rows[IS_TITLE, i] = self.shares[2, i] > 0.5
+        for i in range(SUMMED):
+            cumulate(&self.sums[i, 0], &self.rows[i, 0], self.count)
+        self.total = self.sums[LENGTH, self.count]
+        self.prose_total = max(1, self.sums[PROSES, self.count])
+        self.groups = number_groups(self.row(CLASS_PATH), self.count, self.row(GROUP))
+        return 0
+
+    cdef int read_text(self, str text, int64_t number, list keys) except -1:
+        """Count the characters of a text by their kinds, and look for what has a form of its own."""
+        cdef int kind = PyUnicode_KIND(text)
+        cdef void* data = PyUnicode_DATA(text)
+        cdef Py_ssize_t i, size = len(text), key_size = 0
+        cdef const uint8_t* latin = <const uint8_t*> data
+        cdef int64_t counts[KINDS_OF_LATIN]
+        cdef int64_t others[KINDS_OF_LATIN]
+        cdef Py_UCS4 sign = 0, before = 0
+        cdef Py_UCS4 key[LONGEST_KEY]
+        cdef bint may_be_price = False, may_be_date = False, is_digit
+        cdef int digits = 0, digits_before = 0
+        memset(counts, 0, sizeof(counts))
+        memset(others, 0, sizeof(others))
+        if kind == 1:
+            for i in range(size // 2):  # in two places, as most characters are of the same kind as the one before
+                counts[KIND_OF_LATIN[latin[2 * i]]] += 1
+                others[KIND_OF_LATIN[latin[2 * i + 1]]] += 1
+            if size & 1:
+                counts[KIND_OF_LATIN[latin[size - 1]]] += 1
+        else:
+            for i in range(size):
+                sign = PyUnicode_READ(kind, data, i)
+                if sign < 256:
+                    counts[KIND_OF_LATIN[sign]] += 1
+                elif 0xD800 <= sign < 0xE000:  # becomes a question mark
+                    counts[STOP] += 1
+                else:
+                    counts[WIDE] += 1
+                    if 0x20A0 <= sign < 0x20D0:
+                        may_be_price = True
+        for i in range(KINDS_OF_LATIN):
+            counts[i] += others[i]
+        may_be_price = may_be_price or counts[DOLLAR] or counts[MONEY]
+        counts[SIGN] += counts[DOLLAR]
+        counts[WIDE] += counts[COPYRIGHT] + counts[MONEY]
+        sign = PyUnicode_READ(kind, data, size - 1)
+        self.rows[LENGTH, number] = size
+        self.rows[WORD_COUNT, number] = counts[SPACE] + 1
+        self.rows[STOP_COUNT, number] = counts[STOP]
+        self.rows[COMMAS, number] = counts[COMMA]
+        self.rows[DIGITS, number] = counts[DIGIT]
+        self.rows[UPPERS, number] = counts[UPPER]
+        self.rows[SIGNS, number] = counts[SIGN]
+        self.rows[WIDES, number] = counts[WIDE]
+        self.rows[LOWERS, number] = counts[LOWER]
+        self.rows[HAS_COPYRIGHT, number] = counts[COPYRIGHT] > 0
+        self.rows[IS_STOP_END, number] = sign in STOPS
+        self.rows[IS_END, number] = sign in ENDING
+        self.rows[IS_SMALL, number] = PyUnicode_READ(kind, data, 0).islower()
+        if counts[DIGIT] and size < MAX_PATTERN_LENGTH:
+            for i in range(size):
+                sign = PyUnicode_READ(kind, data, i)
+                is_digit = 48 <= sign <= 57 if sign < 128 else sign.isdecimal()
+                if i < LONGEST_KEY and not (is_digit and digits):
+                    key[key_size] = 48 if is_digit else sign
+                    key_size += 1
+                if is_digit:  # the fourth in a row, or one of two with a sign between
+                    digits += 1
+                    may_be_date = may_be_date or digits == 4 or (digits == 1 and digits_before and before in "./:-")
+                else:
+                    digits, digits_before = 0, digits
+                before = sign
+            self.rows[IS_PRICE, number] = may_be_price and PRICE(text) is not None
+            self.rows[IS_DATE, number] = may_be_date and DATE(text) is not None
+            if size < MAX_REPEATED_LENGTH:
+                text = PyUnicode_FromKindAndData(4, key, key_size)
+        keys.append(text)
+        return 0
+
+    cdef int compare_with_title(self, str title) except -1:
+        """For each short block, the share of its words that the title has, and of the title's words that it has."""
+        cdef set wanted = set(WORDS(title.lower())), seen
+        cdef uint8_t may_begin[256]
+        cdef int64_t number, words, common, lengths = 0
+        cdef Py_ssize_t i, start, size
+        cdef str text, word
+        cdef int kind
+        cdef bint is_ascii
+        cdef void* data
+        cdef const uint8_t* latin
+        if not wanted:
+            return 0
+        memset(may_begin, 0, sizeof(may_begin))
+        for word in wanted:
+            may_begin[<long> ord(word[0]) & 255] = 1
+            may_begin[<long> ord(word[0].upper()[0]) & 255] = 1
+            lengths |= <int64_t> 1 << min(len(word), 63)
+        for number in range(self.count):
+            if self.rows[LENGTH, number] > MAX_TITLE_LENGTH:
+                continue
+            text = <str> self.texts[number]
+            is_ascii = PyUnicode_IS_ASCII(text)
+            if not is_ascii:  # else words are put into lower case one by one
+                text = text.lower()
+            kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
+            latin = <const uint8_t*> data
+            words = common = i = 0
+            seen = None
+            while is_ascii and i < size:
+                if not IS_OF_WORD[latin[i]]:
+                    i += 1
+                    continue
+                start = i
+                while i < size and IS_OF_WORD[latin[i]]:
+                    i += 1
+                words += 1
+                if may_begin[latin[start]] and lengths >> min(i - start, 63) & 1:
+                    word = (<str> PyUnicode_Substring(text, start, i)).lower()
+                    if word in wanted:
+                        common += 1
+                        if seen is None:
+                            seen = set()
+                        seen.add(word)
+            while i < size:
+                if not is_of_word(PyUnicode_READ(kind, data, i)):
+                    i += 1
+                    continue
+                start = i
+                while i < size and is_of_word(PyUnicode_READ(kind, data, i)):
+                    i += 1
+                words += 1
+                if (
+                    may_begin[<long> PyUnicode_READ(kind, data, start) & 255]
+                    and lengths >> min(i - start, 63) & 1
+                ):
+                    word = PyUnicode_Substring(text, start, i)
+                    if word in wanted:
+                        common += 1
+                        if seen is None:
+                            seen = set()
+                        seen.add(word)
+            if common:
+                self.shares[1, number] = over(common, words)
+                self.shares[2, number] = over(len(seen), len(wanted))
+        return 0
+
+    cdef int put_blocks(self) except -1:
+        """Numbers of each block by itself."""
+        cdef int64_t i, kind, n = self.count, h1 = self.h1, words, length
+        cdef const int64_t* start = &self.sums[LENGTH, 0]
+        cdef float* at = self.out
+        for i in range(n):
+            at = self.out + i
+            words, length = self.rows[WORD_COUNT, i], self.rows[LENGTH, i]
+            put(&at, n, length)
+            put(&at, n, words)
+            put(&at, n, over(length, words))
+            put(&at, n, self.shares[0, i])
+            put(&at, n, self.rows[ANCHORS, i])
+            put(&at, n, over(self.rows[STOP_COUNT, i], words))
+            put(&at, n, over(self.rows[COMMAS, i], words))
+            put(&at, n, over(self.rows[DIGITS, i], length))
+            put(&at, n, over(self.rows[UPPERS, i], max(self.rows[UPPERS, i] + self.rows[LOWERS, i], 1)))
+            put(&at, n, over(self.rows[SIGNS, i], length))
+            put(&at, n, over(self.rows[WIDES, i], length))
+            put(&at, n, self.rows[IS_END, i])
+            put(&at, n, self.rows[IS_STOP_END, i])
+            put(&at, n, self.rows[IS_SMALL, i])
+            put(&at, n, self.rows[HAS_COPYRIGHT, i])
+            put(&at, n, self.rows[IS_DATE, i])
+            put(&at, n, self.rows[IS_PRICE, i])
+            put(&at, n, self.rows[REPEATS, i])
+            put(&at, n, self.rows[IMAGES, i])
+            put(&at, n, over(self.rows[ELEMENTS, i] - (self.rows[ELEMENTS, i - 1] if i else -1), length))
+            put(&at, n, self.rows[LEVEL, i])
+            put(&at, n, self.rows[TEXT_ROLES, i] & PARAGRAPH != 0)
+            for kind in range(MAX_TAG_KINDS):
+                put(&at, n, TAG_KINDS[kind][self.rows[TAG, i]])
+            put(&at, n, start[i])
+            put(&at, n, self.total - start[i + 1])
+            put(&at, n, over(start[i], self.total))
+            put(&at, n, i)
+            put(&at, n, n - 1 - i)
+            put(&at, n, over(i, n))
+            put(&at, n, over(self.sums[PROSES, i], self.prose_total))
+            put(&at, n, i - h1 if h1 >= 0 else -999)
+            put(&at, n, start[i] - start[h1] if h1 >= 0 else -99999)
+        self.out = at - (n - 1)
+        return 0
+
+    cdef int put_distances(self, int64_t longer) except -1:
+        """How far the next block with more prose is, which may be itself, and how far the one before."""
+        cdef int64_t i, last = -1, n = self.count
+        for i in range(n):
+            self.out[n + i] = i - last if last >= 0 else FAR
+            if self.rows[PROSES, i] > longer:
+                last = i
+        last = -1
+        for i in range(n - 1, -1, -1):
+            if self.rows[PROSES, i] > longer:
+                last = i
+            self.out[i] = last - i if last >= 0 else FAR
+        self.out += 2 * n
+        return 0
+
+    cdef int put_under_headings(self) except -1:
+        """What stands between the heading before each block, or the begin of the page, and the next one."""
+        cdef int64_t i, heading = -1, first, following = -1, under, n = self.count
+        cdef float* at = self.out
+        for i in range(n):
+            if self.rows[IS_HEADING, i]:
+                heading = i
+            if following <= i:
+                following = i + 1
+                while following < n and not self.rows[IS_HEADING, following]:
+                    following += 1
+            first = max(heading, 0)
+            under = max(self.sums[LENGTH, following] - self.sums[LENGTH, first], 1)
+            at = self.out + i
+            put(&at, n, FAR if heading < 0 else i - heading)
+            put(&at, n, following - i)
+            put(&at, n, under)
+            put(&at, n, over(self.sums[LINKS, following] - self.sums[LINKS, first], under))
+            put(&at, n, over(self.sums[PROSES, following] - self.sums[PROSES, first], under))
+            put(&at, n, 0 if heading < 0 else self.rows[LEVEL, first])
+            put(&at, n, -1 if heading < 0 else self.shares[0, first])
+        self.out = at - (n - 1)
+        return 0
+
+    cdef int put_title(self) except -1:
+        cdef int64_t i, best = 0, n = self.count
+        for i in range(n):
+            if self.shares[2, i] > self.shares[2, best]:
+                best = i
+        for i in range(n):
+            self.out[i] = <float> self.shares[1, i]
+            self.out[n + i] = <float> self.shares[2, i]
+            self.out[2 * n + i] = i - best if self.shares[2, best] > 0.4 else -999
+        self.out += 3 * n
+        return 0
+
+    cdef int put_neighbours(self) except -1:
+        """Numbers of the blocks before and behind."""
+        cdef int64_t i, other, n = self.count
+        cdef int by
+        cdef bint is_there
+        cdef float* at = self.out
+        for by in (1, 2, 3, -1, -2, -3):
+            for i in range(n):
+                at = self.out + i
+                other = i - by
+                is_there = 0 <= other < n
+                put(&at, n, self.rows[LENGTH, other] if is_there else -1)
+                put(&at, n, self.shares[0, other] if is_there else -1)
+                put(&at, n, is_there and self.rows[CLASS_PATH, other] == self.rows[CLASS_PATH, i])
+                if -3 < by < 3:
+                    put(&at, n, self.rows[LEVEL, other] if is_there else -1)
+                    put(&at, n, self.rows[IS_STOP_END, other] if is_there else -1)
+                    put(&at, n, is_there and self.rows[TAG, other] == self.rows[TAG, i])
+                    put(&at, n, self.rows[REPEATS, other] if is_there else -1)
+                    put(&at, n, self.rows[IMAGES, other] if is_there else -1)
+            self.out = at - (n - 1)
+        return 0
+
+    cdef int put_windows(self) except -1:
+        """Numbers of the blocks around each block."""
+        cdef int64_t i, low, high, chars, radius, n = self.count
+        cdef float* at = self.out
+        for radius in (2, 5, 12):
+            for i in range(n):
+                at = self.out + i
+                low, high = max(i - radius, 0), min(i + radius + 1, n)
+                chars = self.sums[LENGTH, high] - self.sums[LENGTH, low]
+                put(&at, n, self.sums[PROSES, high] - self.sums[PROSES, low])
+                put(&at, n, over(self.sums[LINKS, high] - self.sums[LINKS, low], chars))
+                put(&at, n, over(chars, high - low))
+                put(&at, n, over(self.rows[ELEMENTS, high - 1] - self.rows[ELEMENTS, low], chars))
+            self.out = at - (n - 1)
+        return 0
+
+    cdef int put_groups(self, const int64_t* group, int64_t groups) except -1:
+        """Numbers of the blocks at the same path."""
+        cdef int64_t[:, ::1] made = np.zeros((7, groups), np.int64)
+        cdef int64_t i, g, n = self.count, counts, spread
+        cdef float* at = self.out
+        for i in range(n):
+            g = group[i]
+            if not made[0, g]:
+                made[5, g] = i
+            made[6, g] = i
+            made[0, g] += 1
+            made[1, g] += self.rows[LENGTH, i]
+            made[2, g] += self.rows[LINKS, i]
+            made[3, g] += self.rows[IS_STOP_END, i]
+            made[4, g] += self.rows[IS_REPEATED, i]
+        for i in range(n):
+            at = self.out + i
+            g = group[i]
+            counts = made[0, g]
+            spread = made[6, g] - made[5, g] + 1
+            put(&at, n, counts)
+            put(&at, n, made[1, g])
+            put(&at, n, over(made[1, g], self.total))
+            put(&at, n, over(made[2, g], made[1, g]))
+            put(&at, n, over(made[1, g], counts))
+            put(&at, n, over(made[3, g], counts))
+            put(&at, n, over(spread, n))
+            put(&at, n, over(counts, spread))
+            put(&at, n, over(made[4, g], counts))
+            put(&at, n, over(made[5, g], n))
+        self.out = at - (n - 1)
+        return 0
+
+
+cdef enum:  # rows of numbers of boxes of the tree
+    UP, FIRST, END, OWN, AROUND, NUMBER_OF, ROWS_OF_TREE
+cdef enum:  # rows of numbers of boxes that hold text
+    PARENT, BITS, KIN_KEY, KIN, DEPTH, LONGEST, CHILDREN, KIN_INDEX, DIRECT, KIN_COUNT, KIN_LENGTH, KIN_LINKS
+    OUTER, ROWS_OF_BOXES = OUTER + 8
+
+
+def block_features(tree):
+    """See :func:`scrapy_simdedup.page.content_features.python_block_features`."""
+    cdef Page page = Page(tree)
+    cdef int64_t n = page.count, i, box, parent, place, down, first, end, length, above
+    page.read(tree)
+    block_names, box_names, page_names = names()
+    blocks = np.empty((len(block_names), n), np.float32)
+    cdef float[:, ::1] of_blocks = blocks
+    page.out = &of_blocks[0, 0]
+    page.put_blocks()
+    page.put_distances(0)
+    page.put_distances(LONG_PROSE)
+    page.put_under_headings()
+    page.put_title()
+    page.put_neighbours()
+    page.put_windows()
+    page.put_groups(page.row(GROUP), page.groups)
+    page.put_groups(page.row(TAG_GROUP), number_groups(page.row(PATH), n, page.row(TAG_GROUP)))
+
+    # the boxes of the tree, and those of them that hold other blocks than the box around them
+    cdef int64_t in_tree = len(tree.box_parents), kept = 0
+    cdef int64_t[:, ::1] rows = np.zeros((ROWS_OF_TREE, in_tree), np.int64)
+    cdef list tags = tree.box_tags, marks = tree.box_marks, roles = tree.box_roles, paths = tree.box_class_paths
+    cdef int64_t mark, articles = 0
+    fill(&rows[UP, 0], tree.box_parents)
+    for box in range(in_tree):
+        mark = marks[box]
+        rows[FIRST, box] = n
+        rows[OWN, box] = (
+            <int64_t> roles[box]
+            | BITS_OF_TAG[<int64_t> tags[box]]
+            | (HIDDEN_BIT if mark & HIDDEN else 0)
+            | (BODY_PROPERTY_BIT if mark & BODY_PROPERTY else 0)
+        )
+        articles += rows[OWN, box] & MAIN != 0
+        rows[AROUND, box] = rows[OWN, box] | (rows[AROUND, rows[UP, box]] if box else 0)
+    for i in range(n):
+        box = page.rows[IN_BOX, i]
+        rows[FIRST, box] = min(rows[FIRST, box], i)
+        rows[END, box] = i + 1
+    for box in range(in_tree - 1, 0, -1):
+        parent = rows[UP, box]
+        rows[FIRST, parent] = min(rows[FIRST, parent], rows[FIRST, box])
+        rows[END, parent] = max(rows[END, parent], rows[END, box])
+    for box in range(in_tree):
+        if rows[END, box] > rows[FIRST, box]:
+            parent = rows[UP, box]
+            kept += box == 0 or rows[FIRST, box] != rows[FIRST, parent] or rows[END, box] != rows[END, parent]
+            rows[NUMBER_OF, box] = kept - 1
+    numbers = np.empty((len(box_names), kept), np.float32)
+    firsts, ends = np.empty((2, kept), np.int64)
+    cdef int64_t[::1] first_of = firsts
+    cdef int64_t[::1] end_of = ends
+    cdef int64_t[:, ::1] made = np.zeros((ROWS_OF_BOXES, kept), np.int64)
+    above = -1
+    for box in range(in_tree):
+        if rows[END, box] > rows[FIRST, box]:
+            place = rows[NUMBER_OF, box]
+            made[BITS, place] |= rows[OWN, box]
+            if place > above:
+                above = place
+                first_of[place], end_of[place] = rows[FIRST, box], rows[END, box]
+                made[PARENT, place] = rows[NUMBER_OF, rows[UP, box]] if box else 0
+                made[KIN_KEY, place] = made[PARENT, place] * (<int64_t> 1 << 33) + <int64_t> paths[box]
+    for i in range(n):
+        place = rows[NUMBER_OF, page.rows[IN_BOX, i]]
+        page.rows[HERE, i] = place
+        made[LONGEST, place] = max(made[LONGEST, place], page.rows[LENGTH, i])
+    for place in range(kept):
+        parent = made[PARENT, place]
+        if place:
+            made[DEPTH, place] = made[DEPTH, parent] + 1
+            made[CHILDREN, parent] += 1
+        for down in range(LEVELS_DOWN):
+            made[OUTER + down, place] = made[OUTER + down, parent] if made[DEPTH, place] > down + 1 else place
+    for place in range(kept - 1, 0, -1):
+        parent = made[PARENT, place]
+        made[LONGEST, parent] = max(made[LONGEST, parent], made[LONGEST, place])
+    number_groups(&made[KIN_KEY, 0], kept, &made[KIN, 0])
+    for place in range(kept):
+        parent = made[KIN, place]
+        first, end = first_of[place], end_of[place]
+        made[KIN_INDEX, place] = made[KIN_COUNT, parent]
+        made[KIN_COUNT, parent] += 1
+        made[KIN_LENGTH, parent] += page.sums[LENGTH, end] - page.sums[LENGTH, first]
+        made[KIN_LINKS, parent] += page.sums[LINKS, end] - page.sums[LINKS, first]
+
+    cdef float[:, ::1] of_boxes = numbers
+    cdef float* at = &of_boxes[0, 0]
+    cdef int64_t of_kin, size, elements, bits
+    cdef int64_t whole_paragraphs = max(1, page.sums[IN_PARAGRAPH, n])
+    for place in range(kept):
+        at = &of_boxes[0, 0] + place
+        first, end, parent, of_kin = first_of[place], end_of[place], made[PARENT, place], made[KIN, place]
+        length, size = page.sums[LENGTH, end] - page.sums[LENGTH, first], end - first
+        elements = page.rows[ELEMENTS, end - 1] - (page.rows[ELEMENTS, first - 1] if first > 0 else 0)
+        put(&at, kept, length)
+        put(&at, kept, over(length, page.total))
+        put(&at, kept, over(page.sums[LINKS, end] - page.sums[LINKS, first], length))
+        put(&at, kept, size)
+        put(&at, kept, over(length, size))
+        put(&at, kept, over(page.sums[PROSES, end] - page.sums[PROSES, first], page.prose_total))
+        put(&at, kept, over(page.sums[PROSES, end] - page.sums[PROSES, first], length))
+        put(
+            &at,
+            kept,
+            over(
+                page.sums[STOP_COUNT, end] - page.sums[STOP_COUNT, first],
+                page.sums[WORD_COUNT, end] - page.sums[WORD_COUNT, first],
+            ),
+        )
+        put(&at, kept, over(page.sums[IS_STOP_END, end] - page.sums[IS_STOP_END, first], size))
+        put(&at, kept, first <= page.h1 < end)
+        put(&at, kept, made[KIN_COUNT, of_kin])
+        put(&at, kept, over(made[KIN_LENGTH, of_kin], page.total))
+        put(&at, kept, over(made[KIN_LINKS, of_kin], made[KIN_LENGTH, of_kin]))
+        put(&at, kept, over(made[KIN_LENGTH, of_kin], made[KIN_COUNT, of_kin]))
+        put(&at, kept, made[KIN_INDEX, place])
+        put(&at, kept, over(page.sums[IN_PARAGRAPH, end] - page.sums[IN_PARAGRAPH, first], whole_paragraphs))
+        put(&at, kept, over(page.sums[IN_PARAGRAPH, end] - page.sums[IN_PARAGRAPH, first], length))
+        put(&at, kept, over(page.sums[IS_HEADING, end] - page.sums[IS_HEADING, first], size))
+        put(&at, kept, over(page.sums[LENGTH, first], page.total))
+        put(&at, kept, over(page.total - page.sums[LENGTH, end], page.total))
+        put(&at, kept, over(length, page.sums[LENGTH, end_of[parent]] - page.sums[LENGTH, first_of[parent]]))
+        put(&at, kept, made[CHILDREN, place])
+        put(&at, kept, over(page.sums[ANCHORS, end] - page.sums[ANCHORS, first], size))
+        put(&at, kept, page.sums[IMAGES, end] - page.sums[IMAGES, first])
+        put(&at, kept, over(page.sums[IMAGES, end] - page.sums[IMAGES, first], size))
+        put(&at, kept, over(elements, length))
+        put(&at, kept, over(page.sums[IS_REPEATED, end] - page.sums[IS_REPEATED, first], size))
+        put(&at, kept, page.sums[IS_PRICE, end] - page.sums[IS_PRICE, first])
+        put(&at, kept, made[LONGEST, place])
+        put(&at, kept, page.sums[IS_TITLE, end] > page.sums[IS_TITLE, first])
+        for bits in OWN_BITS:
+            put(&at, kept, made[BITS, place] & bits != 0)
+
+    of_places = np.empty((LEVELS_UP + LEVELS_DOWN, n), np.int64)
+    cdef int64_t[:, ::1] places = of_places
+    at = page.out
+    for i in range(n):
+        place = page.rows[HERE, i]
+        at = page.out + i
+        put(&at, n, made[DEPTH, place])
+        put(&at, n, i - first_of[place])
+        put(&at, n, end_of[place] - 1 - i)
+        for down in range(LEVELS_DOWN):
+            places[LEVELS_UP + down, i] = made[OUTER + down, place]
+        for down in range(LEVELS_UP):
+            places[down, i] = place
+            place = made[PARENT, place]
+    page.out = at - (n - 1)
+
+    # the box that stands for the content: a block gives its box its prose, and the box around it half of that
+    cdef int64_t most_direct = 0, top = 0, longest = 0, repeated = 0, best = 0, value
+    cdef int64_t[::1] doubled = np.zeros(kept, np.int64)
+    for i in range(n):
+        place = page.rows[HERE, i]
+        made[DIRECT, place] += page.rows[PROSES, i]
+        doubled[place] += 2 * page.rows[PROSES, i]
+        doubled[made[PARENT, place]] += page.rows[PROSES, i]
+        if page.rows[PROSES, i] > page.rows[PROSES, longest]:
+            longest = i
+    for place in range(kept):
+        most_direct = max(most_direct, made[DIRECT, place])
+        if doubled[place] > doubled[top]:
+            top = place
+        value = made[KIN_LENGTH, place] - made[KIN_LINKS, place] if made[KIN_COUNT, place] >= 3 else 0
+        if value > repeated:
+            repeated, best = value, place  # the number of the group
+    of_kin = 0
+    if repeated:
+        place = 0
+        while made[KIN, place] != best:
+            place += 1
+        of_kin = made[PARENT, place]
+    cdef int64_t anchor, step, steps, chained, common, common_length
+    cdef int64_t[::1] chain = np.empty(kept, np.int64)
+    for anchor in (top, page.rows[HERE, page.h1] if page.h1 >= 0 else 0, page.rows[HERE, longest], of_kin):
+        chained = 1
+        chain[0] = anchor
+        while chain[chained - 1]:
+            chain[chained] = made[PARENT, chain[chained - 1]]
+            chained += 1
+        step = chained  # of the boxes in the chain, those that begin behind the block
+        steps = 0  # and those that end before it
+        for i in range(n):
+            while step and first_of[chain[step - 1]] <= i:
+                step -= 1
+            while steps < chained and end_of[chain[steps]] <= i:
+                steps += 1
+            place = page.rows[HERE, i]
+            value = min(max(step, steps), chained - 1)
+            common = chain[value]
+            first, end = first_of[common], end_of[common]
+            common_length = page.sums[LENGTH, end] - page.sums[LENGTH, first]
+            at = page.out + i
+            put(&at, n, value)
+            put(&at, n, over(common_length, page.total))
+            put(&at, n, over(page.sums[PROSES, end] - page.sums[PROSES, first], page.prose_total))
+            put(&at, n, over(page.sums[LINKS, end] - page.sums[LINKS, first], common_length))
+            put(&at, n, made[DEPTH, common])
+            put(&at, n, i - first_of[anchor] if i < first_of[anchor] else max(i - end_of[anchor] + 1, 0))
+            put(&at, n, made[DEPTH, place] - made[DEPTH, common])
+        page.out = at - (n - 1)
+
+    # roles of the boxes around
+    cdef double shares[MAX_MASKS]
+    cdef double prose_shares[MAX_MASKS]
+    cdef int64_t with_mask, prose_with_mask
+    cdef int64_t mask
+    cdef int64_t* around = page.row(IN_BOX)  # from here on, the roles around it instead of the box
+    for i in range(n):
+        around[i] = rows[AROUND, around[i]]
+    for mask in range(MASK_COUNT):
+        with_mask = prose_with_mask = 0
+        for i in range(n):
+            if around[i] & MASKS[mask]:
+                with_mask += page.rows[LENGTH, i]
+                prose_with_mask += page.rows[PROSES, i]
+        shares[mask] = over(with_mask, page.total)
+        prose_shares[mask] = over(prose_with_mask, page.prose_total)
+        for i in range(n):
+            page.out[i] = <float> shares[mask] if around[i] & MASKS[mask] else -1
+        page.out += n
+    for mask in PROSE_MASKS:
+        for i in range(n):
+            page.out[i] = <float> prose_shares[mask] if around[i] & MASKS[mask] else -1
+        page.out += n
+    if page.out - &of_blocks[0, 0] != of_blocks.shape[0] * n:
+        raise AssertionError("as many features of blocks as they have names")
+
+    cdef int64_t prose_blocks = 0, longest_text = 0, most_kin = 0, in_lists = 0
+    for i in range(n):
+        prose_blocks += page.rows[PROSES, i] > 0
+        longest_text = max(longest_text, page.rows[LENGTH, i])
+        in_lists += page.rows[LENGTH, i] if TAG_KINDS[1][page.rows[TAG, i]] else 0
+    for place in range(kept):
+        most_kin = max(most_kin, made[KIN_COUNT, place])
+    of_page = [
+        page.total,
+        n,
+        over(page.sums[LINKS, n], page.total),
+        over(page.sums[PROSES, n], page.total),
+        prose_blocks,
+        over(page.sums[IN_PARAGRAPH, n], page.total),
+        over(page.sums[IS_HEADING, n], n),
+        over(page.groups, n),
+        most_kin,
+        over(repeated, page.total),
+        page.h1s,
+        articles,
+        over(page.sums[IMAGES, n], n),
+        over(page.sums[IS_REPEATED, n], n),
+        page.sums[IS_PRICE, n],
+        longest_text,
+        over(page.sums[IS_STOP_END, n], n),
+        over(most_direct, page.prose_total),
+        over(in_lists, page.total),
+        *[shares[mask] for mask in PAGE_MASKS],
+    ]
+    return _features.Features(
+        block_names,
+        box_names,
+        page_names,
+        blocks,
+        numbers,
+        np.array(of_page, np.float32),
+        of_places,
+        np.array(page.rows[LENGTH]),
+        np.array(page.rows[GROUP]),
+        firsts,
+        ends,
+    )
+
+
+def gather(
+    float[:, ::1] made not None,
+    const Py_ssize_t[:, ::1] rows not None,
+    const float[:, ::1] blocks not None,
+    const float[:, ::1] boxes not None,
+    const float[::1] page not None,
+    const int64_t[:, ::1] places not None,
+):
+    """See :func:`scrapy_simdedup.page.content_features.python_gather`."""
+    cdef Py_ssize_t row, i, place, number, n = made.shape[1]
+    for row in range(made.shape[0]):
+        place, number = rows[row, 0], rows[row, 1]
+        if place >= 0:
+            for i in range(n):
+                made[row, i] = boxes[number, places[place, i]]
+        elif place == OF_BLOCKS:
+            memcpy(&made[row, 0], &blocks[number, 0], n * sizeof(float))
+        elif place == OF_PAGE:
+            for i in range(n):
+                made[row, i] = page[number]
+
+
+def sum_leaves(
+    const float[:, ::1] values not None,
+    const uint8_t[:, ::1] columns not None,
+    const float[:, ::1] borders not None,
+    const int32_t[:, ::1] leaves not None,
+):
+    """See :func:`scrapy_simdedup.page.content_model.python_sum_leaves`."""
+    cdef Py_ssize_t n = values.shape[1], i, tree, level
+    if not n or leaves.shape[0] != columns.shape[1] or leaves.shape[1] < 1 << columns.shape[0]:
+        raise ValueError("values of some blocks, and as many leaves as the trees have, are needed")
+    found = np.zeros(n, np.int64)
+    cdef int64_t[::1] sums = found
+    cdef int32_t[::1] of_tree = np.empty(n, np.int32)
+    cdef int32_t* leaf = &of_tree[0]
+    cdef const float* asked
+    cdef const int32_t* of_leaves
+    cdef float border
+    for tree in range(columns.shape[1]):
+        for level in range(columns.shape[0]):
+            if columns[level, tree] >= values.shape[0]:
+                raise IndexError("as many features as the trees ask for are needed")
+            asked = &values[columns[level, tree], 0]
+            border = borders[level, tree]
+            if level == 0:
+                for i in range(n):
+                    leaf[i] = asked[i] > border
+            else:
+                for i in range(n):
+                    leaf[i] |= (asked[i] > border) << level
+        of_leaves = &leaves[tree, 0]
+        for i in range(n):
+            sums[i] += of_leaves[leaf[i]]
+    return found
+
+
+def what_was_said(const double[::1] said not None, features):
+    """See :func:`scrapy_simdedup.page.content_model.python_what_was_said`."""
+    cdef const int64_t[::1] lengths = features.lengths
+    cdef const int64_t[::1] groups = features.groups
+    cdef const int64_t[::1] firsts = features.firsts
+    cdef const int64_t[::1] ends = features.ends
+    cdef const int64_t[:, ::1] places = features.places
+    cdef Py_ssize_t n = said.shape[0], i, at = 0, low, high, place, row, first_likely = -1, last_likely = -1
+    cdef int by
+    if not n or lengths.shape[0] != n:
+        raise ValueError("a probability of each block is needed")
+    made = np.empty((len(SAID_NAMES), n), np.float64)
+    cdef double[:, ::1] out = made
+    # products have a row of their own, so that no processor adds them before they are rounded
+    cdef double[:, ::1] room = np.zeros((8, n + 1), np.float64)
+    cdef double* weights = &room[0, 0]
+    cdef double* products = &room[1, 0]
+    cdef double* weight = &room[2, 0]
+    cdef double* weighted = &room[3, 0]
+    cdef double* group_weight = &room[4, 0]
+    cdef double* group_weighted = &room[5, 0]
+    cdef double* group_most = &room[6, 0]
+    cdef double most = said[0], rest, box_weight, box_said
+    for i in range(n):
+        weights[i] = min(lengths[i], FULL_WEIGHT)
+        products[i] = weights[i] * said[i]
+    for i in range(n):
+        weight[i + 1] = weight[i] + weights[i]
+        weighted[i + 1] = weighted[i] + products[i]
+        group_weight[groups[i]] += weights[i]
+        group_weighted[groups[i]] += products[i]
+        group_most[groups[i]] = max(group_most[groups[i]], said[i])
+        most = max(most, said[i])
+        if said[i] >= 0.5:
+            last_likely = i
+            if first_likely < 0:
+                first_likely = i
+        out[0, i] = said[i]
+    for by in (1, 2, 3, -1, -2, -3):
+        at += 1
+        for i in range(n):
+            out[at, i] = said[i - by] if 0 <= i - by < n else -1
+    for by in (3, 8, 25):
+        at += 1
+        for i in range(n):
+            low, high = max(i - by, 0), min(i + by + 1, n)
+            out[at, i] = (weighted[high] - weighted[low]) / (weight[high] - weight[low])
+    for row in range(places.shape[0]):
+        at += 2
+        for i in range(n):
+            place = places[row, i]
+            box_weight = weight[ends[place]] - weight[firsts[place]]
+            box_said = weighted[ends[place]] - weighted[firsts[place]]
+            out[at - 1, i] = box_said / box_weight
+            rest = box_weight - weights[i]
+            out[at, i] = (box_said - products[i]) / max(rest, 1) if rest > 0 else -1
+    for i in range(n):
+        out[at + 1, i] = group_weighted[groups[i]] / group_weight[groups[i]]
+        out[at + 2, i] = group_most[groups[i]]
+        out[at + 3, i] = i - first_likely if first_likely >= 0 else -999
+        out[at + 4, i] = last_likely - i if first_likely >= 0 else -999
+        out[at + 5, i] = weighted[i] / max(weighted[n], 1e-9)
+        out[at + 6, i] = weighted[n] / weight[n]
+        out[at + 7, i] = weighted[n]
+        out[at + 8, i] = most
+    return dict(zip(SAID_NAMES, made))

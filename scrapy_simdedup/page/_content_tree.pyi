@@ -1,0 +1,3 @@
+from scrapy_simdedup.page.content_tree import python_build_content_tree
+
+build_content_tree = python_build_content_tree
