@@ -19,7 +19,8 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 EXTRAS = {
     "parquet": "read and write Parquet",
@@ -273,3 +274,13 @@ class Thinning:
             return True
         self._repeats[record.original] += 1
         return self._repeats[record.original] <= MAX_MEMBERS
+
+
+def sql_list(paths: Iterable[Path]) -> str:
+    """Paths as a list of SQL."""
+    return f"[{', '.join(map(sql_text, paths))}]"
+
+
+def sql_text(path: Path) -> str:
+    """A path as a text of SQL."""
+    return "'" + str(path).replace("'", "''") + "'"

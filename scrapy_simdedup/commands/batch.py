@@ -8,16 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simdedup.batch.history import RecordTables
 from scrapy_simdedup.batch.inputs import Reading
-from scrapy_simdedup.batch.local import (
-    Judging,
-    RecordTables,
-    Summary,
-    fingerprint_files,
-    judge_files,
-    keep_files,
-    summary_of,
-)
+from scrapy_simdedup.batch.local import Judging, judge_files
+from scrapy_simdedup.batch.print_files import fingerprint_files
+from scrapy_simdedup.batch.verdict_files import Summary, keep_files, summary_of
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
 from scrapy_simdedup.commands.stores import document_path
 from scrapy_simdedup.display import format_bytes, plural
