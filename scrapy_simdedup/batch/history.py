@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.batch.archives import Making, history_row
 from scrapy_simdedup.batch.files import whole_file
 from scrapy_simdedup.batch.tables import (
+    RECORD_COLUMNS,
     TableWriter,
     fingerprints_schema,
     metadata_of,
@@ -86,7 +87,7 @@ class RecordTables(MemoryStore):
         parquet, found = package_of("batch", "pyarrow.parquet"), list[Record]()
         for path in self._tables:
             rows = parquet.read_table(path, filters=[("site", "=", site)]).to_pylist()
-            found += [Record(**{name: value for name, value in row.items() if name != "site"}) for row in rows]
+            found += [Record(*(row[name] for name in RECORD_COLUMNS[1:])) for row in rows if row["journal"] is None]
         found = LogPart(site, 0, found).numbered()
         return Tail(tuple(found[after:]), len(found))
 
@@ -94,5 +95,6 @@ class RecordTables(MemoryStore):
         """All records, site by site."""
         for path in self._tables:
             with path.open("rb") as file, open_table(file) as table:
-                for number, (site, record) in enumerate(read_records(table, lambda *_: None), 1):
-                    yield site, replace(record, id=number, position=number)
+                for number, (site, known) in enumerate(read_records(table, lambda *_: None), 1):
+                    if isinstance(known, Record):
+                        yield site, replace(known, id=number, position=number)

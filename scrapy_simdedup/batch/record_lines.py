@@ -8,9 +8,10 @@ from base64 import b64decode, b64encode
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from scrapy_simdedup.batch.tables import checked_note
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import Record, SiteNote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,17 +40,20 @@ class LinesOfRecords:
         """Write what the export says about itself."""
         self._file.write(json.dumps(metadata).encode() + b"\n")
 
-    def add(self, site: str, record: Record) -> None:
-        """Write a record."""
-        self._file.write(to_line(site, record))
+    def add(self, site: str, known: Record | SiteNote) -> None:
+        """Write a record, or a note of the site."""
+        self._file.write(to_line(site, known))
 
     def close(self) -> None:
         """There is nothing behind the last line."""
 
 
-def to_line(site: str, record: Record) -> bytes:
-    """A site and its record as one line of an export."""
-    values = asdict(record)
+def to_line(site: str, known: Record | SiteNote) -> bytes:
+    """A site and its record, or a note of it, as one line of an export."""
+    if isinstance(known, SiteNote):
+        note = {"site": site, "journal": known.journal, "note": b64encode(known.value).decode()}
+        return json.dumps(note, separators=(",", ":")).encode() + b"\n"
+    values = asdict(known)
     for name in LOG_FIELDS:
         del values[name]
     for name in BASE64_FIELDS:
@@ -84,8 +88,8 @@ def read_metadata(found: Any) -> dict[str, str]:
     raise SimdedupError(f"the table is none of an export of version {EXPORT_VERSION}")
 
 
-def read_lines(file: IO[bytes], refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record]]:
-    """The records of an export behind its first line, in no log yet.
+def read_lines(file: IO[bytes], refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
+    """The records of an export behind its first line, in no log yet, and the notes of its sites.
 
     Args:
         file: the file, whose first line was read.
@@ -98,14 +102,16 @@ def read_lines(file: IO[bytes], refuse: Callable[[int, str], None]) -> Iterator[
             refuse(number, str(exc))
 
 
-def from_line(line: bytes) -> tuple[str, Record]:
-    """The site and the record in a line of an export; the record is in no log yet.
+def from_line(line: bytes) -> tuple[str, Record | SiteNote]:
+    """The site and the record in a line of an export, which is in no log yet, or the site and a note of it.
 
     Raises:
         SimdedupError: the line is none of an export.
     """
     try:
         values: dict[str, Any] = json.loads(line)
+        if "journal" in values:
+            return str(values["site"]), checked_note(values["journal"], b64decode(values["note"], validate=True))
         for name in BASE64_FIELDS:
             values[name] = None if values[name] is None else b64decode(values[name], validate=True)
         unfit = next((name for name, value in values.items() if not _fits(value, _HINTS[name])), None)

@@ -31,9 +31,11 @@ from scrapy_simdedup.commands.stores import (
     persistent_store_url,
     records_with_progress,
 )
+from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.base import SiteNote
 from scrapy_simdedup.store.bulk_writer import BulkWriter
 
 if TYPE_CHECKING:
@@ -86,10 +88,10 @@ class TableOfRecords:
         """Write what the export says about itself."""
         self._table = TableWriter(self._file, self._schema, metadata)
 
-    def add(self, site: str, record: Record) -> None:
-        """Write a record."""
+    def add(self, site: str, known: Record | SiteNote) -> None:
+        """Write a record, or a note of the site."""
         assert self._table is not None
-        self._table.add(*record_row(site, record))
+        self._table.add(*record_row(site, known))
 
     def close(self) -> None:
         """Write the end of the table, also of one without records."""
@@ -101,18 +103,24 @@ async def _export(context: Context, out: LinesOfRecords | TableOfRecords) -> int
     unsettled: list[Record] = []
     thinning = Thinning() if context.options.thin else None
 
-    def write_unsettled() -> None:
+    async def end_site() -> None:
         for record in sorted(unsettled, key=lambda record: record.id):
             out.add(site, record)
         unsettled.clear()
+        for journal in journals:
+            value = await store.get_note(journal, site.encode())
+            if value is not None:
+                out.add(site, SiteNote(journal, value))
 
     async with open_store(existing_store_url(context)) as store:
+        journals = [name async for name in store.journals() if name in SITE_JOURNALS]
         async for home, record in records_with_progress(context, store, None, "pages written"):
             if not written:  # only a store with pages is sure to have them
                 metadata = {name: await store.set_default(name, "") for name in SHARED_METADATA}
                 out.begin({"simdedup": EXPORT_VERSION, **metadata})
             if home != site:
-                write_unsettled()
+                if written:
+                    await end_site()
                 site = home
             if thinning is not None and not thinning.keeps(home, record):
                 continue
@@ -121,7 +129,8 @@ async def _export(context: Context, out: LinesOfRecords | TableOfRecords) -> int
             else:  # a settled version takes the place of those before it, so these must come after it
                 unsettled.append(record)
             written += 1
-        write_unsettled()
+        if written:
+            await end_site()
         out.close()
     return written
 
@@ -180,8 +189,11 @@ async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]
                     raise StoreError(redact_password(url), problem, "name another store")
             with context.console.progress("pages read", total, share) as show:
                 writer = BulkWriter(store)
-                for site, record in records:
-                    await writer.add(site, record)
+                for site, known in records:
+                    if isinstance(known, SiteNote):
+                        await store.put_note(known.journal, site.encode(), known.value, once=True)
+                        continue
+                    await writer.add(site, known)
                     show(writer.added + writer.known)
                 await writer.flush()
     return {"added": writer.added, "known": writer.known, "refused": refused}

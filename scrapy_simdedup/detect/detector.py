@@ -15,6 +15,7 @@ from scrapy_simdedup.detect.events import EventLog
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
+from scrapy_simdedup.detect.stubs import StubWatch
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
@@ -53,6 +54,7 @@ class NearDuplicateDetector:
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
         on_wall: called when most of what a site gave lately is one content.
         fingerprinter: makes the fingerprints; None makes them in this process.
+        resumable: whether another process may go on with the run, for which the counts of stubs are then kept.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -70,6 +72,7 @@ class NearDuplicateDetector:
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
         fingerprinter: Fingerprinter | None = None,
+        resumable: bool = True,
         **keywords: Any,
     ) -> None:
         if settings is None:
@@ -100,8 +103,16 @@ class NearDuplicateDetector:
         """The places of each site whose text changes by itself; None where nobody learns them."""
         if settings.clocks and settings.compares_versions:
             self.clocks = ClockBook(self.store, run, self._count_store_error)
+        keeps_counts = resumable and self.store.lasts
+        self._stubs = StubWatch(self.store if keeps_counts else None, run, self._count_store_error)
         self._transactions = Transactions(
-            self._logs, self.history, self.store_name, self._count_store_error, on_wall, clocks=self.clocks
+            self._logs,
+            self.history,
+            self.store_name,
+            self._count_store_error,
+            on_wall,
+            clocks=self.clocks,
+            stubs=self._stubs,
         )
 
     @property
@@ -130,6 +141,7 @@ class NearDuplicateDetector:
         await self._transactions.retry_settlements()
         if self.clocks is not None:
             await self.clocks.save()
+        await self._stubs.save()
         await self.store.close()
 
     async def __aenter__(self) -> NearDuplicateDetector:

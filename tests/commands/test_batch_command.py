@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from helpers.archives import Fetch, archive, crawl
+from helpers.archives import Fetch, archive, crawl, recrawled
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.warc import pages_in, response, write_warc
 from scrapy_simdedup.batch import local
@@ -105,39 +105,57 @@ def test_json_lines_and_tables_do_as_well(tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines] == pq.read_table(tmp_path / "items.parquet kept").to_pylist()
 
 
-HISTORY = {"against": "history", "stubs": "keep", "clocks": False}
-"""A history has neither the counts of stubs, which end with a crawl, nor its clocks, which are no records."""
-OF_HISTORY = tuple(word for name, value in HISTORY.items() for word in ("-s", f"SIMDEDUP_{name.upper()}={value}"))
+HISTORIES = pytest.mark.parametrize(
+    "history", [{}, {"against": "history", "unchanged": "drop"}], ids=["default", "drop"]
+)
 
 
-def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path) -> None:
+def options_of(settings: dict[str, str]) -> list[str]:
+    return [word for name, value in settings.items() for word in ("-s", f"SIMDEDUP_{name.upper()}={value}")]
+
+
+@HISTORIES
+@pytest.mark.parametrize("form", ["parquet", "lines"])
+def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path, history: dict[str, str], form: str) -> None:
     """Batch, import, crawl: the verdicts of one long crawl."""
-    half, store = len(pages()) // 2, f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    found = recrawled()
+    half, store = len(found) // 2, sqlite_store(tmp_path / "pages.sqlite")
     prints, verdicts, records = (tmp_path / name for name in ("prints", "verdicts", "records"))
-    batch("fingerprint", write_warc(tmp_path / "half.warc", pages()[:half]), "-o", prints, *OF_HISTORY)
-    batch("judge", prints, "-o", verdicts, "--records", records, *OF_HISTORY)
+    batch("fingerprint", write_warc(tmp_path / "half.warc", found[:half]), "-o", prints, *options_of(history))
+    batch("judge", prints, "-o", verdicts, "--records", records, *options_of(history))
     for path in sorted(records.iterdir()):
         assert perform_here("import", path, "--store", store, "--json").json["refused"] == 0
-    assert later(crawled(pages()[half:], store, **HISTORY)) == later(one_long_crawl(half))
+    if form == "lines":
+        perform_here("export", "--store", store, "-o", tmp_path / "pages.jsonl")
+        store = sqlite_store(tmp_path / "copy.sqlite")
+        assert perform_here("import", tmp_path / "pages.jsonl", "--store", store, "--json").json["refused"] == 0
+    assert later(crawled(found[half:], store, **history)) == later(one_long_crawl(found, half, history))
 
 
-def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path) -> None:
+@HISTORIES
+def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path, history: dict[str, str]) -> None:
     """Crawl, export, batch: the verdicts of one long crawl."""
-    half, store = len(pages()) // 2, f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
-    crawled(pages()[:half], store, **HISTORY)
-    history, prints, verdicts = (tmp_path / name for name in ("pages.parquet", "prints", "verdicts"))
-    perform_here("export", "--store", store, "-o", history)
-    batch("fingerprint", write_warc(tmp_path / "half.warc", pages()[half:]), "-o", prints, *OF_HISTORY)
-    answer = batch("judge", prints, "-o", verdicts, "--history", history, *OF_HISTORY)
+    found = recrawled()
+    half, store = len(found) // 2, sqlite_store(tmp_path / "pages.sqlite")
+    crawled(found[:half], store, **history)
+    table, prints, verdicts = (tmp_path / name for name in ("pages.parquet", "prints", "verdicts"))
+    perform_here("export", "--store", store, "-o", table)
+    half_file = write_warc(tmp_path / "half.warc", found[half:])
+    batch("fingerprint", half_file, "-o", prints, *options_of(history))
+    answer = batch("judge", prints, "-o", verdicts, "--history", table, *options_of(history))
     assert answer.code == 0, answer.err
-    assert later(judged(verdicts)) == later(one_long_crawl(half))
+    assert later(judged(verdicts)) == later(one_long_crawl(found, half, history))
 
 
-def one_long_crawl(half: int) -> dict[str, list[dict[str, Any]]]:
+def sqlite_store(path: Path) -> str:
+    return f"sqlite:///{path.as_posix()}"
+
+
+def one_long_crawl(found: list[Fetch], half: int, settings: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
     """The verdicts on the second half of the pages, after the first."""
-    whole, first = crawled(pages(), **HISTORY), crawled(pages()[:half], **HISTORY)
+    whole, first = crawled(found, **settings), crawled(found[:half], **settings)
     return {
-        url: found[len(first.get(url, ())) :] for url, found in whole.items() if len(found) > len(first.get(url, ()))
+        url: those[len(first.get(url, ())) :] for url, those in whole.items() if len(those) > len(first.get(url, ()))
     }
 
 
