@@ -54,7 +54,8 @@ class NearDuplicateDetector:
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
         on_wall: called when most of what a site gave lately is one content.
         fingerprinter: makes the fingerprints; None makes them in this process.
-        resumable: whether another process may go on with the run, for which the counts of stubs are then kept.
+        resumable: whether another process may go on with the run; the store then keeps its counts of stubs, if it has a
+            name.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -86,6 +87,7 @@ class NearDuplicateDetector:
         self.store: FingerprintStore = store_by_url(store, sleep, settings.ttl) if isinstance(store, str) else store
         self.store_name: str = redact_password(store) if isinstance(store, str) else type(store).__name__
         """The store's URL without its password."""
+        keeps_counts = resumable and bool(run or settings.run) and self.store.lasts
         run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)
         self.context: RunContext = RunContext(run, worker or worker_name(), now, sleep)
         self.secret: bytes = b""
@@ -103,7 +105,6 @@ class NearDuplicateDetector:
         """The places of each site whose text changes by itself; None where nobody learns them."""
         if settings.clocks and settings.compares_versions:
             self.clocks = ClockBook(self.store, run, self._count_store_error)
-        keeps_counts = resumable and self.store.lasts
         self._stubs = StubWatch(self.store if keeps_counts else None, run, self._count_store_error)
         self._transactions = Transactions(
             self._logs,

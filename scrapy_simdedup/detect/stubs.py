@@ -257,7 +257,8 @@ class StubWatch:
     """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`.
 
     A run that goes on in another process, as a crawl with a ``JOBDIR`` does, goes on counting. Another run begins anew:
-    pages that are fetched each night are no more places each night.
+    pages that are fetched each night are no more places each night. Of several
+    processes that work on one run, that which ends last leaves its counts.
 
     Args:
         store: an open store, once there is a page, in which the counts are kept; None keeps none.

@@ -275,13 +275,13 @@ async def test_a_store_that_fails_costs_the_counts_and_no_page() -> None:
     assert len(errors) == 2
 
 
-@pytest.mark.parametrize(("resumable", "expected"), [(True, True), (False, False)])
+@pytest.mark.parametrize(("run", "resumable", "expected"), [("monday", True, True), ("monday", False, False), (None, True, False)])
 @on_asyncio
 async def test_only_a_run_that_can_go_on_leaves_its_counts_in_the_store(
-    tmp_path: Path, resumable: bool, expected: bool
+    tmp_path: Path, run: str | None, resumable: bool, expected: bool
 ) -> None:
     url = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
-    async with NearDuplicateDetector(url, run="monday", resumable=resumable) as detector:
+    async with NearDuplicateDetector(url, run=run, resumable=resumable) as detector:
         await detector.add(page("a"), url=f"{HOST}/a")
     store = store_by_url(url)
     await store.open()
