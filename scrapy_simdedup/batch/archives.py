@@ -249,7 +249,7 @@ def verdicts(
             if raw is None:
                 verdict = Verdict("unjudged", reason=unjudged)
             else:
-                fp = _fingerprint_of(raw, units)
+                fp = fingerprint_of(raw, units)
                 verdict = again_in_run(judge.judge(fp, url=url, key=key, time=time, canonical=canonical), run)
             rows.append((*page, *(getattr(verdict, name) for name in VERDICT_COLUMNS)))
             if len(rows) >= ROWS_PER_BATCH:
@@ -260,7 +260,12 @@ def verdicts(
         yield _batch(arrow, schema, rows)
 
 
-def _fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
+def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
+    """The fingerprint in a row of a table of fingerprints.
+
+    Raises:
+        FingerprintMismatch: it is none.
+    """
     found = PageFingerprint.from_bytes(raw)
     return found if units is None else replace(found, page_units=unpack_units(units))
 

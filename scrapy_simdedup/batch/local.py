@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.batch.archives import MAX_PAGES_OF_SITE, ORDER, Making, verdicts
 from scrapy_simdedup.batch.files import whole_file
 from scrapy_simdedup.batch.history import check_history, convert_history
-from scrapy_simdedup.batch.print_files import making_of, secret_of
+from scrapy_simdedup.batch.print_files import prints_in
 from scrapy_simdedup.batch.tables import (
     ROWS_PER_BATCH,
     TableWriter,
@@ -75,13 +75,8 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         SimdedupError: the fingerprints were made in another way; a site is too large; the output is of other inputs.
     """
     duckdb = package_of("batch", "duckdb")
-    prints = sorted(judging.prints.glob("*.parquet"))
-    if not prints:
-        raise SimdedupError(f"there are no fingerprints in {judging.prints}; make them with batch fingerprint")
-    secret = secret_of(judging.prints, judging.settings)
+    prints, secret = prints_in(judging.prints, judging.settings)
     making = Making.by(judging.settings, secret)
-    for path in prints:
-        making.check(making_of(path), str(path))
     for name in judging.history:
         check_history(Path(name), making, secret)
     work = judging.output / WORK

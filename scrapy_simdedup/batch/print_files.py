@@ -129,3 +129,19 @@ def making_of(path: Path) -> Making:
         return Making(**(metadata_of(parquet.read_schema(path)) or {}))
     except (TypeError, OSError, arrow.ArrowException) as exc:
         raise SimdedupError(f"{path} is no table of fingerprints: {exc}") from exc
+
+
+def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], bytes]:
+    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes.
+
+    Raises:
+        SimdedupError: there are none, or they were made in another way.
+    """
+    prints = sorted(directory.glob("*.parquet"))
+    if not prints:
+        raise SimdedupError(f"there are no fingerprints in {directory}; make them with batch fingerprint")
+    secret = secret_of(directory, settings)
+    making = Making.by(settings, secret)
+    for path in prints:
+        making.check(making_of(path), str(path))
+    return prints, secret

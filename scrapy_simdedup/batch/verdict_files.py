@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.feeds import Warc
 from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, output_name
@@ -14,9 +14,10 @@ from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from scrapy_simdedup.batch.superseded import SupersededPage
     from scrapy_simdedup.batch.workers import PageWatch
 
 WORK = ".work"
@@ -67,9 +68,23 @@ def summary_of(output: Path) -> Summary:
 
 
 def keep_files(
-    inputs: Sequence[str], verdict_tables: Path, output: Path, reading: Reading, *, processes: int
+    inputs: Sequence[str],
+    verdict_tables: Path,
+    output: Path,
+    reading: Reading,
+    *,
+    processes: int,
+    superseded: Iterable[SupersededPage] = (),
 ) -> Iterator[tuple[str, int]]:
     """Copy the files of an archive without the pages that were dropped; those that are there are passed over.
+
+    Args:
+        inputs: the files.
+        verdict_tables: the directory of the verdicts.
+        output: the directory of the copies.
+        reading: how the files are read.
+        processes: how many processes.
+        superseded: further pages that are left out.
 
     Yields:
         A file, and how many of its pages were dropped, as they are done.
@@ -78,9 +93,7 @@ def keep_files(
         SimdedupError: there is no verdict on a file.
     """
     duckdb = package_of("batch", "duckdb")
-    tables = sorted(verdict_tables.glob("verdicts-*.parquet"))
-    if not tables or (verdict_tables / WORK).exists():
-        raise SimdedupError(f"{verdict_tables} has no verdicts on all pages; run batch judge to its end first")
+    tables = verdict_tables_in(verdict_tables)
     output.mkdir(parents=True, exist_ok=True)
     dropped = output / f"{WORK}-dropped.parquet"
     with duckdb.connect() as db:
@@ -89,10 +102,11 @@ def keep_files(
         unknown = [name for name in inputs if name not in known]
         if unknown:
             raise SimdedupError(f"there is no verdict on {unknown[0]}; name the files as they were fingerprinted")
+        db.register("superseded", _table_of(superseded))
         db.execute(f"""
             COPY (
                 SELECT file, position, kind, original, similarity FROM read_parquet({sql_list(tables)})
-                WHERE is_duplicate ORDER BY file, position
+                WHERE is_duplicate UNION ALL FROM superseded ORDER BY file, position
             ) TO {sql_text(dropped)} (FORMAT parquet)
         """)  # noqa: S608 - paths of ours
     names, jobs = base_names(list(inputs)), []
@@ -106,6 +120,26 @@ def keep_files(
     if jobs:
         yield from Jobs(keep_file, jobs, processes)
     dropped.unlink()
+
+
+def verdict_tables_in(directory: Path) -> list[Path]:
+    """The tables of verdicts in a directory.
+
+    Raises:
+        SimdedupError: there is none, or some are missing.
+    """
+    tables = sorted(directory.glob("verdicts-*.parquet"))
+    if not tables or (directory / WORK).exists():
+        raise SimdedupError(f"{directory} has no verdicts on all pages; run batch judge to its end first")
+    return tables
+
+
+def _table_of(superseded: Iterable[SupersededPage]) -> Any:
+    arrow = package_of("batch", "pyarrow")
+    names = ("file", "position", "kind", "original", "similarity")
+    types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
+    schema = arrow.schema(list(zip(names, types, strict=True)))
+    return arrow.Table.from_pylist([asdict(page) for page in superseded], schema=schema)
 
 
 def keep_file(watch: PageWatch, name: str, path: Path, reading: Reading, dropped: Path) -> int:  # noqa: ARG001

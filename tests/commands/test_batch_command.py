@@ -16,6 +16,7 @@ import pytest
 
 from helpers.archives import Fetch, archive, crawl, recrawled
 from helpers.command_line import Answer, in_a_thread, perform_here
+from helpers.prints import edited
 from helpers.warc import pages_in, response, write_warc
 from scrapy_simdedup.batch import local
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
@@ -161,6 +162,41 @@ def one_long_crawl(found: list[Fetch], half: int, settings: dict[str, str]) -> d
 
 def later(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     return dict(sorted(found.items()))
+
+
+def test_what_better_copies_took_the_place_of_can_be_left_out_where_nothing_is_lost(tmp_path: Path) -> None:
+    """What the last page of a line is a copy of, unless another page was dropped for it that is none."""
+
+    def version(seed: str, place: str, percent: int) -> tuple[str, str]:
+        return f"http://a.example/{place}{seed}", edited(seed, 4, share=percent / 100)
+
+    found = [
+        version("plain", "old/", 2),
+        version("plain", "", 3),
+        *(version("chain", "older/" * (4 - step), percent) for step, percent in enumerate((2, 4, 6, 8, 10))),
+        version("others", "the/old/", 6),
+        version("others", "the/old/for-print/", 2),  # dropped for the one before, and not like the last
+        version("others", "old/", 6),
+        version("others", "", 10),
+    ]
+    fetched = [Fetch(url, html, 1_000.0 + number) for number, (url, html) in enumerate(found)]
+    prints, verdicts, options = tmp_path / "prints", tmp_path / "out", ("-s", "SIMDEDUP_PREFER=shorter_url")
+    name = write_warc(tmp_path / "pages.warc", fetched)
+    batch("fingerprint", name, "-o", prints, *options)
+    batch("judge", prints, "-o", verdicts, *options)
+    rows = [row for those in judged(verdicts).values() for row in those]
+    assert sum(row["supersedes"] is not None for row in rows) == 7
+    dropped = {"the/old/for-print/others"}
+    needless = {"old/plain", "older/chain", "older/older/chain", "older/older/older/chain", "old/others"}
+    for more, expected in (((), dropped), (("--drop-superseded", prints), dropped | needless)):
+        kept = tmp_path / f"kept {len(more)}"
+        answer = batch("keep", name, "--verdicts", verdicts, "-o", kept, *more, *options)
+        assert answer.json["dropped"] == len(expected), answer.err
+        gone = {url for kind, url, _ in pages_in(next(kept.iterdir())) if kind == "revisit"}
+        assert {url.removeprefix("http://a.example/") for url in gone} == expected
+    more = ("--drop-superseded", tmp_path, *options)
+    refused = batch("keep", name, "--verdicts", verdicts, "-o", tmp_path / "no", *more)
+    assert (refused.code, "there are no fingerprints in" in refused.err) == (2, True)
 
 
 def test_the_secret_of_a_history_is_taken_over(tmp_path: Path) -> None:

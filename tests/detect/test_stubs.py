@@ -275,7 +275,9 @@ async def test_a_store_that_fails_costs_the_counts_and_no_page() -> None:
     assert len(errors) == 2
 
 
-@pytest.mark.parametrize(("run", "resumable", "expected"), [("monday", True, True), ("monday", False, False), (None, True, False)])
+@pytest.mark.parametrize(
+    ("run", "resumable", "expected"), [("monday", True, True), ("monday", False, False), (None, True, False)]
+)
 @on_asyncio
 async def test_only_a_run_that_can_go_on_leaves_its_counts_in_the_store(
     tmp_path: Path, run: str | None, resumable: bool, expected: bool
