@@ -34,7 +34,7 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.page.page import Page
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import Record, SiteNote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -160,8 +160,14 @@ def _entry_key(file: str | None, position: int | None) -> bytes:
     return blake2b(f"{file} {position}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def history_row(site: str, record: Record, number: int) -> dict[str, Any]:
-    """A record of an export as a row of a table of fingerprints; rows keep the order of the export by their number."""
+def history_row(site: str, record: Record | SiteNote, number: int) -> dict[str, Any]:
+    """A record or a note of an export as a row of a table of fingerprints.
+
+    Rows keep the order of the export by their number.
+    """
+    if isinstance(record, SiteNote):
+        note = json.dumps({"journal": record.journal, "note": record.value.hex()}).encode()
+        return {"site": site, "time": float(number), "url": "", "key": b"", "record": note}
     rest = {name: getattr(record, name) for name in _PACKED_FIELDS}
     rest["original"] = None if record.original is None else record.original.hex()
     return {
@@ -174,8 +180,10 @@ def history_row(site: str, record: Record, number: int) -> dict[str, Any]:
     }
 
 
-def _record_of(url: str, key: bytes, raw: bytes, packed: bytes) -> Record:
+def _known_of(url: str, key: bytes, raw: bytes, packed: bytes) -> Record | SiteNote:
     rest = json.loads(packed)
+    if "journal" in rest:
+        return SiteNote(rest["journal"], bytes.fromhex(rest["note"]))
     original = rest.pop("original")
     return Record(
         url=url, key=key, fingerprint=raw, original=None if original is None else bytes.fromhex(original), **rest
@@ -217,6 +225,8 @@ def verdicts(
         if remember is not None and name is not None:
             for record in judge.records():
                 remember(record_row(name, record))
+            for note in judge.notes():
+                remember(record_row(name, note))
 
     for batch in batches:
         columns = {name: batch.column(name).to_pylist() for name in {*names, *PAGE_COLUMNS}}
@@ -234,12 +244,12 @@ def verdicts(
                 raise UnorderedBatch(f"{url} of {home} comes too late; sort the rows by {ORDER}")
             before = order
             if packed is not None:
-                judge.remember(_record_of(url, key, raw, packed))
+                judge.remember(_known_of(url, key, raw, packed))
                 continue
             if raw is None:
                 verdict = Verdict("unjudged", reason=unjudged)
             else:
-                fp = _fingerprint_of(raw, units)
+                fp = fingerprint_of(raw, units)
                 verdict = again_in_run(judge.judge(fp, url=url, key=key, time=time, canonical=canonical), run)
             rows.append((*page, *(getattr(verdict, name) for name in VERDICT_COLUMNS)))
             if len(rows) >= ROWS_PER_BATCH:
@@ -250,7 +260,12 @@ def verdicts(
         yield _batch(arrow, schema, rows)
 
 
-def _fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
+def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
+    """The fingerprint in a row of a table of fingerprints.
+
+    Raises:
+        FingerprintMismatch: it is none.
+    """
     found = PageFingerprint.from_bytes(raw)
     return found if units is None else replace(found, page_units=unpack_units(units))
 

@@ -29,10 +29,16 @@ def open_output(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes
         sys.stdout.buffer.flush()
         return
     path = Path(name)
+    with whole_file(path) as part, _open_packed(part, "wb", path.suffix if compress else "") as file:
+        yield file
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path to write to; the file takes its place when all of it is written."""
     part = path.with_name(path.name + ".part")
     try:
-        with _open_packed(part, "wb", path.suffix if compress else "") as file:
-            yield file
+        yield part
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

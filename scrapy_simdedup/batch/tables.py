@@ -14,12 +14,14 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, get_args
 
 from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
+from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import Record, State
+from scrapy_simdedup.store.base import Record, SiteNote, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 EXTRAS = {
     "parquet": "read and write Parquet",
@@ -37,7 +39,9 @@ ROWS_PER_GROUP = 65_536
 MAX_KEY_BYTES = 2**16 - 1
 """Bytes of a key or a fingerprint that every store can keep."""
 RECORD_COLUMNS = ("site", *(field.name for field in fields(Record) if field.name not in {"id", "position"}))
-"""The columns of a table of records."""
+"""The columns of a table of records that are those of a record."""
+NOTE_COLUMNS = ("journal", "note")
+"""Those of a note of a site, which has a row of its own."""
 PAGE_COLUMNS = ("site", "time", "url", "key", "size", "file", "position")
 """The columns that say of which page a verdict is."""
 VERDICT_COLUMNS = (
@@ -46,8 +50,8 @@ VERDICT_COLUMNS = (
 )
 """The columns of a table of verdicts that are fields of a verdict."""
 _STATES = frozenset(get_args(State))
-_BINARY, _NUMBERS, _COUNTS = {"key", "fingerprint", "original"}, {"similarity", "last_changed"}, {"visits", "changes"}
-_NULLABLE = {"similarity", "original"}
+_BINARY = {"key", "fingerprint", "original", "note"}
+_NUMBERS, _COUNTS = {"similarity", "last_changed"}, {"visits", "changes"}
 
 
 def package_of(extra: str, module: str) -> Any:
@@ -64,7 +68,10 @@ def package_of(extra: str, module: str) -> Any:
 
 @cache
 def records_schema() -> Any:
-    """The schema of a table of records: a site, and the fields of :class:`~scrapy_simdedup.store.base.Record`."""
+    """The schema of a table of records: a site, and the fields of :class:`~scrapy_simdedup.store.base.Record`.
+
+    Where ``journal`` is not null the row is a note of the site, and has no record.
+    """
     arrow = package_of("parquet", "pyarrow")
 
     def type_of(name: str) -> Any:
@@ -74,7 +81,8 @@ def records_schema() -> Any:
             return arrow.float64()
         return arrow.int32() if name in _COUNTS else arrow.string()
 
-    return arrow.schema([arrow.field(name, type_of(name), name in _NULLABLE) for name in RECORD_COLUMNS])
+    columns = [arrow.field(name, type_of(name), name != "site") for name in (*RECORD_COLUMNS, *NOTE_COLUMNS)]
+    return arrow.schema(columns)
 
 
 @cache
@@ -203,13 +211,15 @@ def metadata_of(schema: Any) -> dict[str, Any] | None:
     return None if raw is None else dict(json.loads(raw))
 
 
-def record_row(site: str, record: Record) -> tuple[Any, ...]:
+def record_row(site: str, known: Record | SiteNote) -> tuple[Any, ...]:
     """A row of a table of records."""
-    return (site, *(getattr(record, name) for name in RECORD_COLUMNS[1:]))
+    if isinstance(known, SiteNote):
+        return (site, *[None] * (len(RECORD_COLUMNS) - 1), known.journal, known.value)
+    return (site, *(getattr(known, name) for name in RECORD_COLUMNS[1:]), None, None)
 
 
-def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record]]:
-    """The records of an open table, in no log yet.
+def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
+    """The records of an open table, in no log yet, and the notes of its sites.
 
     Args:
         table: what :func:`open_table` gave.
@@ -218,16 +228,17 @@ def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tup
     Raises:
         SimdedupError: the table has other columns than one of records.
     """
-    missing = [name for name in RECORD_COLUMNS if name not in table.schema_arrow.names]
+    wanted = [*RECORD_COLUMNS, *NOTE_COLUMNS]
+    missing = [name for name in wanted if name not in table.schema_arrow.names]
     if missing:
         raise SimdedupError(f"the table has no column {missing[0]}; give one that export --format parquet wrote")
     number = 0
-    for batch in table.iter_batches(ROWS_PER_BATCH, columns=list(RECORD_COLUMNS)):
-        columns = [batch.column(name).to_pylist() for name in RECORD_COLUMNS]
-        for site, *values in zip(*columns, strict=True):
+    for batch in table.iter_batches(ROWS_PER_BATCH, columns=wanted):
+        columns = [batch.column(name).to_pylist() for name in wanted]
+        for site, *values, journal, note in zip(*columns, strict=True):
             number += 1
             try:
-                yield site, checked_record(site, *values)
+                yield site, checked_record(site, *values) if journal is None else checked_note(journal, note)
             except (TypeError, ValueError, FingerprintMismatch) as exc:
                 refuse(number, str(exc))
 
@@ -255,6 +266,17 @@ def checked_record(site: str, *values: Any) -> Record:
     return record
 
 
+def checked_note(journal: object, value: object) -> SiteNote:
+    """The note of a row or a line.
+
+    Raises:
+        ValueError: it is none of a journal of sites.
+    """
+    if not isinstance(journal, str) or journal not in SITE_JOURNALS or not isinstance(value, bytes):
+        raise ValueError(f"{journal!r:.60} is no journal of notes of sites")
+    return SiteNote(journal, value)
+
+
 class Thinning:
     """Chooses which records of a history are worth keeping: all but the later repeats of each original.
 
@@ -273,3 +295,13 @@ class Thinning:
             return True
         self._repeats[record.original] += 1
         return self._repeats[record.original] <= MAX_MEMBERS
+
+
+def sql_list(paths: Iterable[Path]) -> str:
+    """Paths as a list of SQL."""
+    return f"[{', '.join(map(sql_text, paths))}]"
+
+
+def sql_text(path: Path) -> str:
+    """A path as a text of SQL."""
+    return "'" + str(path).replace("'", "''") + "'"

@@ -16,6 +16,7 @@ from scrapy_simdedup.commands import (
     dedupe,
     explain,
     forget,
+    migrate,
     overview,
     rules,
     transfer,
@@ -48,7 +49,7 @@ ACTIONS: dict[str, Action] = {
     "rollback": forget.ROLLBACK,
     "export": transfer.EXPORT,
     "import": transfer.IMPORT,
-    "migrate": transfer.MIGRATE,
+    "migrate": migrate.MIGRATE,
 }
 
 

@@ -8,16 +8,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simdedup.batch.history import RecordTables
 from scrapy_simdedup.batch.inputs import Reading
-from scrapy_simdedup.batch.local import (
-    Judging,
-    RecordTables,
-    Summary,
-    fingerprint_files,
-    judge_files,
-    keep_files,
-    summary_of,
-)
+from scrapy_simdedup.batch.local import Judging, judge_files
+from scrapy_simdedup.batch.print_files import fingerprint_files, prints_in
+from scrapy_simdedup.batch.superseded import SupersededPage, superseded_pages
+from scrapy_simdedup.batch.verdict_files import Summary, keep_files, summary_of, verdict_tables_in
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
 from scrapy_simdedup.commands.stores import document_path
 from scrapy_simdedup.display import format_bytes, plural
@@ -56,6 +52,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
     parser.add_argument("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
     parser.add_argument("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
+    parser.add_argument(
+        "--drop-superseded", metavar="PRINTS", help="keep leaves out, too, what better copies took the place of"
+    )
 
 
 def run(context: Context) -> int:
@@ -141,7 +140,12 @@ def _keep(context: Context) -> int:
     if not options.verdicts:
         raise SimdedupError("say with --verdicts where the verdicts are")
     dropped, done = 0, 0
-    copied = keep_files(inputs, Path(options.verdicts), Path(options.output), _reading(context), processes=options.jobs)
+    verdicts, superseded = Path(options.verdicts), list[SupersededPage]()
+    if options.drop_superseded:
+        prints, _ = prints_in(Path(options.drop_superseded), context.settings)
+        superseded = list(superseded_pages(verdict_tables_in(verdicts), prints, context.settings))
+    output, reading = Path(options.output), _reading(context)
+    copied = keep_files(inputs, verdicts, output, reading, processes=options.jobs, superseded=superseded)
     with context.console.progress("files copied", len(inputs)) as show:
         for done, (_, count) in enumerate(copied, 1):
             dropped += count

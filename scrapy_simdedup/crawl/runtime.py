@@ -92,6 +92,7 @@ class Runtime:
             on_store_error=self.store_failed,
             on_wall=partial(report_wall, crawler=crawler, stats=self.stats),
             fingerprinter=fingerprinter,
+            resumable=bool(self.settings.run or jobdir),
         )
         self.redesign_alerts: RedesignAlerts = RedesignAlerts(crawler, self.stats, self.detector.history)
         self._last_error_log = -ERROR_LOG_SECONDS

@@ -15,6 +15,7 @@ from scrapy_simdedup.detect.events import EventLog
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
+from scrapy_simdedup.detect.stubs import StubWatch
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
@@ -53,6 +54,8 @@ class NearDuplicateDetector:
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
         on_wall: called when most of what a site gave lately is one content.
         fingerprinter: makes the fingerprints; None makes them in this process.
+        resumable: whether another process may go on with the run; the store then keeps its counts of stubs, if it has a
+            name.
 
     Raises:
         SettingError: a setting cannot be used.
@@ -70,6 +73,7 @@ class NearDuplicateDetector:
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
         fingerprinter: Fingerprinter | None = None,
+        resumable: bool = True,
         **keywords: Any,
     ) -> None:
         if settings is None:
@@ -83,6 +87,7 @@ class NearDuplicateDetector:
         self.store: FingerprintStore = store_by_url(store, sleep, settings.ttl) if isinstance(store, str) else store
         self.store_name: str = redact_password(store) if isinstance(store, str) else type(store).__name__
         """The store's URL without its password."""
+        keeps_counts = resumable and bool(run or settings.run) and self.store.lasts
         run = run or settings.run or time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime(now())) + secrets.token_hex(3)
         self.context: RunContext = RunContext(run, worker or worker_name(), now, sleep)
         self.secret: bytes = b""
@@ -100,8 +105,15 @@ class NearDuplicateDetector:
         """The places of each site whose text changes by itself; None where nobody learns them."""
         if settings.clocks and settings.compares_versions:
             self.clocks = ClockBook(self.store, run, self._count_store_error)
+        self._stubs = StubWatch(self.store if keeps_counts else None, run, self._count_store_error)
         self._transactions = Transactions(
-            self._logs, self.history, self.store_name, self._count_store_error, on_wall, clocks=self.clocks
+            self._logs,
+            self.history,
+            self.store_name,
+            self._count_store_error,
+            on_wall,
+            clocks=self.clocks,
+            stubs=self._stubs,
         )
 
     @property
@@ -130,6 +142,7 @@ class NearDuplicateDetector:
         await self._transactions.retry_settlements()
         if self.clocks is not None:
             await self.clocks.save()
+        await self._stubs.save()
         await self.store.close()
 
     async def __aenter__(self) -> NearDuplicateDetector:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from scrapy_simdedup.detect import clocks, stubs
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.events import EventLog
 from scrapy_simdedup.detect.names import RunContext, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.stubs import StubWatch
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.store.base import SiteNote
 from scrapy_simdedup.store.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ Result = TypeVar("Result")
 
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
+SITE_JOURNALS = (clocks.JOURNAL, stubs.JOURNAL)
+"""The journals with what a crawl learned of its sites, beside the records: verdicts depend on their notes."""
 
 
 class SiteJudge:
@@ -78,13 +83,16 @@ class SiteJudge:
             self._forget()
         self._site = site
 
-    def remember(self, record: Record) -> None:
-        """Take in what a store has of a page of the current site, before the first page of the site is judged.
+    def remember(self, known: Record | SiteNote) -> None:
+        """Take in what a store knows of the current site, before the first page of the site is judged.
 
         Args:
-            record: the record; records come in the order of an export.
+            known: a record, or a note of one of :data:`SITE_JOURNALS`; records come in the order of an export.
         """
-        self._store.remember(self._site, record)
+        if isinstance(known, SiteNote):
+            self._store.notes[known.journal, self._site.encode()] = known.value
+        else:
+            self._store.remember(self._site, known)
 
     def fingerprint(self, html: str, *, url: str) -> PageFingerprint:
         """The fingerprint of a page under its settings; never raises for any HTML.
@@ -143,19 +151,37 @@ class SiteJudge:
             complete, cursor = tail.complete, tail.cursor
             yield from (record for record in tail.records if not record.forgotten)
 
+    def notes(self) -> Iterator[SiteNote]:
+        """What was learned of the current site beside the records of its pages."""
+        if self._clocks is not None:
+            _result(self._clocks.save())
+        _result(self._stubs.save())
+        for journal in SITE_JOURNALS:
+            value = self._store.notes.get((journal, self._site.encode()))
+            if value is not None:
+                yield SiteNote(journal, value)
+
     def _forget(self) -> None:
         settings, context = self.settings, self._context
-        self._store = _StoreWithoutNotes()
+        self._store = _StoreOfArchive()
         self._logs = SiteLogs(self._store, settings, context)
-        clocks = None
+        self._clocks: ClockBook | None = None
         if settings.clocks and settings.compares_versions:
-            clocks = ClockBook(self._store, self.run, _fail)
+            self._clocks = ClockBook(self._store, self.run, _fail)
+        self._stubs = StubWatch(self._store, self.run, _fail)
         events = EventLog(self._store, self._logs, context, on_store_error=_fail)
-        self._transactions = Transactions(self._logs, events, "the history", _fail, None, clocks=clocks)
+        self._transactions = Transactions(
+            self._logs, events, "the history", _fail, None, clocks=self._clocks, stubs=self._stubs
+        )
 
 
-class _StoreWithoutNotes(MemoryStore):
-    """Journals are for later runs, and for the reports of crawls."""
+class _StoreOfArchive(MemoryStore):
+    """Of the journals it has those of sites; the others are for the reports of crawls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: dict[tuple[str, bytes], bytes] = {}
+        """By their journals and keys."""
 
     def remember(self, site: str, record: Record) -> None:
         """Append a record that is known from elsewhere."""
@@ -163,10 +189,12 @@ class _StoreWithoutNotes(MemoryStore):
         log.write(replace(record, id=log.counter + 1, position=log.counter + 1))
 
     async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:  # noqa: ARG002
+        if journal in SITE_JOURNALS:
+            self.notes[journal, key] = value
         return value
 
-    async def get_note(self, journal: str, key: bytes) -> bytes | None:  # noqa: ARG002
-        return None
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        return self.notes.get((journal, key))
 
 
 class _Reader:

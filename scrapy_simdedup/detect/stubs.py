@@ -8,15 +8,21 @@ for. Where most of what a site gave lately is one content, the site has put up a
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.signals import Wall
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable
+
+    from scrapy_simdedup.store.base import FingerprintStore
 
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
@@ -54,6 +60,10 @@ BYTES_PER_SITE, BYTES_PER_CONTENT, BYTES_PER_TOKEN, BYTES_PER_PAGE, BYTES_PER_PA
 """Bytes that a site, a content, each of its tokens and paths, a recent page, and a path of the site take, about."""
 COUNT_EVERY = 64
 """Pages of a site between two counts of its bytes, once it has that many."""
+JOURNAL = "stubs"
+"""The journal in which each site has a note: the counts of the run that saw it last."""
+MAX_NOTE_BYTES = 2 * MAX_BYTES
+"""Bytes of a note, once it is unpacked."""
 
 
 @dataclass(slots=True)
@@ -71,7 +81,7 @@ class _ContentUrls:
             self.paths[path] += 1
         if len(self.tokens) > MAX_TOKENS:
             self.tokens = Counter(dict(self.tokens.most_common(MAX_TOKENS // 2)))
-        self.tokens.update(tokens)
+        self.tokens.update(sorted(tokens))  # in one order in all processes, as equally rare ones are forgotten by it
         if len(self.samples) < MAX_SAMPLES:
             self.samples.append(url[:MAX_SAMPLE_LENGTH])
 
@@ -79,7 +89,7 @@ class _ContentUrls:
 @dataclass(slots=True)
 class _Path:
     pages: int = 0
-    contents: set[Hashable] = field(default_factory=set)
+    contents: set[str] = field(default_factory=set)
 
 
 class StubDetector:
@@ -90,10 +100,12 @@ class StubDetector:
     """
 
     def __init__(self, site: str) -> None:
+        self.unsaved: int = 0
+        """Pages since the counts were saved."""
         self._site = site
-        self._contents: dict[Hashable, _ContentUrls] = {}
-        self._recent: deque[tuple[Hashable, frozenset[str]]] = deque(maxlen=RECENT_PAGES)
-        self._walls: set[Hashable] = set()
+        self._contents: dict[str, _ContentUrls] = {}
+        self._recent: deque[tuple[str, frozenset[str]]] = deque(maxlen=RECENT_PAGES)
+        self._walls: set[str] = set()
         self._pages = 0
         self._paths: dict[int, _Path] = {}
         """By the hash of a path."""
@@ -108,9 +120,10 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples
 
-    def observe(self, url: str, content: Hashable) -> bool:
+    def observe(self, url: str, content: str) -> bool:
         """Count a page under its content; whether that content is a stub."""
-        tokens, path = url_tokens(url), hash(asked_path(url))
+        self.unsaved += 1
+        tokens, path = url_tokens(url), _digest(asked_path(url))
         urls = self._contents.get(content)
         if urls is None:
             if len(self._contents) >= MAX_CONTENTS:
@@ -140,7 +153,43 @@ class StubDetector:
         urls.is_stub = True
         return Wall(self._site, share, tuple(urls.samples))
 
-    def _count_path(self, path: int, content: Hashable) -> None:
+    def to_note(self, run: str) -> bytes:
+        """The counts of a run, from which they go on in another process."""
+        counts = {
+            "run": run,
+            "pages": self._pages,
+            "walls": sorted(self._walls),
+            "contents": [
+                (content, urls.count, urls.is_stub, urls.samples, list(urls.paths.items()), list(urls.tokens.items()))
+                for content, urls in self._contents.items()
+            ],
+            "recent": [(content, sorted(tokens)) for content, tokens in self._recent],
+            "paths": [(path, known.pages, sorted(known.contents)) for path, known in self._paths.items()],
+        }
+        return zlib.compress(json.dumps(counts, separators=(",", ":")).encode(), 1)
+
+    @classmethod
+    def from_note(cls, site: str, raw: bytes, run: str) -> StubDetector | None:
+        """The detector whose counts a note has; None if it is of another run, or cannot be read."""
+        made = cls(site)
+        try:
+            counts: dict[str, Any] = json.loads(zlib.decompressobj().decompress(raw, MAX_NOTE_BYTES))
+            if counts["run"] != run:
+                return None
+            made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
+            for content, count, is_stub, samples, paths, tokens in counts["contents"]:
+                made._contents[content] = _ContentUrls(
+                    int(count), Counter(dict(paths)), Counter(dict(tokens)), list(samples), bool(is_stub)
+                )
+            for content, tokens in counts["recent"]:
+                made._recent.append((content, frozenset(tokens)))
+            for path, pages, contents in counts["paths"]:
+                made._paths[path] = _Path(int(pages), set(contents))
+        except (ValueError, TypeError, KeyError, zlib.error):  # what cannot be read is counted anew
+            return None
+        return made
+
+    def _count_path(self, path: int, content: str) -> None:
         self._pages += 1
         known = self._paths.get(path)
         if known is None:
@@ -163,7 +212,7 @@ class StubDetector:
             or (self._pages >= 2 * RECENT_PAGES and known.pages > MIN_SHARE_OF_PATH * self._pages)
         )
 
-    def _share_a_query(self, content: Hashable, urls: _ContentUrls) -> bool:
+    def _share_a_query(self, content: str, urls: _ContentUrls) -> bool:
         """Whether most of the URLs have one path, where a parameter that they have in common names one page."""
         if max(urls.paths.values()) < MIN_COMMON_TOKEN * urls.count:
             return False
@@ -175,7 +224,7 @@ class StubDetector:
             if token.startswith("query ")
         )
 
-    def _are_unrelated(self, content: Hashable, urls: _ContentUrls) -> bool:
+    def _are_unrelated(self, content: str, urls: _ContentUrls) -> bool:
         others = [tokens for other, tokens in self._recent if other != content]
         seen = Counter(token for tokens in others for token in tokens)
         for token, count in urls.tokens.items():
@@ -205,9 +254,25 @@ def asked_path(url: str) -> str:
 
 
 class StubWatch:
-    """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`."""
+    """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`.
 
-    def __init__(self) -> None:
+    A run that goes on in another process, as a crawl with a ``JOBDIR`` does, goes on counting. Another run begins anew:
+    pages that are fetched each night are no more places each night. Of several
+    processes that work on one run, that which ends last leaves its counts.
+
+    Args:
+        store: an open store, once there is a page, in which the counts are kept; None keeps none.
+        run: the run's name.
+        on_store_error: called with each failure of the store, for which a site is counted anew.
+    """
+
+    def __init__(
+        self,
+        store: FingerprintStore | None = None,
+        run: str = "",
+        on_store_error: Callable[[StoreError], None] | None = None,
+    ) -> None:
+        self._store, self._run, self._on_store_error = store, run, on_store_error
         self._detectors: dict[str, tuple[StubDetector, int, int]] = {}
         """By site, the one asked for last at the end: the detector, how often that was, and its counted bytes."""
         self._bytes = 0
@@ -226,6 +291,37 @@ class StubWatch:
             *_, forgotten = self._detectors.pop(next(iter(self._detectors)))
             self._bytes -= forgotten
         return detector
+
+    async def restore(self, site: str) -> None:
+        """Take up the counts of a site that another process of this run has saved, unless the site is known here."""
+        if self._store is None or site in self._detectors:
+            return
+        raw = None
+        try:
+            raw = await self._store.get_note(JOURNAL, site.encode())
+        except StoreError as exc:
+            self._report(exc)
+        found = None if raw is None else StubDetector.from_note(site, raw, self._run)
+        if found is not None:
+            self._detectors.setdefault(site, (found, 0, 0))  # another page may have come while the store was asked
+
+    async def save(self) -> None:
+        """Save what was not saved yet."""
+        if self._store is None:
+            return
+        for site, (detector, *_) in list(self._detectors.items()):
+            if not detector.unsaved:
+                continue
+            detector.unsaved = 0
+            try:
+                await self._store.put_note(JOURNAL, site.encode(), detector.to_note(self._run))
+            except StoreError as exc:
+                self._report(exc)
+                return  # a store that fails is not asked once for each site
+
+    def _report(self, exc: StoreError) -> None:
+        if self._on_store_error is not None:
+            self._on_store_error(exc)
 
 
 def url_tokens(url: str) -> frozenset[str]:
@@ -249,7 +345,9 @@ def url_tokens(url: str) -> frozenset[str]:
 
 def _shortened(token: str) -> str:
     half = MAX_TOKEN_LENGTH // 2
-    return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{hash(token) & _MASK:0{half}x}"
+    return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{_digest(token):0{half}x}"
 
 
-_MASK = (1 << 64) - 1
+def _digest(text: str) -> int:
+    """64 bits of a text; unlike those of ``hash()``, they are the same in all processes."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

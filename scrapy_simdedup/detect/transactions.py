@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.policy import decide, is_copy_of
-from scrapy_simdedup.detect.stubs import StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from scrapy_simdedup.detect.clocks import ClockBook
     from scrapy_simdedup.detect.events import EventLog
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.site_logs import SiteLogs
+    from scrapy_simdedup.detect.stubs import StubWatch
     from scrapy_simdedup.detect.verdict import FetchedPage
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.signals import Wall
@@ -39,6 +39,7 @@ class Transactions:
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
         clocks: learns which places of a site change by themselves; None learns nothing.
+        stubs: counts the URLs of each content.
     """
 
     def __init__(
@@ -50,11 +51,11 @@ class Transactions:
         on_wall: Callable[[Wall], None] | None,
         *,
         clocks: ClockBook | None,
+        stubs: StubWatch,
     ) -> None:
         self._logs, self._history, self._store_name = logs, history, store_name
         self._on_store_error, self._on_wall = on_store_error, on_wall
-        self._clocks = clocks
-        self._stubs = StubWatch()
+        self._clocks, self._stubs = clocks, stubs
 
     async def judge(self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool = False) -> Verdict:
         """Decide about a page, and store the decision; the verdict names the page's record if the page is kept.
@@ -168,6 +169,7 @@ class Transactions:
     async def _detect_stub(self, page: FetchedPage, decision: Decision) -> None:
         """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
         original = decision.original
+        await self._stubs.restore(page.site)
         content, detector = _content_of(page, original), self._stubs.detector(page.site)
         is_stub = detector.observe(page.url, content)
         wall = detector.wall()
@@ -177,9 +179,9 @@ class Transactions:
             self._on_wall(wall)
 
 
-def _content_of(page: FetchedPage, original: Record | None) -> Hashable:
+def _content_of(page: FetchedPage, original: Record | None) -> str:
     """What tells a page's content from the other contents of its site, whose URLs are counted."""
     fp = page.fingerprint
     if fp.unjudged:  # too short to be compared, but a captcha may well be
-        return fp.unjudged, fp.title, fp.h1, fp.total, fp.data
-    return page.key if original is None else original.original or original.key
+        return f"{fp.unjudged} {fp.title} {fp.h1} {fp.total} {fp.data}"
+    return (page.key if original is None else original.original or original.key).hex()

@@ -101,7 +101,7 @@ async def savings_from_notes(
     learner, seen, skipped = UrlLearner(rules=given), 0, 0
     async for name in store.journals():
         of_run, of_site = split_journal_name(name)
-        if of_site == EVENTS or run not in {None, of_run} or site not in {None, of_site}:
+        if not of_run or of_site == EVENTS or run not in {None, of_run} or site not in {None, of_site}:
             continue
         async for raw in whole_journal(store, name):
             note = _note(raw)

@@ -167,6 +167,14 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteNote:
+    """What a crawl learned of a site beside the records of its pages: a note whose key is the site."""
+
+    journal: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class LogPart:
     """Records that come next in the log of a site; see :meth:`FingerprintStore.load`."""
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from functools import cache
+from io import BytesIO
 from typing import Any
 
 import pytest
 
-from helpers.archives import SETTINGS, Fetch, archive, crawl
+from helpers.archives import SETTINGS, Fetch, archive, crawl, recrawled
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import DedupSettings, SettingError, SimdedupError, Verdict
 from scrapy_simdedup.batch.things import again_in_run
 
-pa = pytest.importorskip("pyarrow")
+pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from scrapy_simdedup.batch.archives import Making, UnorderedBatch, fingerprints, verdicts  # noqa: E402
-from scrapy_simdedup.batch.tables import VERDICT_COLUMNS, pages_schema  # noqa: E402
+from scrapy_simdedup.batch.archives import Making, UnorderedBatch, fingerprints, history_row, verdicts  # noqa: E402
+from scrapy_simdedup.batch.tables import (  # noqa: E402
+    VERDICT_COLUMNS,
+    fingerprints_schema,
+    pages_schema,
+    read_records,
+    records_schema,
+)
 
 SECRET = b"s3cret"
 
@@ -73,6 +81,54 @@ def test_batches_may_end_anywhere_and_sites_be_judged_apart() -> None:
         prints.filter(pa.compute.equal(prints["site"], site)) for site in sorted(set(prints["site"].to_pylist()))
     ]
     assert [row for part in by_site for row in judged(part, settings)] == whole
+
+
+@cache
+def recrawled_pages() -> tuple[Fetch, ...]:
+    return tuple(recrawled())
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("name", ["default", "stubs are dropped", "unchanged pages are dropped", "few pages"])
+def test_an_archive_in_two_parts_is_judged_as_one(name: str, share: float) -> None:
+    """What is remembered of the first is a history of the second, with clocks and the counts of stubs."""
+    settings = DedupSettings.from_keywords(**SETTINGS[name])
+    found = list(recrawled_pages())
+    cut = int(share * len(found))
+    expected = {(row["url"], row["time"]): row for row in judged(prints_of(settings, found), settings)}
+    rows, known = judged_and_remembered(prints_of(settings, found[:cut]), settings)
+    history = pa.Table.from_pylist(known, schema=fingerprints_schema())
+    later = pa.concat_tables([history, prints_of(settings, found[cut:])]).to_pylist()
+    later.sort(key=lambda row: (row["site"], row["record"] is None, row["time"], row["url"]))
+    rows += judged(pa.Table.from_pylist(later, schema=fingerprints_schema()), settings)
+    assert len(rows) == len(expected)
+    for row in rows:
+        one = expected[row["url"], row["time"]]
+        assert [row[column] for column in VERDICT_COLUMNS] == [one[column] for column in VERDICT_COLUMNS], row["url"]
+
+
+def judged_and_remembered(prints: Any, settings: DedupSettings) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The verdicts, and the rows of a history."""
+    kept: list[tuple[Any, ...]] = []
+    batches = verdicts(prints.to_batches(97), settings, SECRET, "run", kept.append)
+    rows = pa.Table.from_batches(batches).to_pylist()
+    columns = zip(*kept, strict=True)
+    schema = records_schema()
+    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
+    with pytest.MonkeyPatch.context() as patch, BytesIO() as file:
+        patch.setattr("scrapy_simdedup.batch.tables.ROWS_PER_BATCH", 50)
+        pq.write_table(table, file)
+        file.seek(0)
+        known = list(read_records(pq.ParquetFile(file), lambda *refused: pytest.fail(str(refused))))
+    return rows, [history_row(site, one, number) for number, (site, one) in enumerate(known)]
+
+
+def test_clocks_and_counts_are_what_makes_that_so() -> None:
+    settings, found = DedupSettings(), list(recrawled_pages())
+    _, known = judged_and_remembered(prints_of(settings, found[: len(found) // 2]), settings)
+    notes = [json.loads(row["record"]) for row in known if not row["key"]]
+    assert Counter(note["journal"] for note in notes)["stubs"] == 2
+    assert {note["journal"] for note in notes} == {"clocks", "stubs"}
 
 
 def test_every_page_has_one_verdict_and_is_dropped_only_for_one_that_is_kept() -> None:

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from helpers.archives import Fetch, archive, crawl
+from helpers.archives import Fetch, archive, crawl, recrawled
 from helpers.command_line import Answer, in_a_thread, perform_here
+from helpers.prints import edited
 from helpers.warc import pages_in, response, write_warc
 from scrapy_simdedup.batch import local
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
@@ -105,44 +106,97 @@ def test_json_lines_and_tables_do_as_well(tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines] == pq.read_table(tmp_path / "items.parquet kept").to_pylist()
 
 
-HISTORY = {"against": "history", "stubs": "keep", "clocks": False}
-"""A history has neither the counts of stubs, which end with a crawl, nor its clocks, which are no records."""
-OF_HISTORY = tuple(word for name, value in HISTORY.items() for word in ("-s", f"SIMDEDUP_{name.upper()}={value}"))
+HISTORIES = pytest.mark.parametrize(
+    "history", [{}, {"against": "history", "unchanged": "drop"}], ids=["default", "drop"]
+)
 
 
-def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path) -> None:
+def options_of(settings: dict[str, str]) -> list[str]:
+    return [word for name, value in settings.items() for word in ("-s", f"SIMDEDUP_{name.upper()}={value}")]
+
+
+@HISTORIES
+@pytest.mark.parametrize("form", ["parquet", "lines"])
+def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path, history: dict[str, str], form: str) -> None:
     """Batch, import, crawl: the verdicts of one long crawl."""
-    half, store = len(pages()) // 2, f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    found = recrawled()
+    half, store = len(found) // 2, sqlite_store(tmp_path / "pages.sqlite")
     prints, verdicts, records = (tmp_path / name for name in ("prints", "verdicts", "records"))
-    batch("fingerprint", write_warc(tmp_path / "half.warc", pages()[:half]), "-o", prints, *OF_HISTORY)
-    batch("judge", prints, "-o", verdicts, "--records", records, *OF_HISTORY)
+    batch("fingerprint", write_warc(tmp_path / "half.warc", found[:half]), "-o", prints, *options_of(history))
+    batch("judge", prints, "-o", verdicts, "--records", records, *options_of(history))
     for path in sorted(records.iterdir()):
         assert perform_here("import", path, "--store", store, "--json").json["refused"] == 0
-    assert later(crawled(pages()[half:], store, **HISTORY)) == later(one_long_crawl(half))
+    if form == "lines":
+        perform_here("export", "--store", store, "-o", tmp_path / "pages.jsonl")
+        store = sqlite_store(tmp_path / "copy.sqlite")
+        assert perform_here("import", tmp_path / "pages.jsonl", "--store", store, "--json").json["refused"] == 0
+    assert later(crawled(found[half:], store, **history)) == later(one_long_crawl(found, half, history))
 
 
-def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path) -> None:
+@HISTORIES
+def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path, history: dict[str, str]) -> None:
     """Crawl, export, batch: the verdicts of one long crawl."""
-    half, store = len(pages()) // 2, f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
-    crawled(pages()[:half], store, **HISTORY)
-    history, prints, verdicts = (tmp_path / name for name in ("pages.parquet", "prints", "verdicts"))
-    perform_here("export", "--store", store, "-o", history)
-    batch("fingerprint", write_warc(tmp_path / "half.warc", pages()[half:]), "-o", prints, *OF_HISTORY)
-    answer = batch("judge", prints, "-o", verdicts, "--history", history, *OF_HISTORY)
+    found = recrawled()
+    half, store = len(found) // 2, sqlite_store(tmp_path / "pages.sqlite")
+    crawled(found[:half], store, **history)
+    table, prints, verdicts = (tmp_path / name for name in ("pages.parquet", "prints", "verdicts"))
+    perform_here("export", "--store", store, "-o", table)
+    half_file = write_warc(tmp_path / "half.warc", found[half:])
+    batch("fingerprint", half_file, "-o", prints, *options_of(history))
+    answer = batch("judge", prints, "-o", verdicts, "--history", table, *options_of(history))
     assert answer.code == 0, answer.err
-    assert later(judged(verdicts)) == later(one_long_crawl(half))
+    assert later(judged(verdicts)) == later(one_long_crawl(found, half, history))
 
 
-def one_long_crawl(half: int) -> dict[str, list[dict[str, Any]]]:
+def sqlite_store(path: Path) -> str:
+    return f"sqlite:///{path.as_posix()}"
+
+
+def one_long_crawl(found: list[Fetch], half: int, settings: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
     """The verdicts on the second half of the pages, after the first."""
-    whole, first = crawled(pages(), **HISTORY), crawled(pages()[:half], **HISTORY)
+    whole, first = crawled(found, **settings), crawled(found[:half], **settings)
     return {
-        url: found[len(first.get(url, ())) :] for url, found in whole.items() if len(found) > len(first.get(url, ()))
+        url: those[len(first.get(url, ())) :] for url, those in whole.items() if len(those) > len(first.get(url, ()))
     }
 
 
 def later(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     return dict(sorted(found.items()))
+
+
+def test_what_better_copies_took_the_place_of_can_be_left_out_where_nothing_is_lost(tmp_path: Path) -> None:
+    """What the last page of a line is a copy of, unless another page was dropped for it that is none."""
+
+    def version(seed: str, place: str, percent: int) -> tuple[str, str]:
+        return f"http://a.example/{place}{seed}", edited(seed, 4, share=percent / 100)
+
+    found = [
+        version("plain", "old/", 2),
+        version("plain", "", 3),
+        *(version("chain", "older/" * (4 - step), percent) for step, percent in enumerate((2, 4, 6, 8, 10))),
+        version("others", "the/old/", 6),
+        version("others", "the/old/for-print/", 2),  # dropped for the one before, and not like the last
+        version("others", "old/", 6),
+        version("others", "", 10),
+    ]
+    fetched = [Fetch(url, html, 1_000.0 + number) for number, (url, html) in enumerate(found)]
+    prints, verdicts, options = tmp_path / "prints", tmp_path / "out", ("-s", "SIMDEDUP_PREFER=shorter_url")
+    name = write_warc(tmp_path / "pages.warc", fetched)
+    batch("fingerprint", name, "-o", prints, *options)
+    batch("judge", prints, "-o", verdicts, *options)
+    rows = [row for those in judged(verdicts).values() for row in those]
+    assert sum(row["supersedes"] is not None for row in rows) == 7
+    dropped = {"the/old/for-print/others"}
+    needless = {"old/plain", "older/chain", "older/older/chain", "older/older/older/chain", "old/others"}
+    for more, expected in (((), dropped), (("--drop-superseded", prints), dropped | needless)):
+        kept = tmp_path / f"kept {len(more)}"
+        answer = batch("keep", name, "--verdicts", verdicts, "-o", kept, *more, *options)
+        assert answer.json["dropped"] == len(expected), answer.err
+        gone = {url for kind, url, _ in pages_in(next(kept.iterdir())) if kind == "revisit"}
+        assert {url.removeprefix("http://a.example/") for url in gone} == expected
+    more = ("--drop-superseded", tmp_path, *options)
+    refused = batch("keep", name, "--verdicts", verdicts, "-o", tmp_path / "no", *more)
+    assert (refused.code, "there are no fingerprints in" in refused.err) == (2, True)
 
 
 def test_the_secret_of_a_history_is_taken_over(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from helpers.on_asyncio import on_asyncio, wait_for
 from helpers.pages import page
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader
-from scrapy_simdedup.detect.events import EVENTS, split_journal_name
+from scrapy_simdedup.detect.events import EVENTS, journal_name, split_journal_name
 from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.urls import UrlLearner, load_rules
 
@@ -156,7 +156,8 @@ class TestAfterACrawlThatSkipped:
         saved = shop.call("rules", "--json").json["saved"]
         store = store_by_url(shop.store)
         await store.open()
-        (journal,) = [name async for name in store.journals() if split_journal_name(name)[1] != EVENTS]
+        names = [split_journal_name(name) async for name in store.journals()]
+        (journal,) = [journal_name(run, site) for run, site in names if run and site != EVENTS]
         await store.put_note(journal, b"of the future", b'["moon", 1]')
         await store.close()
         assert shop.call("rules", "--json").json["saved"] == saved

@@ -7,10 +7,12 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
@@ -19,12 +21,13 @@ from hypothesis import strategies as st
 from helpers.command_line import Crawled, in_a_thread, perform_here, stored
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.batch.record_lines import MAX_INT, SHARED_METADATA, from_line, to_line
 from scrapy_simdedup.batch.tables import records_schema
-from scrapy_simdedup.commands.transfer import MAX_INT, SHARED_METADATA, from_line, to_line
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.url import store_by_url
 
+Result = TypeVar("Result")
 RECORDS = st.builds(
     Record,
     url=st.text(),
@@ -193,7 +196,7 @@ def test_a_line_that_cannot_be_read_is_said_and_the_others_are_imported(crawled:
     answer = perform_here("import", "-", "--store", copy, piped=piped)
     assert answer.code == 1
     assert "line 2: this line is no record: '[[[" in answer.err
-    assert answer.out == f"{len(records)} pages were added; 0 were there already; 1 line could not be read\n"
+    assert answer.out == f"{pages_of(records)} pages were added; 0 were there already; 1 line could not be read\n"
     assert stored(copy) == stored(crawled.store)
     assert "not that of an export" in crawled.call("import", "-", piped=deep.encode()).err
 
@@ -228,11 +231,56 @@ def test_a_fingerprint_that_is_none_is_refused() -> None:
         from_line(to_line("a.example", record))
 
 
+def test_what_was_learned_of_a_site_comes_along(crawled: Crawled, shared_url: str, tmp_path: Path) -> None:
+    """The clocks and the counts of stubs are notes of the site; a store that has such a note already keeps its own."""
+    (site,) = {home for home, _ in stored(crawled.store)}
+    put_note(crawled.store, "clocks", site, b"[]")
+    put_note(crawled.store, "seen", site, b"not of a site")
+    put_note(shared_url, "stubs", site, b"own")
+    put_note(crawled.store, "stubs", site, b"other")
+    lines = crawled.call("export").out.splitlines()
+    notes = [json.loads(line) for line in lines if '"journal"' in line]
+    assert notes == [
+        {"site": site, "journal": "clocks", "note": "W10="},
+        {"site": site, "journal": "stubs", "note": "b3RoZXI="},
+    ]
+    answer = perform_here("import", "-", "--store", shared_url, "--json", piped="\n".join(lines).encode())
+    assert (answer.json["added"], answer.json["refused"]) == (pages_of(lines[1:]), 0)
+    assert [get_note(shared_url, journal, site) for journal in ("clocks", "stubs", "seen")] == [b"[]", b"own", None]
+    other = lines[0] + '\n{"site":"a.example","journal":"seen","note":"W10="}\n'
+    assert "line 2: this line is no record" in crawled.call("import", "-", piped=other.encode()).err
+
+
+def pages_of(lines: list[str]) -> int:
+    """How many of the lines are pages; the others are notes of sites."""
+    return sum('"journal"' not in line for line in lines)
+
+
+def put_note(url: str, journal: str, site: str, value: bytes) -> None:
+    with_store(url, lambda store: store.put_note(journal, site.encode(), value))
+
+
+def get_note(url: str, journal: str, site: str) -> bytes | None:
+    return with_store(url, lambda store: store.get_note(journal, site.encode()))
+
+
+def with_store(url: str, act: Callable[[FingerprintStore], Awaitable[Result]]) -> Result:
+    async def run() -> Result:
+        store = store_by_url(url)
+        await store.open()
+        try:
+            return await act(store)
+        finally:
+            await store.close()
+
+    return in_a_thread(lambda: asyncio.run(run()))
+
+
 def test_what_was_forgotten_is_not_exported(crawled: Crawled, tmp_path: Path) -> None:
     crawled.call("forget", crawled.url("a"))
     lines = crawled.call("export").out.splitlines()
     assert len(lines) > 1
-    assert crawled.url("a") not in {json.loads(line)["url"] for line in lines[1:]}
+    assert crawled.url("a") not in {json.loads(line).get("url") for line in lines[1:]}
     copy = f"sqlite:///{(tmp_path / 'copy.sqlite').as_posix()}"
     assert perform_here("import", "-", "--store", copy, piped="\n".join(lines).encode()).code == 0
 
@@ -254,7 +302,7 @@ class TestTables:
         pytest.importorskip("pyarrow")
 
     def test_a_table_says_what_the_lines_say(self, crawled: Crawled, shared_url: str, tmp_path: Path) -> None:
-        table, pages = tmp_path / "pages.parquet", len(crawled.call("export").out.splitlines()) - 1
+        table, pages = tmp_path / "pages.parquet", pages_of(crawled.call("export").out.splitlines()[1:])
         assert crawled.call("export", "-o", table, "--json").json["pages"] == pages
         answer = perform_here("import", table, "--store", shared_url, "--json")
         assert (answer.json["added"], answer.json["known"], answer.json["refused"]) == (pages, 0, 0)
@@ -274,7 +322,7 @@ class TestTables:
         perform_here("import", "-", "--store", copy, piped="".join(lines[:5]).encode())
         crawled.call("export", "-o", tmp_path / "pages.parquet")
         answer = perform_here("import", tmp_path / "pages.parquet", "--store", copy, "--json")
-        assert (answer.json["added"], answer.json["known"]) == (len(lines) - 5, 4)
+        assert (answer.json["added"], answer.json["known"]) == (pages_of(lines[5:]), 4)
         assert by_url(stored(copy)) == live(crawled.store)
 
     def test_versions_that_are_not_delivered_come_behind_those_that_are(self, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def runs_with_notes(store: Path) -> set[str]:
             split_journal_name(name)
             for (name,) in db.execute("SELECT DISTINCT name FROM journal JOIN note ON journal = number")
         ]
-    return {run for run, of_site in named if of_site != EVENTS}
+    return {run for run, of_site in named if run and of_site != EVENTS}  # that of stubs is of no run
 
 
 @on_asyncio

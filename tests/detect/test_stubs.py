@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import tracemalloc
+import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
+from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect import stubs
 from scrapy_simdedup.detect.stubs import (
     MAX_CONTENTS,
@@ -16,6 +22,9 @@ from scrapy_simdedup.detect.stubs import (
     StubDetector,
     StubWatch,
 )
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.memory import MemoryStore
+from scrapy_simdedup.store.url import store_by_url
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000
@@ -202,3 +211,81 @@ def test_a_site_that_was_forgotten_is_watched_anew(monkeypatch: pytest.MonkeyPat
 )
 def test_strange_urls_do_no_harm(url: str) -> None:
     assert StubDetector("site.example").observe(url, STUB) is False
+
+
+@on_asyncio
+async def test_a_run_that_goes_on_in_another_process_goes_on_counting() -> None:
+    """Each page comes to a process of its own, and the twentieth is the first that is recognised, as in one process."""
+    store, told = MemoryStore(), []
+    for number in range(2 * NEXT, 2 * NEXT + 30 + MIN_PLACES):
+        watch = StubWatch(store, "monday")
+        await watch.restore("site.example")
+        content = str(number) if number < 2 * NEXT + 30 else "captcha"
+        told.append(watch.detector("site.example").observe(f"{HOST}/news/article-{number}", content))
+        await watch.save()
+    assert told == [False] * (30 + MIN_PLACES - 1) + [True]
+
+
+@on_asyncio
+async def test_counts_that_went_on_are_those_of_one_process() -> None:
+    store, whole, contents = MemoryStore(), StubDetector("site.example"), random.Random(1)
+    watch = StubWatch(store, "monday")
+    for number in range(3 * RECENT_PAGES):
+        url, content = f"{HOST}/{number % 7}/{number}?page={number % 3}", str(contents.randrange(9))
+        if number % 50 == 0:
+            await watch.save()
+            watch = StubWatch(store, "monday")
+            await watch.restore("site.example")
+        parted = watch.detector("site.example")
+        assert parted.observe(url, content) == whole.observe(url, content)
+        assert parted.wall() == whole.wall()
+        assert parted.to_note("monday") == whole.to_note("monday")
+
+
+@on_asyncio
+async def test_another_run_begins_anew_and_so_does_one_whose_note_cannot_be_read() -> None:
+    """The same twenty pages on each of twenty nights are no twenty places."""
+    store = MemoryStore()
+    watch = StubWatch(store, "monday")
+    watch.detector("site.example").observe(f"{HOST}/login", "captcha")
+    await watch.save()
+    new = StubDetector("site.example").to_note("tuesday")
+    for run, raw in (("tuesday", None), ("monday", b"damaged"), ("monday", zlib.compress(b"[1]"))):
+        if raw is not None:
+            await store.put_note("stubs", b"site.example", raw)
+        other = StubWatch(store, run)
+        await other.restore("site.example")
+        assert other.detector("site.example").to_note("tuesday") == new
+
+
+@on_asyncio
+async def test_a_store_that_fails_costs_the_counts_and_no_page() -> None:
+    class Failing(MemoryStore):
+        async def get_note(self, journal: str, key: bytes) -> bytes | None:
+            raise StoreError("a store", "is down")
+
+        async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+            raise StoreError("a store", "is down")
+
+    errors: list[StoreError] = []
+    watch = StubWatch(Failing(), "monday", errors.append)
+    await watch.restore("site.example")
+    assert not watch.detector("site.example").observe(f"{HOST}/a", "a")
+    await watch.save()
+    assert len(errors) == 2
+
+
+@pytest.mark.parametrize(
+    ("run", "resumable", "expected"), [("monday", True, True), ("monday", False, False), (None, True, False)]
+)
+@on_asyncio
+async def test_only_a_run_that_can_go_on_leaves_its_counts_in_the_store(
+    tmp_path: Path, run: str | None, resumable: bool, expected: bool
+) -> None:
+    url = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
+    async with NearDuplicateDetector(url, run=run, resumable=resumable) as detector:
+        await detector.add(page("a"), url=f"{HOST}/a")
+    store = store_by_url(url)
+    await store.open()
+    assert (await store.get_note("stubs", b"site.example") is not None) == expected
+    await store.close()

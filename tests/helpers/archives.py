@@ -96,6 +96,28 @@ def archive(*, seed: int = 0) -> list[Fetch]:
     return [Fetch(url, html, 1_000.0 + number) for number, (url, html) in enumerate(in_turn)]
 
 
+def recrawled() -> list[Fetch]:
+    """The archive, and pages of the same sites that are fetched four times, of which one place differs each time.
+
+    That place is a clock from the second visit on. The stubs of each site go on behind its middle.
+    """
+    found, visits = archive(), []
+    for visit in range(4):
+        for number in range(7):
+            for site in ("www.example.com", "shop.example.com"):
+                counter = f"<p>{number * 7 + visit * 1_000} people read this page</p>"
+                made = page(f"{site} clock {number}", body=prose(f"{site} clock {number}") + counter)
+                visits.append((f"http://{site}/clock/{number}", made))
+    every = -(-len(found) // len(visits))
+    whole: list[tuple[str, str]] = []
+    for at, one in enumerate(found):
+        whole.append((one.url, one.html))
+        if at % every == 0 and at // every < len(visits):
+            whole.append(visits[at // every])
+    whole += visits[-(-len(found) // every) :]
+    return [Fetch(url, html, 1_000.0 + number) for number, (url, html) in enumerate(whole)]
+
+
 class Crawler:
     """The detector of a crawl to which the pages of an archive come in their order."""
 

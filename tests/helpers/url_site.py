@@ -118,4 +118,6 @@ def url_notes(store: Path) -> list[UrlEvent]:
     """What crawls have noted about URLs in a SQLite store, the oldest first."""
     notes = "SELECT name, value FROM note JOIN journal ON journal = number ORDER BY position"
     with closing(sqlite3.connect(store)) as db:
-        return [decode_url_event(value) for name, value in db.execute(notes) if split_journal_name(name)[1] != EVENTS]
+        named = [(*split_journal_name(name), value) for name, value in db.execute(notes)]
+    # What is known of a site is of no run.
+    return [decode_url_event(value) for run, site, value in named if run and site != EVENTS]

@@ -1,0 +1,147 @@
+"""Tables of the fingerprints of files, and the secret that lies beside them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_simdedup.batch.archives import Making, fingerprints
+from scrapy_simdedup.batch.files import whole_file
+from scrapy_simdedup.batch.history import check_history, secret_in
+from scrapy_simdedup.batch.inputs import Reading, base_names, output_name, read_pages
+from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, metadata_of, package_of
+from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.errors import SimdedupError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scrapy_simdedup.batch.workers import PageWatch
+    from scrapy_simdedup.settings import DedupSettings
+
+KEY_FILE = "secret"
+"""The file beside fingerprints that has the secret under their hashes."""
+
+
+def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") -> bytes:
+    """The secret of fingerprints in a directory: the given one, or the one that is kept beside them.
+
+    Args:
+        directory: where the fingerprints are.
+        settings: the settings, with the secret if there is one.
+        make: the secret to keep there, if there is none yet.
+
+    Raises:
+        SimdedupError: there is none.
+    """
+    if settings.secret:
+        return settings.secret.encode()
+    path = directory / KEY_FILE
+    if make and not path.exists():
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write(make.hex())
+    try:
+        return bytes.fromhex(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        problem = f"{directory} has no file {KEY_FILE!r} with the secret under its hashes; set SIMDEDUP_SECRET"
+        raise SimdedupError(problem) from None
+
+
+def fingerprint_files(
+    inputs: Sequence[str],
+    output: Path,
+    reading: Reading,
+    settings: DedupSettings,
+    *,
+    processes: int,
+    history: str | None = None,
+) -> Iterator[tuple[str, int, list[str]]]:
+    """Make the fingerprints of the pages of files, one table for each; those that are there already are passed over.
+
+    Args:
+        inputs: the files.
+        output: the directory of the tables.
+        reading: how the files are read.
+        settings: the settings of the pages.
+        processes: how many processes.
+        history: a table of records with which the pages are to be judged, and whose secret is taken.
+
+    Yields:
+        A file, how many pages it has, and what is wrong with it, as they are done.
+    """
+    Making.by(settings, b"")  # before anything is made
+    for name in inputs:
+        reading.format_of(name)
+    output.mkdir(parents=True, exist_ok=True)
+    secret = secret_of(output, settings, make=secret_in(history) or os.urandom(16))
+    making = Making.by(settings, secret)
+    if history is not None:
+        check_history(Path(history), making, secret)
+    names, jobs = base_names(list(inputs)), []
+    for number, name in enumerate(inputs):
+        path = output / output_name(name, names, ".parquet")
+        if path.exists():
+            making_of(path).check(making, str(path))
+            yield name, package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
+        else:
+            jobs.append((name, (name, number, path, FileMaking(reading, settings, secret, making))))
+    if jobs:
+        for name, (pages, damages) in Jobs(fingerprint_file, jobs, processes, settings.worker_timeout):
+            yield name, pages, damages
+
+
+@dataclass(frozen=True, slots=True)
+class FileMaking:
+    """How the fingerprints of files are made."""
+
+    reading: Reading
+    settings: DedupSettings
+    secret: bytes
+    making: Making
+
+
+def fingerprint_file(
+    watch: PageWatch, name: str, number: int, path: Path, made_by: FileMaking
+) -> tuple[int, list[str]]:
+    """Make the fingerprints of one file; the table is there once it is complete."""
+    damages: list[str] = []
+    pages = 0
+    with whole_file(path) as part:
+        writer = TableWriter(str(part), fingerprints_schema(), asdict(made_by.making))
+        found = read_pages(name, number, made_by.reading, damages)
+        for batch in fingerprints(found, made_by.settings, made_by.secret, watch):
+            writer.add_batch(batch)
+            pages += batch.num_rows
+        writer.close()
+    return pages, damages
+
+
+def making_of(path: Path) -> Making:
+    """How the fingerprints of a table were made.
+
+    Raises:
+        SimdedupError: it is no table of fingerprints.
+    """
+    arrow, parquet = package_of("batch", "pyarrow"), package_of("batch", "pyarrow.parquet")
+    try:
+        return Making(**(metadata_of(parquet.read_schema(path)) or {}))
+    except (TypeError, OSError, arrow.ArrowException) as exc:
+        raise SimdedupError(f"{path} is no table of fingerprints: {exc}") from exc
+
+
+def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], bytes]:
+    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes.
+
+    Raises:
+        SimdedupError: there are none, or they were made in another way.
+    """
+    prints = sorted(directory.glob("*.parquet"))
+    if not prints:
+        raise SimdedupError(f"there are no fingerprints in {directory}; make them with batch fingerprint")
+    secret = secret_of(directory, settings)
+    making = Making.by(settings, secret)
+    for path in prints:
+        making.check(making_of(path), str(path))
+    return prints, secret
