@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
     COMPARED,
-    REMEMBERED,
     EVENTS,
+    REMEMBERED,
     ContentLeft,
     PageCompared,
     RunStarted,

@@ -29,7 +29,8 @@ class RuleTests:
     gave, and that was refuted, needs only the third.
 
     1. Enough different contents, and enough successes, speak for it. Fewer are needed where the hypothesis has prior
-       support, or was a rule when the last crawl ended, more each time it was revoked. Contents that turned out to be stubs do not count.
+       support, or was a rule when the last crawl ended, more each time it was revoked. Contents that turned out to be
+       stubs do not count.
     2. The lower bound of the share of successes is high enough.
     3. Noise explains its failures, together with the failures of another hypothesis about the same part.
     4. If the pattern is no leaf, enough leaves below agree, and few are exceptions.
@@ -87,7 +88,9 @@ class RuleTests:
         if self._has_prior_support(pattern, hypothesis):
             return self._thresholds.prior_successes
         above = pattern.lineage[1:] if evidence.holds is not False else []
-        remembered = [found.remembered for at in (pattern, *above) if (found := at.evidence.get(hypothesis)) is not None]
+        remembered = [
+            found.remembered for at in (pattern, *above) if (found := at.evidence.get(hypothesis)) is not None
+        ]
         return min(self._thresholds.prior_successes, max(remembered, default=0))
 
     def _has_prior_support(self, pattern: PathPattern, hypothesis: Hypothesis) -> bool:
