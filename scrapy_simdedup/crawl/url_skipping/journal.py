@@ -52,8 +52,8 @@ class UrlJournal:
         context: the run that the notes belong to.
         shared: whether other processes may be at work on the same run; else all others are dead.
         skips: whether URLs that other processes skipped may stay skipped.
-        remembers: whether the rules are left to the next run, and those of the last one begin as candidates.
         readmit: called with skipped URLs that have to be fetched after all.
+        remembers: whether the rules are left to the next run, and those of the last one begin as candidates.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class UrlJournal:
         *,
         shared: bool,
         skips: bool,
-        remembers: bool,
         readmit: Callable[[Sequence[str]], None],
+        remembers: bool = False,
     ) -> None:
         self._store, self._learner = store, learner
         self.run: str = context.run

@@ -117,8 +117,8 @@ class UrlSkipper:
             self._detector.context,
             shared=self._settings.run is not None,
             skips=self.mode == "skip",
-            remembers=self._settings.url_remember,
             readmit=self._readmission.readmit,
+            remembers=self._settings.url_remember,
         )
         self._checks.open(self._learner)
         self._readmission.open(self._learner, self._journal)
