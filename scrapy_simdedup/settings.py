@@ -100,6 +100,7 @@ CHECKS: dict[str, checks.Check] = {
     "item_fields": checks.item_fields,
     "url_learning": checks.one_of(*get_args(UrlLearning)),
     "url_checks": checks.number(0, 1, "write a share from 0 to 1, such as 0.05"),
+    "url_remember": checks.flag,
     "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
     "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
     "report": checks.paths("write a path that ends with .html or .json, or a list of such paths", ".html", ".json"),
@@ -205,6 +206,8 @@ class DedupSettings:
     off, or not made."""
     url_checks: float = 0.05
     """The requests that may be made to check the rules about URLs, as a share of the requests that they save."""
+    url_remember: bool = True
+    """Whether the rules about URLs are kept in the store, and the next run begins with them, as candidates."""
     url_rules: tuple[str, ...] = ()
     """Paths of files with rules about URLs that hold from the first request on."""
     request_fingerprinter: str | None = None

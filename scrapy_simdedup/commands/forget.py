@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
-from scrapy_simdedup.detect.events import split_journal_name
+from scrapy_simdedup.detect.events import event_key, remembered_journal, split_journal_name
+from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.report.url_rules import remembered_rules
+from scrapy_simdedup.urls.hosts import registrable_domain
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable
 
     from scrapy_simdedup.store.base import Record
+    from scrapy_simdedup.urls import RememberedRules
 
 DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""
@@ -42,6 +47,7 @@ async def run_forget(context: Context) -> int:
     urls = frozenset(options.urls)
     before = None if options.older_than is None else time.time() - options.older_than * DAY
 
+    of_site = registrable_domain(options.site) if options.site else None
     missing = set(urls)
 
     def choose(record: Record) -> bool:
@@ -50,6 +56,8 @@ async def run_forget(context: Context) -> int:
 
     # Who names a repeat wants its content again, so its original must go as well.
     counts = await forget(context, options.site, choose, originals=bool(urls), dry_run=options.dry_run)
+    if options.site and not urls and before is None and not options.dry_run:
+        await _forget_rules(context, lambda note: options.site == ALL_SITES or note.site == of_site)
     for url in sorted(missing):
         context.console.print_error(f"{url} is not in the store" + (f", on {options.site}" if options.site else ""))
     _print(context, counts, f"no page fits: nothing {_done(options.dry_run)}", missing=sorted(missing))
@@ -85,6 +93,8 @@ async def run_rollback(context: Context) -> int:
 
     counts = await forget(context, None, choose, originals=False, dry_run=dry_run)
     journals = 0 if dry_run else await _delete_journals(context, run)
+    if not dry_run:
+        await _forget_rules(context, lambda note: note.run == run)
     latest = f"; its latest runs are {', '.join(sorted(runs)[-MAX_SHOWN_RUNS:])}" if runs else ""
     nothing = "the run left no page in the store" if journals else f"the store has nothing of a run {run!r}{latest}"
     _print(context, counts, nothing, run=run)
@@ -161,6 +171,13 @@ async def forget(
                 for key in keys:
                     await store.put_note(journal, key, forgotten_note(time.time()))
     return sum(map(len, chosen.values())), sum(map(len, others.values()))
+
+
+async def _forget_rules(context: Context, choose: Callable[[RememberedRules], bool]) -> None:
+    """Forget the rules about URLs that the next crawl would begin with, of the chosen sites."""
+    async with open_store(existing_store_url(context)) as store:
+        for note in filter(choose, await remembered_rules(store)):
+            await store.put_note(remembered_journal(), event_key(note.site), bytes(replace(note, rules=())))
 
 
 async def _delete_journals(context: Context, run: str) -> int:

@@ -11,7 +11,7 @@ from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, Sty
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
 from scrapy_simdedup.display import plural
-from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
+from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
 from scrapy_simdedup.urls import export_obstacle, export_own_rules, export_rules
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ async def run(context: Context) -> int:
     options = context.options
     async with open_store(existing_store_url(context)) as store:
         given = load_rule_files(context.settings.url_rules)
+        remembered = [note for note in await remembered_rules(store) if options.site in {None, note.site}]
         savings = await savings_from_notes(store, run=options.run, site=options.site, given=given)
         if savings is None:
             replay = Replay()
@@ -54,6 +55,10 @@ async def run(context: Context) -> int:
                 replay.add(site, record)
             savings = replay.url_savings
     data, lines = asdict(savings), list(_text(savings, options.limit, context.console.width))
+    count = sum(rule.holds for note in remembered for rule in note.rules)
+    data["remembered"] = count
+    if count:
+        lines += ["", Soft(f"the next crawl begins with {plural(count, 'rule')} as candidates (SIMDEDUP_URL_REMEMBER)")]
     if options.output:
         own = options.form == "simdedup"
         made = export_own_rules(savings.rules) if own else export_rules(savings.rules)

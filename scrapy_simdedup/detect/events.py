@@ -27,6 +27,8 @@ EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
 COMPARED = "compared:"
 """What stands in the place of a run in the name of the journal of compared pages, which all runs share."""
+REMEMBERED = "remembered:"
+"""What stands in the place of a run in the name of the journal of remembered rules about URLs."""
 MAX_COMPARED_PER_SITE = 256
 """Pages of a site of which that journal has an event: so many that are near and kept for text of their own, as many
 that are near for any other reason, and as many that were dropped. A run writes so many of each at most."""
@@ -301,6 +303,11 @@ def event_journal(run: str) -> str:
 def compared_journal() -> str:
     """The journal of compared pages: one for all sites and runs, so that it stays bounded."""
     return journal_name(COMPARED, EVENTS)
+
+
+def remembered_journal() -> str:
+    """The journal of the rules about URLs that the next crawl begins with: a note per site."""
+    return journal_name(REMEMBERED, EVENTS)
 
 
 def split_journal_name(journal: str) -> tuple[str, str]:

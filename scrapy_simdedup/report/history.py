@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.detect.events import (
     COMPARED,
     EVENTS,
+    REMEMBERED,
     ContentLeft,
     PageCompared,
     RunStarted,
@@ -100,7 +101,7 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
     history = RunHistory()
     async for name in store.journals():
         of_run, kind = split_journal_name(name)
-        if kind != EVENTS or of_run == COMPARED or run not in {None, of_run}:
+        if kind != EVENTS or of_run in {COMPARED, REMEMBERED} or run not in {None, of_run}:
             continue
         async for raw in whole_journal(store, name):
             history.add(raw, site)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.events import EVENTS, SeenUrl, decode_url_event, split_journal_name
+from scrapy_simdedup.detect.events import (
+    EVENTS,
+    SeenUrl,
+    decode_url_event,
+    remembered_journal,
+    split_journal_name,
+)
 from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
 from scrapy_simdedup.report.tallies import push_largest
 from scrapy_simdedup.store.base import whole_journal
-from scrapy_simdedup.urls import UrlLearner
+from scrapy_simdedup.urls import RememberedRules, UrlLearner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,6 +93,16 @@ def _note(raw: bytes) -> UrlEvent | None:
         return None
 
 
+async def remembered_rules(store: FingerprintStore) -> list[RememberedRules]:
+    """The rules that the next crawl begins with, by site; sites without any are left out.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, remembered_journal())]
+    return [note for note in notes if note is not None and note.rules]
+
+
 async def savings_from_notes(
     store: FingerprintStore, *, run: str | None = None, site: str | None = None, given: Iterable[GivenRule] = ()
 ) -> UrlSavings | None:
@@ -99,6 +115,8 @@ async def savings_from_notes(
         given: rules that held from the first request on.
     """
     learner, seen, skipped = UrlLearner(rules=given), 0, 0
+    for kept in await remembered_rules(store):  # what a crawl skipped by them, it hardly has other evidence of
+        learner.recall(kept.site, kept.rules)
     async for name in store.journals():
         of_run, of_site = split_journal_name(name)
         if not of_run or of_site == EVENTS or run not in {None, of_run} or site not in {None, of_site}:

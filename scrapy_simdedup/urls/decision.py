@@ -29,6 +29,10 @@ _WHERE_SAMPLED, _LOW_RISK_WHERE_SAMPLED = 0.4, 0.6
 """Factors on ``verify`` and ``verify_low_risk`` where skipped URLs are sampled before the crawl ends; the former rises
 to 1 where rules lack support."""
 
+_TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
+"""Successes that any other rule has before it is in force, and how often a remembered one is verified until it has as
+many."""
+
 Action = Literal["go", "deprioritize", "skip"]
 
 
@@ -116,7 +120,11 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             verified = evidence.verified
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
-            need += _verification_rate(weight, verified)
+            tried = evidence.successes - _TRIALS_OF_NEW_RULE
+            if not evidence.remembered or low_risk:
+                need += _verification_rate(weight, verified)
+            else:  # few pages have confirmed it
+                need += _WHILE_HARDLY_TRIED if tried < 0 else _verification_rate(weight, min(verified, tried))
         if at is not leaf and not rule.is_initial:  # this pattern inherits the rule
             own = leaf.evidence.get(rule)
             doubt = 1.0 if evidence.exceptions or evidence.agreeing < _FEW_PATTERNS else 0.5

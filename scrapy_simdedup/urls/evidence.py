@@ -20,8 +20,11 @@ class LearnerThresholds:
     """Successful trials of a hypothesis that count for one content."""
     min_patterns: int = 5
     """Path patterns that must agree before a rule holds for more than one pattern."""
+    min_patterns_remembered: int = 2
+    """``min_patterns`` for a rule that was in force when the last crawl ended."""
     prior_successes: int = 12
-    """Successes credited to a hypothesis that has prior support: session ids, rules of the site, hints."""
+    """Successes credited to a hypothesis that has prior support: session ids, rules of the site, hints; a
+    remembered rule is credited with what it had, and no more than this."""
     verify: float = 2.5
     """About ``sqrt(2 * verify * skips)`` skips of a rule are verified, twice as many if a site has no other rule."""
     verify_low_risk: float = 0.6
@@ -83,6 +86,8 @@ class Evidence:
     """Content → successes it was credited with."""
     holds: bool | None = None
     """The verdict: True for a rule in force, False if refuted here, None to ask a coarser pattern."""
+    remembered: int = 0
+    """Successes in earlier crawls, at whose end the hypothesis was a rule here; 0 once it was refuted."""
     likely: bool = False
     """Whether the hypothesis is nearly proven: URLs that it explains are fetched late."""
     revocations: int = 0
@@ -110,7 +115,7 @@ class Evidence:
     @property
     def is_promising(self) -> bool:
         """Whether the hypothesis may become a rule, so that pages are indexed as if it were one."""
-        return self.successes > 2 and 8 * self.failures <= self.successes
+        return (self.successes > 2 or self.remembered > 0) and 8 * self.failures <= self.successes
 
     @property
     def is_held_back(self) -> bool:

@@ -12,6 +12,9 @@ MAX_NAMES = 200
 MAX_VALUES = 50
 """Values of a part that are examined one by one."""
 
+MIN_VALUE_COUNT = 3
+"""Observations of a value from which on a page without the part is compared with the page that has the value."""
+
 MAX_JOINT = 10
 """Groups of parts that are examined together."""
 
@@ -119,6 +122,20 @@ class Hypotheses:
         found = self.joint.get(names)
         if found is None and len(self.joint) < MAX_JOINT:
             found = self.add(names, None)
+        return found
+
+    def recall(self, names: tuple[str, ...], value: str | None) -> Hypothesis | None:
+        """The hypothesis of a remembered rule about parts that exist; None if there are too many, or it is none."""
+        if len(names) > 1:
+            return self.joint_hypothesis(names) if value is None else None
+        part = self.parts[names[0]]
+        if value is None:
+            return part.irrelevant
+        found = part.values.get(value)
+        if found is None and len(part.values) < MAX_VALUES and part.name.partition(":")[0] not in _NO_DEFAULTS:
+            found = self.add(names, value, self._hash(*names, value))
+        if found is not None:
+            part.value_counts[found] = max(MIN_VALUE_COUNT, part.value_counts[found])
         return found
 
     def is_random(self, hypothesis: Hypothesis) -> bool:

@@ -16,6 +16,7 @@ from scrapy_simdedup.urls.observing import Observation, ask_about_failure, contr
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, HeldPage, Question, Questions
+from scrapy_simdedup.urls.remembered import RememberedRule, lasting_rules, recall
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import Rule, rules_of
 from scrapy_simdedup.urls.site import Site
@@ -76,6 +77,8 @@ class UrlLearner:
         self._asking: dict[str, Site] = {}
         """Sites with open questions."""
         self._sites: dict[str, Site] = {}
+        self._remembered: dict[str, tuple[RememberedRule, ...]] = {}
+        """Site of which no page was seen yet → its rules when the last crawl ended."""
 
     def decide(self, url: str, *, dry: bool = False) -> UrlDecision:
         """Advise whether to fetch a URL.
@@ -203,6 +206,23 @@ class UrlLearner:
         for site in self._sites.values():
             yield from rules_of(site)
 
+    def recall(self, site: str, rules: Iterable[RememberedRule]) -> None:
+        """Begin with the rules that a crawl before had found; call it before the first page of the site is observed.
+
+        They are not in force. Each becomes a rule again once a few pages have confirmed it.
+
+        Args:
+            site: The name of the site, as in :attr:`sites`.
+            rules: What :meth:`lasting_rules` of that crawl's learner said.
+        """
+        if site not in self._sites:
+            self._remembered[site] = tuple(rules)
+
+    def lasting_rules(self, site: str) -> tuple[RememberedRule, ...]:
+        """The learned rules of a site for the next crawl to :meth:`recall`: none that was refuted."""
+        found = self._sites.get(site)
+        return lasting_rules(found) if found is not None else self._remembered.get(site, ())
+
     @property
     def sites(self) -> list[str]:
         """The names of the sites of all observed URLs."""
@@ -215,6 +235,7 @@ class UrlLearner:
             site = self._sites[name] = Site(name, parts.scheme, parts.host, self._hash, self._seed)
             if self._checks > 0:
                 site.questions = Questions()
+            recall(site, self._remembered.pop(name, ()))
         return site
 
     def _observation(self, site: Site, url: str, content: int) -> Observation | None:

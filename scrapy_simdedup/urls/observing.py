@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from scrapy_simdedup.urls.compact import U64_MASK
+from scrapy_simdedup.urls.hypotheses import MIN_VALUE_COUNT
 from scrapy_simdedup.urls.noise import Dispute
 from scrapy_simdedup.urls.page_index import entry_content, part_tag
 from scrapy_simdedup.urls.questions import EarlyFailure
@@ -32,9 +33,6 @@ _JOINT_PARTS = 8
 
 _JOINT_MIN_PAGES = 100
 """Fetched pages of a site from which on joint hypotheses are proposed."""
-
-_MIN_VALUE_COUNT = 3
-"""Observations of a value from which on a page without the part is compared with the page that has the value."""
 
 _MAX_RANDOM_BALANCE = 8
 """Random values, less others, up to which the single values of a part are of interest."""
@@ -328,7 +326,7 @@ def _trials_without_part(seen: Observation, part: PartHypotheses) -> Iterator[Tr
         return
     identity = seen.page.identity
     for default in part.values.values():
-        if part.value_counts[default] >= _MIN_VALUE_COUNT and not _is_hopeless(seen, default):
+        if part.value_counts[default] >= MIN_VALUE_COUNT and not _is_hopeless(seen, default):
             yield from _compare(seen, default, identity, identity + default.shift & U64_MASK)
 
 

@@ -29,7 +29,8 @@ class RuleTests:
     gave, and that was refuted, needs only the third.
 
     1. Enough different contents, and enough successes, speak for it. Fewer are needed where the hypothesis has prior
-       support, more each time it was revoked. Contents that turned out to be stubs do not count.
+       support, or was a rule when the last crawl ended, more each time it was revoked. Contents that turned out to be
+       stubs do not count.
     2. The lower bound of the share of successes is high enough.
     3. Noise explains its failures, together with the failures of another hypothesis about the same part.
     4. If the pattern is no leaf, enough leaves below agree, and few are exceptions.
@@ -50,7 +51,7 @@ class RuleTests:
         thresholds = self._thresholds
         if hypothesis.is_initial and evidence.holds is False:
             return self._is_explained(pattern, hypothesis, evidence)
-        prior_successes = thresholds.prior_successes if self._has_prior_support(pattern, hypothesis) else 0
+        prior_successes = self._prior_successes(pattern, hypothesis, evidence)
         needed = (3 if prior_successes else thresholds.min_contents) << min(evidence.revocations, 4)
         if min(len(evidence.contents), evidence.decayed_same) < needed:
             return False
@@ -58,7 +59,8 @@ class RuleTests:
         if bound < thresholds.accept - self._lenience() or not self._is_explained(pattern, hypothesis, evidence):
             return False
         is_leaf = pattern.name in self._site.tree.leaves
-        if not is_leaf and (evidence.agreeing < thresholds.min_patterns or 4 * evidence.exceptions > evidence.agreeing):
+        least = thresholds.min_patterns_remembered if evidence.remembered else thresholds.min_patterns
+        if not is_leaf and (evidence.agreeing < least or 4 * evidence.exceptions > evidence.agreeing):
             return False
         if self._fails_at_ancestor(pattern, hypothesis, evidence) or self._is_contradicted(pattern, hypothesis):
             return False
@@ -80,6 +82,16 @@ class RuleTests:
 
     def _lenience(self) -> float:
         return min(_MAX_LENIENCE, self._site.noise.share)
+
+    def _prior_successes(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> int:
+        """The successes that a hypothesis is credited with because something else than its trials speaks for it."""
+        if self._has_prior_support(pattern, hypothesis):
+            return self._thresholds.prior_successes
+        above = pattern.lineage[1:] if evidence.holds is not False else []
+        remembered = [
+            found.remembered for at in (pattern, *above) if (found := at.evidence.get(hypothesis)) is not None
+        ]
+        return min(self._thresholds.prior_successes, max(remembered, default=0))
 
     def _has_prior_support(self, pattern: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether something else than the trials at this pattern speaks for a hypothesis."""
@@ -274,6 +286,7 @@ class RuleBook:
 
     def _refute(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> None:
         evidence.revocations += evidence.holds is True
+        evidence.remembered = 0
         self._site.set_verdict(hypothesis, evidence, holds=False)
         for leaf, blamed in self._site.noise.pop_excused(hypothesis):
             self.withdraw_failure(leaf, blamed)

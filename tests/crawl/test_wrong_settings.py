@@ -29,7 +29,7 @@ WRONG = [
     ("SIMDEDUP_TRESHOLD", 0.9, "there is no such setting"),
     ("SIMDEDUP_MODES", "pages", "did you mean SIMDEDUP_MODE?"),
     ("SIMDEDUP_SITES", {"news.example": {}}, "did you mean SIMDEDUP_SITE_SETTINGS?"),
-    ("SIMDEDUP_URLS", "skip", "did you mean SIMDEDUP_URL_LEARNING or SIMDEDUP_URL_CHECKS or SIMDEDUP_URL_RULES?"),
+    ("SIMDEDUP_URLS", "skip", "did you mean SIMDEDUP_URL_LEARNING or SIMDEDUP_URL_CHECKS or SIMDEDUP_URL_REMEMBER or "),
     ("SIMDEDUP_CLUSTER_BUDGET", 2, "there are SIMDEDUP_ENABLED, SIMDEDUP_MODE, SIMDEDUP_DROP"),
     ("SIMDEDUP_IDENTITY", "li >> .sku", "a CSS selector such as '.date::text'"),
     ("SIMDEDUP_IDENTITY", 17, "a property of JSON-LD such as 'sku'"),

@@ -16,11 +16,13 @@ from scrapy_simdedup.detect.events import (
     event_journal,
     event_key,
     journal_name,
+    remembered_journal,
     split_journal_name,
     url_event_key,
 )
 from scrapy_simdedup.detect.names import site_of, spider_of
 from scrapy_simdedup.detect.site_logs import is_alive
+from scrapy_simdedup.urls import RememberedRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +53,7 @@ class UrlJournal:
         shared: whether other processes may be at work on the same run; else all others are dead.
         skips: whether URLs that other processes skipped may stay skipped.
         readmit: called with skipped URLs that have to be fetched after all.
+        remembers: whether the rules are left to the next run, and those of the last one begin as candidates.
     """
 
     def __init__(
@@ -62,11 +65,15 @@ class UrlJournal:
         shared: bool,
         skips: bool,
         readmit: Callable[[Sequence[str]], None],
+        remembers: bool = False,
     ) -> None:
         self._store, self._learner = store, learner
         self.run: str = context.run
         self._worker, self._sleep = context.worker, context.sleep
         self._shared, self._skips, self._readmit = shared, skips, readmit
+        self._remembers = remembers
+        self._recalled: dict[str, bool] = {}
+        """Site → whether rules about its URLs were remembered."""
         self._is_open = False
         self._notes_read = 0
         self._cursors: dict[str, int] = {}
@@ -126,6 +133,14 @@ class UrlJournal:
         if left:
             self._readmit(left)
 
+    async def remember_rules(self) -> None:
+        """Leave the rules to the next run; of one that fell nothing is left."""
+        for site, was_remembered in self._recalled.items():
+            rules = self._learner.lasting_rules(site)
+            if rules or was_remembered:
+                note = RememberedRules(site, self.run, rules)
+                await self._store.put_note(remembered_journal(), event_key(site), bytes(note))
+
     async def close(self) -> None:
         """Note that this worker is gone, so that others make the requests that it skipped and that are readmitted."""
         await self._store.heartbeat(self._worker, 0.0)
@@ -140,6 +155,8 @@ class UrlJournal:
         if is_being_read:
             return
         try:
+            if self._remembers and site not in self._recalled:
+                await self._recall(site)
             while self._reading[site]:
                 self._reading[site] = False
                 tail = await self._store.read_notes(journal_name(self.run, site), self._cursors.get(site, 0))
@@ -151,6 +168,14 @@ class UrlJournal:
                 self._reading[site] |= not tail.complete
         finally:
             del self._reading[site]
+
+    async def _recall(self, site: str) -> None:
+        """Have the learner begin with what the last run left of a site."""
+        raw = await self._store.get_note(remembered_journal(), event_key(site))
+        found = RememberedRules.from_bytes(raw) if raw is not None else None
+        self._recalled[site] = found is not None
+        if found is not None:
+            self._learner.recall(site, found.rules)
 
     def _learn(self, values: Sequence[bytes]) -> None:
         readmitted: list[str] = []

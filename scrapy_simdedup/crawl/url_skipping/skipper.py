@@ -118,6 +118,7 @@ class UrlSkipper:
             shared=self._settings.run is not None,
             skips=self.mode == "skip",
             readmit=self._readmission.readmit,
+            remembers=self._settings.url_remember,
         )
         self._checks.open(self._learner)
         self._readmission.open(self._learner, self._journal)
@@ -212,12 +213,13 @@ class UrlSkipper:
         )
 
     async def close(self) -> None:
-        """Count the rules, leave the run, and delete the journals of earlier runs."""
+        """Count the rules, leave them to the next run, leave this one, and delete the journals of earlier runs."""
         await self._readmission.close()
         if self._learner is None or self._journal is None:
             return
         self._stats.urls_closed(len(self.rules()), self._learner.unseen_bound if self.mode == "skip" else None)
         try:
+            await self._journal.remember_rules()
             await self._journal.close()
             await delete_stale_journals(self._detector.store, self._detector.run)
         except StoreError as exc:
