@@ -59,7 +59,7 @@ class RememberedRules:
         try:
             form, site, run, rows = json.loads(raw)
             rules = tuple(RememberedRule(p, tuple(parts), v, holds, int(n)) for p, parts, v, holds, n in rows)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             return None
         values = (rule.value for rule in rules if rule.value is not None)
         texts = [site, run, *values, *(text for rule in rules for text in (rule.pattern, *rule.parts))]

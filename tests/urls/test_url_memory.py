@@ -187,6 +187,8 @@ def test_rules_are_read_as_they_were_written() -> None:
         b'[1,"e.com","monday",[["item",["query:a"],5,true,1]]]',
         b'[1,"e.com","monday",[["item",["query:a"],null,true,"many"]]]',
         b'[1,"e.com","monday",[7]]',
+        b'[1,"e.com","monday",[["item",["query:a"],null,true,Infinity]]]',
+        b"[" * 100_000,
     ],
 )
 def test_what_another_version_wrote_is_ignored(raw: bytes) -> None:
