@@ -238,6 +238,8 @@ def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
 def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked: Sequence[bool]) -> list[bool]:
     """For each block, whether it lies outside the content root: the box with the headline and most of the prose.
 
+    A paragraph by itself is no root, however long: the name of a product stands beside its description.
+
     Args:
         tree: The blocks and boxes.
         is_content: For each block, whether it has no boilerplate role.
@@ -250,12 +252,14 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
     prose = subtree_totals(parents, boxes, unlinked)
     blocks = zip(boxes, tree.text_roles, is_marked, strict=True)
     heads = mark_ancestors(parents, (box for box, roles, marked in blocks if marked and roles & H1))
+    count = subtree_totals(parents, boxes, [length > 0 for length in lengths])
     root = 0
     if prose[0]:
         share = ROOT_WITH_HEADLINE if heads[0] else ROOT_WITHOUT_HEADLINE
         for box in range(1, len(parents)):
             if (
                 parents[box] == root
+                and count[box] > 1
                 and text[box] >= MIN_ROOT_SHARE * text[0]
                 and prose[box] >= share * prose[0]
                 and (heads[box] or not heads[0])
