@@ -2,7 +2,7 @@
 
 A judge asks three things of them: which of the sampled shingles other pages lack, what the unit table of an earlier
 version would be, and which places are clocks. So of a shingle that no sample can have its place alone is kept, of one
-that a sample can have 48 bits; and of the text of a unit what makes it an amount or a counter.
+that a sample can have 48 bits; and of the text of a unit what makes it an amount, a counter or a name.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, PageUnits, is_sampled
-from scrapy_simdedup.page.amounts import is_amount, is_counter
+from scrapy_simdedup.page.amounts import has_number, is_amount, is_counter, is_name
 
 _HEAD = struct.Struct("<B3I")
 """Words per shingle; shingles, blocks, and bytes of what describes the blocks."""
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
-_SAMPLES = "", "0", "0 x"
-"""Texts that are neither an amount nor a counter, an amount, and a counter."""
+_SAMPLES = "", "x", "0", "0 x", "0 x $"
+"""Texts of each kind: a long one, a name, an amount, a counter, and a name with a price."""
 
 
 def pack_units(units: PageUnits) -> bytes:
@@ -32,7 +32,7 @@ def pack_units(units: PageUnits) -> bytes:
     sampled = np.repeat(is_asked, units.lengths) & is_sampled(units.hashes, MAX_SAMPLING)
     words = (units.hashes[sampled] * FILTER_SALT >> np.uint64(16)).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :6]
     is_content = units.block_classes > BOILERPLATE
-    kinds = [2 if is_counter(text) else 1 if is_amount(text) else 0 for text in units.samples]
+    kinds = [_KINDS.get(_kind(text), 0) for text in units.samples]
     arrays = (
         units.lengths.astype("<u4"),
         units.block_classes,
@@ -72,3 +72,11 @@ def unpack_units(raw: bytes) -> PageUnits:
     counts = lengths.astype(np.intp)
     samples = [_SAMPLES[kind] for kind in kinds.tolist()]
     return PageUnits(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, pass_over, samples, size)
+
+
+def _kind(text: str) -> tuple[bool, ...]:
+    """All that is ever asked of the text of a unit."""
+    return is_name(text), is_amount(text), is_counter(text), has_number(text)
+
+
+_KINDS = {_kind(text): number for number, text in enumerate(_SAMPLES)}

@@ -111,7 +111,7 @@ class CopyCheck:
         return similarity
 
     def sampled_pages(self, fp: PageFingerprint) -> list[int]:
-        """The slots of pages that stand for the site, none a version of another; none while the site is unknown."""
+        """The slots of pages that stand for the site, none a version of another, however few."""
         return self._sample.chosen(fp) if self._method.learns_boilerplate else []
 
     def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:

@@ -132,18 +132,13 @@ class BoilerplateSample:
 
     def boilerplate(self, fp: PageFingerprint) -> SiteBoilerplate:
         """The boilerplate of the pages that are compared in the same way as a judged page."""
-        slots = np.array(self._choose_sample(fp), np.intp)
+        slots = np.array(self.chosen(fp), np.intp)
         ids, group = self._originals.ids(slots).tolist(), comparison_group(fp)
         sampled, learned = self._boilerplate.get(group, ([], None))
         if learned is None or sampled != ids:
             learned = SiteBoilerplate(self._originals.comparison_rows(slots)["cells"])
             self._boilerplate[group] = ids, learned
         return learned
-
-    def chosen(self, fp: PageFingerprint) -> list[int]:
-        """The slots of the sampled originals that can be compared with a page; none while the site is unknown."""
-        slots = self._choose_sample(fp)
-        return slots if len(slots) >= MIN_SAMPLE else []
 
     def older_version(self, scores: Scores, rows: Rows, key: bytes) -> RecordSlot:
         """The first of some originals that a page is a version of: it is near, and its headlines are the same.
@@ -161,8 +156,8 @@ class BoilerplateSample:
                 return self._records.ids[slot], slot
         return NO_RECORD
 
-    def _choose_sample(self, fp: PageFingerprint) -> list[int]:
-        """The slots of the sampled originals that can be compared with a page, the newest first."""
+    def chosen(self, fp: PageFingerprint) -> list[int]:
+        """The slots of the sampled originals that can be compared with a page, the newest first, however few."""
         rows, originals = np.frombuffer(self._newest, _ROW), self._originals
         at = np.argsort(rows["id"])[::-1]
         at = at[originals.are_live(rows["slot"][at], rows["id"][at], fp)]

@@ -12,7 +12,7 @@ from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.preference import CanonicalClaims
-from scrapy_simdedup.detect.site_novelty import SiteNovelty, own_word_limit
+from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import Match
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -225,12 +225,11 @@ class SiteIndex:
         alike = self._copy_check.similarity(fp, key, rows, drop, identical)
         rows, alike = rows[alike >= near], alike[alike >= near]
         is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
-        own_words, has_own_text = None, False
+        own = None
         if novel_words is not None:
-            own_words = self._novelty.own_words(
-                fp, rows, (alike >= identical) & is_own, key, novel_words=novel_words, clocks=clocks
-            )
-            has_own_text = own_words is not None and own_words > own_word_limit(fp, novel_words)
+            are_copied = (alike >= identical) & is_own
+            own = self._novelty.own_text(fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks)
+        own_words, has_own_text = own or (None, False)
         if has_own_text:
             alike = np.where(is_own, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)

@@ -7,14 +7,18 @@
 3. *Once it is known*, a unit counts in boilerplate as well, unless pages with other contents have it, too: a teaser
    stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
+4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
+   description that twenty products share. A headline vouches if both pages have it, and few others of the site do; a
+   title only once the site is known. Where one vouches, such a line is a clock, a greeting or an advertisement.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, MIN_SHARE
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
@@ -30,9 +34,13 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.packed_records import PackedRecords
 
 
-def own_word_limit(fp: PageFingerprint, novel_words: int) -> int:
-    """Words of a unit above which it is a text of the page's own."""
-    return 0 if fp.page_units is None else novelty.own_word_limit(fp.page_units, novel_words)
+class OwnText(NamedTuple):
+    """What a page says that the originals it is a copy of lack."""
+
+    words: int
+    """The words of the longest text unit."""
+    counts: bool
+    """Whether the page is no copy for it."""
 
 
 class SiteNovelty:
@@ -51,7 +59,7 @@ class SiteNovelty:
         self._filters = novelty.FilterBank([])
         """The filters of these pages."""
 
-    def own_words(
+    def own_text(
         self,
         fp: PageFingerprint,
         rows: Rows,
@@ -60,8 +68,8 @@ class SiteNovelty:
         *,
         novel_words: int,
         clocks: Collection[int],
-    ) -> int | None:
-        """Words of the page's longest text unit that the originals it is a copy of lack.
+    ) -> OwnText | None:
+        """What a page says that the originals it is a copy of lack.
 
         Args:
             fp: the page's fingerprint.
@@ -80,23 +88,47 @@ class SiteNovelty:
         records = [self._records[row] for row in chosen]
         found = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
         if any(other.exact == fp.exact and not fp.unjudged for other in found):
-            return 0
+            return OwnText(0, counts=False)
         kept = [other.units for other in found if other.units is not None]
         units = fp.page_units
         if units is None or not kept or len(kept) < len(found):
             return None
         near = set(rows.tolist())
-        sample = [row for row in self._copy_check.sampled_pages(fp) if row not in near]
-        asked = ~units.pass_over if sample else units.of_content
+        sample = self._copy_check.sampled_pages(fp)
+        is_known, others = len(sample) >= MIN_SAMPLE, [row for row in sample if row not in near]
+        asked = ~units.pass_over if is_known and others else units.of_content
         if clocks:
             asked &= ~np.isin(units.places, list(clocks))
         words = novelty.own_words(units, kept, asked)
         words[~units.of_content & (words <= novel_words)] = 0
         limit = novelty.own_word_limit(units, novel_words)
-        if sample and words.max(initial=0) > limit:  # shorter texts keep no page, wherever else they stand
-            words[self._on_other_pages(units, words > limit, sample)] = 0
+        if is_known and others and words.max(initial=0) > limit:  # shorter texts keep no page, wherever else they stand
+            words[self._on_other_pages(units, words > limit, others)] = 0
         most = int(words.max(initial=0))
-        return most if most > novelty.MIN_OWN_WORDS else 0
+        if most > limit:
+            return OwnText(most, counts=True)
+        if not self._has_same_name(fp, chosen, others, len(sample)):
+            lines = _replaced_lines(units, kept, clocks)
+            if lines.any():
+                return OwnText(max(1, int(novelty.words_of_units(units)[lines].max())), counts=True)
+        return OwnText(most if most > novelty.MIN_OWN_WORDS else 0, counts=False)
+
+    def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
+        """Whether title or h1 vouch that a page is one with originals: step 4 of this module.
+
+        Args:
+            fp: the page's fingerprint.
+            copied: the slots of these originals.
+            others: the slots of sampled pages that are not near the page.
+            sampled: how many pages the sample has.
+        """
+        theirs = self._originals.comparison_rows(np.array(copied, np.intp))
+        elsewhere = self._originals.comparison_rows(np.array(others, np.intp))
+        many = max(1.0, MIN_SHARE * sampled)
+        for name, own in (("h1", fp.h1), ("title", fp.title if sampled >= MIN_SAMPLE else 0)):
+            if own and (theirs[name] == own).any() and np.count_nonzero(elsewhere[name] == own) < many:
+                return True
+        return False
 
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""
@@ -113,3 +145,13 @@ class SiteNovelty:
         if known is not None and known[0] == id_:
             return known
         return id_, PageFingerprint.from_bytes(self._records[row].fingerprint).units
+
+
+def _replaced_lines(units: PageUnits, kept: Sequence[TextUnits], clocks: Collection[int]) -> Mask:
+    """Which blocks are short lines in place of other lines of each page that is kept."""
+    lines: Mask = np.ones(len(units.lengths), np.bool_)
+    for other in kept:
+        lines &= novelty.replaced_lines(units, other, clocks)
+        if not lines.any():
+            break
+    return lines

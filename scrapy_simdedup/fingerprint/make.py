@@ -129,7 +129,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
         numbers=0 if page.h1 else _numbers_digest(page.blocks, words),  # else nobody asks for it
         identity=identity_digest(page.identity, secret),
-        units=None if units is None else keep_units(units, with_table=settings.compares_versions),
+        units=None if units is None else keep_units(units),
         page_units=units,
     )
 

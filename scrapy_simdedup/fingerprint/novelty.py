@@ -9,19 +9,31 @@ comment of its own. The page at hand has all its shingles, the other pages are k
 2. From the missing ones follows how many shingles of the unit the other pages lack, and from these how many words: as
    many, but for a word or two at the edges.
 3. A unit of which about as much is missing as of a text that is not there at all is the page's own as a whole.
+
+A short line is another question: a name, a place or a caption tells pages apart that share all the rest, and so does
+the line of a clock. :func:`replaced_lines` finds such lines by the unit tables; whether they count, others decide.
 """
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from math import ceil, inf, log, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.text_units import SAMPLE_OF, filter_places, is_sampled
+from scrapy_simdedup.fingerprint.text_units import (
+    SAMPLE_OF,
+    filter_places,
+    is_sampled,
+    kept_places,
+    sequence_digest,
+    table_rows,
+)
+from scrapy_simdedup.page.amounts import has_number, is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
@@ -75,6 +87,40 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     least = shown * looked_up - DEVIATIONS_ALLOWED * np.sqrt(shown * (1 - shown) * looked_up)
     is_whole = (missed >= least) & (missed >= MIN_MISSING)
     return np.where(is_whole, words, lacked).astype(np.intp)
+
+
+def replaced_lines(units: PageUnits, other: TextUnits, clocks: Collection[int] = ()) -> Mask:
+    """Which blocks are short lines with words, in place of other lines of another page; shape (m,).
+
+    1. The rows of the two unit tables are aligned. What one page has between equal neighbours, and the other page has
+       other rows there, was replaced; what only one of them has was added.
+    2. Of the rows that were replaced, those that the other page has elsewhere are left out, and lines that differ from
+       one of the other page in their numbers alone.
+
+    Args:
+        units: The blocks of the page.
+        other: The text units of the other page. If it is so long that its rows are joined, nobody knows.
+        clocks: Places to pass over.
+    """
+    replaced = np.zeros(len(units.lengths), np.bool_)
+    chosen = units.without(()).nonzero()[0]
+    digests, places = units.digests[chosen], units.places[chosen]
+    if other.joined_by or not other.table or sequence_digest(digests) == other.sequence:
+        return replaced
+    rows, _ = table_rows(digests, places, 0)
+    ours, theirs = rows["digest"].tolist(), other.rows["digest"].tolist()
+    our_places, their_places = rows["place"].tolist(), other.rows["place"].tolist()
+    on_ours, on_theirs, kept_clocks = set(ours), set(theirs), set(kept_places(clocks))
+    for how, begin, end, first, last in SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
+        if how != "replace":
+            continue
+        lost = {their_places[at] for at in range(begin, end) if theirs[at] not in on_ours} - kept_clocks
+        for at in range(first, last) if lost else ():
+            text = units.samples[chosen[at]]
+            is_new = ours[at] not in on_theirs and our_places[at] not in kept_clocks
+            is_counter = has_number(text) and our_places[at] in lost
+            replaced[chosen[at]] = is_new and is_name(text) and not is_counter
+    return replaced
 
 
 def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAME_SHARE) -> Mask:

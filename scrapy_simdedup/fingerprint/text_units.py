@@ -6,7 +6,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 1. a *shingle filter*: of the shingles of all units, in content or boilerplate, a sample as the bits of a hash table (a
    Bloom filter with one hash, Bloom 1970). A shingle that the page has is in the filter for certain, another one with a
    chance of a quarter to two fifths; a run of shingles that are in it is on the page.
-2. a *unit table*: of the units of the content in their order, 16 bits of the text and 8 bits of the place, and one
+2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
@@ -60,7 +60,9 @@ block that is boilerplate for its place alone may be a comment."""
 _MAX_JOINED_BY = 32
 _HEAD = struct.Struct("<2HBQ")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
-_TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "u1")])
+_TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
+_KEPT = 0xFFFF
+"""The bits of a place that a row of the table has."""
 _SIZES = struct.Struct("<3I")
 FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
@@ -249,12 +251,11 @@ class TextUnits:
         return int.from_bytes(self.shingle_filter, "little").bit_count() / bits if bits else 0.0
 
 
-def keep_units(units: PageUnits, clocks: Collection[int] = (), *, with_table: bool = True) -> TextUnits:
+def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
     """What is kept of the text units of a page.
 
     Args:
         units: The units of the page.
-        with_table: Whether anybody asks what changed; else the shingle filter is enough.
         clocks: Places that are left out of the table: a row that holds a clock beside other units would always differ.
     """
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
@@ -264,8 +265,6 @@ def keep_units(units: PageUnits, clocks: Collection[int] = (), *, with_table: bo
     bits = np.zeros(8 * size, np.uint8)
     bits[filter_places(sample, size)] = 1
     packed = np.packbits(bits, bitorder="little").tobytes()
-    if not with_table:
-        return TextUnits(sampling, packed)
     content = units.without(clocks)
     digests, places = units.digests[content], units.places[content]
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
@@ -321,10 +320,10 @@ def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray
         first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
         spread = np.add.reduceat(spread, first)
     rows = np.empty(len(first), _TABLE_DTYPE)
-    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places[first] & 0xFF
+    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places[first] & _KEPT
     return rows, first
 
 
-def place_bytes(places: Iterable[int]) -> list[int]:
+def kept_places(places: Iterable[int]) -> list[int]:
     """What a unit table keeps of places."""
-    return [place & 0xFF for place in places]
+    return [place & _KEPT for place in places]

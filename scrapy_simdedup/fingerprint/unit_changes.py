@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on
-from scrapy_simdedup.fingerprint.text_units import place_bytes, sequence_digest, table_rows
+from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -95,17 +95,17 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         for number in added
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
-    clock_bytes = set() if is_joined else set(place_bytes(clocks))
+    kept_clocks = set() if is_joined else set(kept_places(clocks))
     if not is_joined:
         added = [number for number in added if int(row_places[number]) not in clocks]
-        removed = [number for number in removed if int(old["place"][number]) not in clock_bytes]
+        removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
         added, removed = _without_moves_to_boilerplate(units, before, chosen, added, removed)
     added_at = Counter(rows["place"][added].tolist())
     removed_at = Counter(old["place"][removed].tolist())
     edited = (added_at & removed_at).total()
     reordered = 0
     if not added and not removed:
-        reordered = _moved(new_digests, rows["place"].tolist(), old_digests, old["place"].tolist(), clock_bytes)
+        reordered = _moved(new_digests, rows["place"].tolist(), old_digests, old["place"].tolist(), kept_clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
     return UnitComparison(changes, edited_places, equal_places, share)
 

@@ -1,4 +1,4 @@
-"""Amounts and counters: short texts with a number, such as a price and "12 people are looking at this"."""
+"""Short texts: amounts and counters, such as a price and "12 people are looking at this", and names."""
 
 from __future__ import annotations
 
@@ -20,16 +20,26 @@ def is_short(text: str) -> bool:
     return len(text) <= MAX_LENGTH
 
 
+def has_number(text: str) -> bool:
+    """Whether a text has a digit."""
+    return _DIGIT.search(text) is not None
+
+
 def is_price(text: str) -> bool:
     """Whether a short text has a number and a currency."""
-    return is_short(text) and _DIGIT.search(text) is not None and _CURRENCY.search(text) is not None
+    return is_short(text) and has_number(text) and _CURRENCY.search(text) is not None
 
 
 def is_amount(text: str) -> bool:
     """Whether a short text is a number alone, or with a currency."""
-    return is_short(text) and _DIGIT.search(text) is not None and (not _LETTER.search(text) or is_price(text))
+    return is_short(text) and has_number(text) and (not _LETTER.search(text) or is_price(text))
 
 
 def is_counter(text: str) -> bool:
     """Whether a short text is a number among words."""
-    return is_short(text) and _DIGIT.search(text) is not None and not is_amount(text)
+    return is_short(text) and has_number(text) and not is_amount(text)
+
+
+def is_name(text: str) -> bool:
+    """Whether a short text has letters beside its numbers and currency: it may name what the page is about."""
+    return is_short(text) and _LETTER.search(_CURRENCY.sub("", text)) is not None

@@ -41,3 +41,63 @@ async def test_a_text_that_only_this_page_has_keeps_it_unless_its_box_says_that_
         verdict = await detector.add(again, url="https://blog.example/3?from=home")
     assert verdict.reason == PLACES[place]
     assert verdict.is_duplicate is (PLACES[place] is None)
+
+
+NAMES = {
+    "a name": "<b>{name}</b>",
+    "a name before a price": "<div><b>{name}</b><span>{number} EUR</span></div>",
+    "a name with a number": "<p>Model {name} {number}</p>",
+    "a name below the text": "<p></p><i>{name}</i>",
+    "a table": "<table><tr><td>Street<td>{name} {number}<tr><td>Rooms<td>{number}</table>",
+}
+HEADS = {
+    "one title": "<title>Shop</title>",
+    "no title": "",
+    "one title and one h1": "<title>Shop</title><h1>Shop</h1>",
+    "titles and one h1": "<title>{name}</title><h1>Shop</h1>",
+}
+DESCRIPTION = f"<p>{said('description', 60)}</p>"
+
+
+@pytest.mark.parametrize("place", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@on_asyncio
+async def test_a_name_of_a_few_words_keeps_each_of_many_products_where_headlines_say_nothing(
+    head: str, place: str
+) -> None:
+    """A shop gives all its products one description, and all its pages one headline."""
+    async with NearDuplicateDetector(secret="shop") as detector:
+        for number in range(6):
+            home = head.format(name=f"Department {said(number, 2)}") + f"<p>{said(('department', number), 80)}</p>"
+            await detector.add(home, url=f"https://shop.example/{number}")
+        kinds = []
+        for number in range(30):
+            line = place.format(name=said(("name", number), 3), number=19 + number)
+            page = head.format(name=said(("name", number), 3)) + line + DESCRIPTION
+            kinds.append(await detector.add(page, url=f"https://shop.example/products/{number}"))
+            again = await detector.add(page, url=f"https://shop.example/products/{number}?session={number}")
+            assert again.is_duplicate
+    assert [verdict.is_duplicate for verdict in kinds] == [False] * 30
+    assert {verdict.reason for verdict in kinds[1:]} <= {"own_text", None}
+
+
+LINES = {
+    "a clock": "<p>Seen {number} times since {number} o'clock</p>",
+    "a greeting": "<p>Good {name}, dear guest</p>",
+    "a form that names whom it answers": "<div><p>Leave a reply to {name}</p><p>Cancel</p></div>",
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+@on_asyncio
+async def test_another_line_keeps_no_page_whose_headline_is_its_own(line: str) -> None:
+    """The h1 vouches that it is the same article, and the title where there is no h1."""
+    async with NearDuplicateDetector(secret="blog") as detector:
+        for h1 in ("<h1>{}</h1>", "<p>{}</p>"):
+            for number in range(8):
+                name = said(("article", number), 4)
+                text = f"<title>{name}</title>{h1.format(name)}<p>{said((h1, number), 400)}</p>"
+                for visit in range(4):
+                    page = text + line.format(name=said((h1, number, visit), 1), number=700 + 9 * number + visit)
+                    verdict = await detector.add(page, url=f"https://blog.example/{len(h1)}/{number}?from={visit}")
+                    assert verdict.is_duplicate is (visit > 0)

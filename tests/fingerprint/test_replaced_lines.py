@@ -1,0 +1,29 @@
+"""Which short lines stand in place of other lines of another page: what tells products of one description apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_simdedup.fingerprint.make import fingerprint_page
+from scrapy_simdedup.fingerprint.novelty import replaced_lines
+
+TABLES = {
+    "another name": ("<p>Amber lamp</p>", "<p>Brass candle</p>", ["Brass candle"]),
+    "a name with a number": ("<p>Amber lamp 2</p>", "<p>Brass candle 31</p>", ["Brass candle 31"]),
+    "another number": ("<p>Read 812 times</p>", "<p>Read 907 times</p>", []),
+    "another price": ("<p>29 EUR</p>", "<p>31 EUR</p>", []),
+    "a line that was added": ("", "<p>New in the shop</p>", []),
+    "a line that was moved": ("<p>Amber lamp</p><p>Brass candle</p>", "<p>Brass candle</p><p>Amber lamp</p>", []),
+    "a long text": (f"<p>{'amber ' * 40}</p>", f"<p>{'brass ' * 40}</p>", []),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "expected"), TABLES.values(), ids=TABLES)
+def test_a_line_is_replaced_if_other_words_stand_in_its_place(before: str, now: str, expected: list[str]) -> None:
+    """What was added, moved, counted or is long tells no two pages apart."""
+    around = "<p>{}</p>".format(" ".join(f"word{number}" for number in range(30)))
+    one, other = (fingerprint_page(around + line + around.replace("word", "text")) for line in (now, before))
+    assert one.page_units is not None
+    assert other.units is not None
+    lines = replaced_lines(one.page_units, other.units)
+    assert [one.page_units.samples[number] for number in lines.nonzero()[0]] == expected
