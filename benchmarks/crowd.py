@@ -33,15 +33,9 @@ def crowd(one: PageFingerprint, count: int, seed: int = 1) -> Iterator[PageFinge
         count: how many.
         seed: another seed makes other pages of the same template.
     """
-    template, rng = np.random.default_rng(0), np.random.default_rng((1, seed))
-    bits, cells = template.integers(2, size=one.bits, dtype=np.uint8), template.choice(FIRM_CELLS, 2 * len(one.sketch))
-    for start in range(0, count, STEP):
-        size = min(STEP, count - start)
-        share = 0.8 * rng.random((size, 1), np.float32) ** 3
-        simhashes = np.packbits(_mix(rng, share, bits, np.arange(2, dtype=np.uint8)), axis=1, bitorder="little")
-        nibbles = _mix(rng, share, cells, FIRM_CELLS)
-        sketches = nibbles[:, 0::2] << 4 | nibbles[:, 1::2]
-        for number in range(size):
+    start = 0
+    for simhashes, sketches in crowd_marks(one, count, seed):
+        for number in range(len(simhashes)):
             digest = hashlib.blake2b(b"%d %d" % (seed, start + number), digest_size=20).digest()
             yield replace(
                 one,
@@ -52,6 +46,19 @@ def crowd(one: PageFingerprint, count: int, seed: int = 1) -> Iterator[PageFinge
                 title=int.from_bytes(digest[16:18], "little"),
                 h1=int.from_bytes(digest[18:], "little"),
             )
+        start += len(simhashes)
+
+
+def crowd_marks(one: PageFingerprint, count: int, seed: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The bytes of the simhashes and of the sketches of :func:`crowd`, each page in a row, a thousand at a time."""
+    template, rng = np.random.default_rng(0), np.random.default_rng((1, seed))
+    bits, cells = template.integers(2, size=one.bits, dtype=np.uint8), template.choice(FIRM_CELLS, 2 * len(one.sketch))
+    for start in range(0, count, STEP):
+        size = min(STEP, count - start)
+        share = 0.8 * rng.random((size, 1), np.float32) ** 3
+        simhashes = np.packbits(_mix(rng, share, bits, np.arange(2, dtype=np.uint8)), axis=1, bitorder="little")
+        nibbles = _mix(rng, share, cells, FIRM_CELLS)
+        yield simhashes, nibbles[:, 0::2] << 4 | nibbles[:, 1::2]
 
 
 def _mix(rng: np.random.Generator, share: np.ndarray, common: np.ndarray, values: np.ndarray) -> np.ndarray:

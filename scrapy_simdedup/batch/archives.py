@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 PAGES_PER_BATCH = 64
 """Pages with their HTML that are held at a time."""
-MAX_PAGES_OF_SITE = 10_000_000
-"""Pages of a site above which one process would take half a day to judge them."""
 _PACKED_FIELDS = tuple(name for name in RECORD_COLUMNS if name not in {"site", "url", "key", "fingerprint"})
 """The fields of a record of a history that have no column of their own in a table of fingerprints."""
 

@@ -9,6 +9,7 @@ import zlib
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from scrapy_simdedup.errors import SimdedupError
@@ -28,14 +29,20 @@ def open_output(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(name)
-    with whole_file(path) as part, _open_packed(part, "wb", path.suffix if compress else "") as file:
+    with whole_file(name) as part, _open_packed(part, "wb", Path(name).suffix if compress else "") as file:
         yield file
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A path to write to; the file takes its place when all of it is written."""
+def whole_file(name: str | Path) -> Iterator[Path]:
+    """A path to write to; the file takes its place when all of it is written, on another file system by fsspec."""
+    if "://" in str(name):
+        with TemporaryDirectory() as directory:
+            yield Path(directory) / "part"
+            system, path = _remote().core.url_to_fs(str(name))
+            system.put_file(str(Path(directory) / "part"), path)
+        return
+    path = Path(name)
     part = path.with_name(path.name + ".part")
     try:
         yield part

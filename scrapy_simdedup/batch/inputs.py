@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import PAGES_PER_BATCH
@@ -145,7 +146,13 @@ def base_names(names: list[str]) -> dict[str, str]:
     return {name: PurePosixPath(name.replace("\\", "/")).name for name in names}
 
 
-def copy_kept(name: str, output: Path, reading: Reading, dropped: Mapping[int, Verdict]) -> int:
+def kept_name(name: str, names: Mapping[str, str], reading: Reading) -> str:
+    """The name of the copy of an input file; archives are always compressed."""
+    is_plain = reading.format_of(name) is Warc and not name.endswith(".gz")
+    return output_name(name, names, ".gz" if is_plain else "")
+
+
+def copy_kept(name: str, output: str, reading: Reading, dropped: Mapping[int, Verdict]) -> int:
     """Copy the entries of a file but for some, as they are; how many were dropped.
 
     Args:
@@ -157,14 +164,16 @@ def copy_kept(name: str, output: Path, reading: Reading, dropped: Mapping[int, V
     count = 0
     with open_input(name) as file:
         form = sniffed(reading.format_of(name), file)
-        with open_output(str(output), compress=form is not Warc) as out:
+        with open_output(output, compress=form is not Warc) as out:
             writer = form(out)
-            for position, entry in enumerate(form.read(file, ItemFields(reading.html_field))):
-                verdict = dropped.get(position)
-                if verdict is None:
-                    writer.keep(entry)
-                else:
-                    writer.drop(entry, verdict)
-                    count += 1
+            entries = enumerate(form.read(file, ItemFields(reading.html_field)))
+            with suppress(*([SimdedupError] if reading.skip_damaged else [])):
+                for position, entry in entries:
+                    verdict = dropped.get(position)
+                    if verdict is None:
+                        writer.keep(entry)
+                    else:
+                        writer.drop(entry, verdict)
+                        count += 1
             writer.close()
     return count

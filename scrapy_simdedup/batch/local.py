@@ -10,7 +10,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch.archives import MAX_PAGES_OF_SITE, ORDER, Making, verdicts
+from scrapy_simdedup.batch.archives import ORDER, Making, verdicts
+from scrapy_simdedup.batch.bins import bins_of, check_sizes
 from scrapy_simdedup.batch.files import whole_file
 from scrapy_simdedup.batch.history import check_history, convert_history
 from scrapy_simdedup.batch.print_files import prints_in
@@ -26,6 +27,7 @@ from scrapy_simdedup.batch.tables import (
 )
 from scrapy_simdedup.batch.verdict_files import WORK
 from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
@@ -34,16 +36,12 @@ if TYPE_CHECKING:
     from scrapy_simdedup.batch.workers import PageWatch
     from scrapy_simdedup.settings import DedupSettings
 
-MAX_PLACED_SITES = 100_000
-"""The largest sites, which are put into partitions by their sizes; the others by their hashes."""
 PAGES_PER_PARTITION = 50_000
 """Pages for which there is another partition."""
 PART_BYTES, SORT_BYTES = 640 * 1024 * 1024, 384 * 1024 * 1024
 """Bytes of memory in which the fingerprints are parted, and in which a process sorts its part."""
 ROWS_PER_FLUSH = 16_384
 """Rows that wait in memory before they are written to the parts."""
-MAX_NAMED = 5
-"""Sites that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,8 @@ class Judging:
     """The directory for the records that a store would hold afterwards; None writes none."""
     partitions: int | None = None
     """In how many parts the sites are judged; None chooses."""
+    by_host_above: int | None = None
+    """Pages above which the hosts of a site are judged apart."""
 
 
 def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]]:
@@ -79,6 +79,8 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     making = Making.by(judging.settings, secret)
     for name in judging.history:
         check_history(Path(name), making, secret)
+    if judging.by_host_above is not None and judging.records is not None:
+        raise SimdedupError("--by-host-above writes no --records: a crawl would look for them under their sites")
     work = judging.output / WORK
     plan = _plan(judging, prints)
     written = judging.output / "plan.json"
@@ -101,7 +103,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         db.execute(f"SET threads = {processes}")
         db.execute("SET enable_progress_bar = false")
         db.execute("SET preserve_insertion_order = false")
-        sizes = _sizes(db, prints, judging.settings)
+        sizes = _sizes(db, [*prints, *history], prints, judging)
         total = sum(sizes.values())
         # As many parts as before, on however many cores: each site is in the part where it was.
         count = (
@@ -110,7 +112,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         written.write_text(json.dumps({"of": plan, "parts": count}), encoding="utf-8")
         if not (work / "parted").exists():
             shutil.rmtree(work / "parts", ignore_errors=True)
-            _part(db, [*prints, *history], sizes, count, work / "parts")
+            _part(db, sizes, count, work / "parts")
             (work / "parted").touch()
     done, jobs_of_parts = 0, []
     for part in range(count):
@@ -132,42 +134,48 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
 def _plan(judging: Judging, prints: list[Path]) -> dict[str, Any]:
     """What the verdicts depend on."""
     files = [[path.name, path.stat().st_size] for path in [*prints, *map(Path, judging.history)]]
+    by_host = {} if judging.by_host_above is None else {"by_host_above": judging.by_host_above}
     settings = blake2b(repr(judging.settings).encode(), digest_size=16).hexdigest()
-    return {"files": files, "settings": settings, "run": judging.run, "partitions": judging.partitions}
+    return {"files": files, "settings": settings, "run": judging.run, "partitions": judging.partitions} | by_host
 
 
-def _sizes(db: Any, prints: list[Path], settings: DedupSettings) -> dict[str, int]:
-    """The pages of each site.
+def _sizes(db: Any, tables: list[Path], prints: list[Path], judging: Judging) -> dict[str, int]:
+    """The pages of each site; makes the view ``pages`` of the rows with their sites.
 
     Raises:
         SimdedupError: a site is too large to be judged.
     """
-    counted = db.execute(f"SELECT site, count(*) FROM read_parquet({sql_list(prints)}) GROUP BY site").fetchall()  # noqa: S608
-    large = sorted(((pages, site) for site, pages in counted if pages > MAX_PAGES_OF_SITE), reverse=True)
-    if large and settings.max_pages_per_site is None:
-        named = ", ".join(f"{site} ({pages:,})" for pages, site in large[:MAX_NAMED])
-        raise SimdedupError(
-            f"a site with more than {MAX_PAGES_OF_SITE:,} pages takes one process half a day and more, and there are "
-            f"{len(large):,} of them: {named}; set SIMDEDUP_MAX_PAGES_PER_SITE, or SIMDEDUP_SCOPE = 'host'"
-        )
-    return dict(counted)
+    above = judging.by_host_above
+    rows = f"read_parquet({sql_list(tables)}, union_by_name = true)"
+    counted = f"SELECT site, count(*) FROM read_parquet({sql_list(prints)}) GROUP BY site"  # noqa: S608
+    sizes = dict(db.execute(counted).fetchall())
+    large = [site for site, pages in sizes.items() if above is not None and pages > above]
+    if large:
+        arrow = package_of("batch", "pyarrow")
+        db.create_function("host_of", host_of, ["VARCHAR"], "VARCHAR")
+        db.register("large", arrow.table({"name": arrow.array(large, arrow.string())}))
+        # What is known of a site as a whole has no URL, and is of no use to its hosts.
+        rows = f"""(
+            SELECT * FROM {rows} WHERE site NOT IN (SELECT name FROM large) UNION ALL
+            SELECT * REPLACE (host_of(url) AS site) FROM {rows} WHERE site IN (SELECT name FROM large) AND key <> ''
+        )"""  # noqa: S608
+    db.execute(f"CREATE VIEW pages AS FROM {rows}")
+    if large:
+        sizes = dict(db.execute("SELECT site, count(*) FROM pages WHERE record IS NULL GROUP BY site").fetchall())
+    check_sizes(sizes, judging.settings.max_pages_per_site)
+    return sizes
 
 
-def _part(db: Any, tables: list[Path], sizes: dict[str, int], count: int, output: Path) -> None:
+def _part(db: Any, sizes: dict[str, int], count: int, output: Path) -> None:
     """Write the rows of each site to one of some parts, of which none is much larger than its largest site."""
-    arrow = package_of("batch", "pyarrow")
-    largest = sorted(sizes, key=lambda site: (-sizes[site], site))[:MAX_PLACED_SITES]
-    loads, places = [0] * count, []
-    for site in largest:
-        part = min(range(count), key=loads.__getitem__) if count > 1 else 0
-        loads[part] += sizes[site]
-        places.append(part)
+    arrow, bins = package_of("batch", "pyarrow"), bins_of(sizes, count)
+    largest, places = list(bins), list(bins.values())
     placed = arrow.table({"site": arrow.array(largest, arrow.string()), "part": arrow.array(places, arrow.int32())})
     db.register("placed", placed)
     db.execute(f"""
         COPY (
             SELECT page.*, coalesce(placed.part, hash(page.site) % {count})::INTEGER AS part
-            FROM read_parquet({sql_list(tables)}, union_by_name = true) AS page LEFT JOIN placed USING (site)
+            FROM pages AS page LEFT JOIN placed USING (site)
         ) TO {sql_text(output)} (FORMAT parquet, PARTITION_BY (part), COMPRESSION zstd)
     """)  # noqa: S608 - paths and numbers of ours
     for part in range(count):

@@ -1,8 +1,9 @@
-"""The text units of a page in a third of their bytes, for tables that are sorted and sent about.
+"""The text units of a page in a fifth of their bytes, for tables that are sorted and sent about.
 
 A judge asks three things of them: which of the sampled shingles other pages lack, what the unit table of an earlier
-version would be, and which places are clocks. So of a shingle that no sample can have its place alone is kept, of one
-that a sample can have 48 bits; and of the text of a unit what makes it an amount, a counter or a name.
+version would be, and which places are clocks. So nothing is kept of a shingle that no sample can have; of one that a
+sample can have, in which samples it is, and 16 bits for its place in a filter; and of the text of a unit what makes it
+an amount, a counter or a name. Nobody asks for the order of the shingles of a unit.
 """
 
 from __future__ import annotations
@@ -14,64 +15,80 @@ from typing import Any
 import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
-from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, PageUnits, is_sampled
+from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, SAMPLING_BITS, PageUnits, is_sampled
 from scrapy_simdedup.page.amounts import has_number, is_amount, is_counter, is_name
 
 _HEAD = struct.Struct("<B3I")
-"""Words per shingle; shingles, blocks, and bytes of what describes the blocks."""
+"""Words per shingle; blocks, sampled shingles, and bytes of what describes the blocks."""
+_SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
 _SAMPLES = "", "x", "0", "0 x", "0 x $"
 """Texts of each kind: a long one, a name, an amount, a counter, and a name with a price."""
+_STEPS = 1 << SAMPLING_BITS - 1
+"""Samplings between one power of two and the next."""
+_NUMBERS = np.unique([step << power for power in range(16) for step in range(2 * _STEPS) if step << power < 1 << 16])
+_NUMBERS = _NUMBERS.astype(np.uint64)
+"""The numbers that a sampling can be, in their order: hashes between one and the next are in the same samples."""
 
 
 def pack_units(units: PageUnits) -> bytes:
     """The units of a page as bytes."""
+    blocks = np.repeat(np.arange(len(units.lengths)), units.lengths)
     is_asked = ~units.pass_over | units.in_table
-    sampled = np.repeat(is_asked, units.lengths) & is_sampled(units.hashes, MAX_SAMPLING)
-    words = (units.hashes[sampled] * FILTER_SALT >> np.uint64(16)).astype("<u8").view(np.uint8).reshape(-1, 8)[:, :6]
+    sampled = (is_asked[blocks] & is_sampled(units.hashes, MAX_SAMPLING)).nonzero()[0]
+    salted, blocks = units.hashes[sampled] * FILTER_SALT, blocks[sampled]
+    levels = (np.searchsorted(_NUMBERS, salted >> _SALT_BITS, side="right") - 1).astype(np.uint8)
+    order = np.lexsort((levels, blocks))
     is_content = units.block_classes > BOILERPLATE
-    kinds = [_KINDS.get(_kind(text), 0) for text in units.samples]
+    texts = [units.samples[at] for at in is_content.nonzero()[0].tolist()]
+    kinds = [_KINDS.get(_kind(text), 0) for text in texts]
     arrays = (
         units.lengths.astype("<u4"),
+        np.bincount(blocks, minlength=len(units.lengths)).astype("<u4"),
         units.block_classes,
         units.pass_over,
+        levels[order],
         np.array(kinds, np.uint8),
-        units.digests[is_content],
-        units.places[is_content],
-        np.packbits(sampled),
+        units.digests.astype("<u2"),
+        (units.digests[is_content] >> np.uint64(16)).astype("<u2"),
+        units.places[is_content].astype("<u4"),
     )
-    blocks = zlib.compress(b"".join(array.tobytes() for array in arrays), 1)
-    head = _HEAD.pack(units.size, len(units.hashes), len(units.lengths), len(blocks))
-    return b"".join((head, blocks, words.tobytes()))
+    described = zlib.compress(b"".join(array.tobytes() for array in arrays), 6)
+    head = _HEAD.pack(units.size, len(units.lengths), len(sampled), len(described))
+    return b"".join((head, described, (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2").tobytes()))
 
 
 def unpack_units(raw: bytes) -> PageUnits:
     """Units that a judge cannot tell from those that :func:`pack_units` packed."""
-    size, shingles, count, packed = _HEAD.unpack_from(raw)
+    size, count, shingles, packed = _HEAD.unpack_from(raw)
     end = _HEAD.size + packed
-    blocks, at = zlib.decompress(raw[_HEAD.size : end]), 0
+    described, at = zlib.decompress(raw[_HEAD.size : end]), 0
 
     def take(dtype: str, number: int) -> Any:
         nonlocal at
-        found = np.frombuffer(blocks, dtype, number, at)
+        found = np.frombuffer(described, dtype, number, at)
         at += found.nbytes
         return found
 
-    lengths, classes, pass_over, kinds = take("<u4", count), take("u1", count), take("?", count), take("u1", count)
+    lengths, sampled = take("<u4", count).astype(np.intp), take("<u4", count).astype(np.intp)
+    classes, pass_over = take("u1", count), take("?", count)
     is_content = classes > BOILERPLATE
-    digests, places = np.zeros(count, np.uint64), np.zeros(count, np.uint32)
-    digests[is_content] = take("<u8", int(np.count_nonzero(is_content)))
-    places[is_content] = take("<u4", int(np.count_nonzero(is_content)))
-    sampled = np.unpackbits(take("u1", shingles + 7 >> 3), count=shingles).astype(np.bool_)
-    words = np.zeros((np.count_nonzero(sampled), 8), np.uint8)
-    words[:, :6] = np.frombuffer(raw, np.uint8, 6 * len(words), end).reshape(-1, 6)
-    hashes = np.full(shingles, _UNSAMPLED)
-    hashes[sampled] = (words.view("<u8")[:, 0] << np.uint64(16)) * _UNSALT
-    counts = lengths.astype(np.intp)
+    number = int(np.count_nonzero(is_content))
+    kinds, levels = np.zeros(count, np.intp), take("u1", shingles)
+    kinds[is_content] = take("u1", number)
+    digests, places = take("<u2", count).astype(np.uint64), np.zeros(count, np.uint32)
+    digests[is_content] |= take("<u2", number).astype(np.uint64) << np.uint64(16)
+    places[is_content] = take("<u4", number)
+    of_filter = np.frombuffer(raw, "<u2", shingles, end).astype(np.uint64)
+    starts = np.cumsum(lengths) - lengths
+    hashes = np.full(int(lengths.sum()), _UNSAMPLED)
+    in_block = np.arange(shingles) - np.repeat(np.cumsum(sampled) - sampled, sampled)
+    salted = _NUMBERS[levels] << _SALT_BITS | of_filter << _PLACE_BITS
+    hashes[np.repeat(starts, sampled) + in_block] = salted * _UNSALT
     samples = [_SAMPLES[kind] for kind in kinds.tolist()]
-    return PageUnits(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, pass_over, samples, size)
+    return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size)
 
 
 def _kind(text: str) -> tuple[bool, ...]:

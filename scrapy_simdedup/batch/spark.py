@@ -5,26 +5,45 @@ YARN, Kubernetes, EMR, Glue and Databricks are a matter of Spark's own configura
 
     spark-submit scrapy_simdedup/batch/spark.py fingerprint s3://bucket/crawl/*.warc.gz -o s3://bucket/prints
     spark-submit scrapy_simdedup/batch/spark.py judge s3://bucket/prints -o s3://bucket/verdicts --partitions 2000
+    spark-submit scrapy_simdedup/batch/spark.py keep s3://bucket/crawl/*.warc.gz --verdicts s3://bucket/verdicts -o kept
 """
 
 from __future__ import annotations
 
-import argparse
+import json
+import logging
 import os
+import re
 import sys
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch.archives import MAX_PAGES_OF_SITE, ORDER, Making, fingerprints, verdicts
-from scrapy_simdedup.batch.inputs import Reading, read_pages
+from scrapy.cmdline import execute
+
+from scrapy_simdedup.batch.archives import ORDER, Making, fingerprints, verdicts
+from scrapy_simdedup.batch.bins import MAX_PLACED_SITES, bins_of, check_sizes
+from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, kept_name
+from scrapy_simdedup.batch.print_files import FileMaking, fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema
+from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summary, dropped_pages
+from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-MAX_NAMED = 5
-"""Sites that an error names."""
+    from scrapy_simdedup.settings import DedupSettings
+
+MAKING = "_making"
+"""Where a directory of fingerprints says how they were made; Spark passes over what begins like that."""
+LOGGER = logging.getLogger(__name__)
+TRIES_PER_BIN = 30
+"""Numbers that are tried for each partition, until one is found that Spark's hash sends there."""
 
 
 def session(master: str | None = None) -> Any:
@@ -83,18 +102,66 @@ def fingerprint_files(
         secret: the key of the hashes.
         reading: how the files are read.
     """
-    Making.by(settings, secret)
+    how, names = reading or Reading(), list(files)
+    made_by = FileMaking(how, settings, secret, Making.by(settings, secret))
     check_workers(spark)
-    how = reading or Reading()
-    numbered = spark.createDataFrame(list(enumerate(files)), "number long, name string").repartition(len(files))
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for row in batch.to_pylist():
-                pages = read_pages(row["name"], row["number"], how, [])
-                yield from fingerprints(pages, settings, secret)
+        parquet = package_of("batch", "pyarrow.parquet")
+        for number in _numbers(batches):
+            name = names[number]
+            # A process of its own, which may be ended by a page, and a table that is there once it is complete.
+            with TemporaryDirectory() as directory:
+                path = Path(directory) / "prints.parquet"
+                for _, (_, damages) in Jobs(
+                    fingerprint_file, [(name, (name, number, path, made_by))], 1, settings.worker_timeout
+                ):
+                    for damage in damages:
+                        LOGGER.warning("%s: %s; what comes behind is left out", name, damage)
+                with parquet.ParquetFile(path) as table:
+                    yield from table.iter_batches()
 
-    return numbered.mapInArrow(run, _sql_schema(fingerprints_schema()))
+    each = spark.range(0, len(names), 1, len(names))  # a partition for each
+    return each.mapInArrow(run, _sql_schema(fingerprints_schema()))
+
+
+@contextmanager
+def said_by_tasks() -> Iterator[None]:
+    """What a task of ours says about its input, without what Spark and Java say around it.
+
+    Raises:
+        SimdedupError: a task raised one.
+    """
+    try:
+        yield
+    except Exception as exc:
+        found = re.search(r"SimdedupError: (.+)", str(exc))
+        if found is None:
+            raise
+        raise SimdedupError(found[1]) from exc
+
+
+def write_prints(prints: Any, output: str, making: Making) -> None:
+    """Write fingerprints to a directory that Spark knows, and how they were made."""
+    prints.write.parquet(output)
+    rows = prints.sparkSession.createDataFrame([(json.dumps(asdict(making)),)], "value string")
+    rows.coalesce(1).write.text(f"{output.rstrip('/')}/{MAKING}")
+
+
+def read_prints(spark: Any, directories: Sequence[str], making: Making) -> Any:
+    """The fingerprints in directories, once it is sure that they were made as these settings make them.
+
+    Raises:
+        SimdedupError: they were not, or it is not said how they were made.
+    """
+    for name in directories:
+        try:
+            said = spark.read.text(f"{name.rstrip('/')}/{MAKING}").first()[0]
+        except Exception as exc:
+            problem = f"{name} does not say how its fingerprints were made; make them with --engine spark"
+            raise SimdedupError(problem) from exc
+        making.check(Making(**json.loads(said)), name)
+    return spark.read.parquet(*directories)
 
 
 def fingerprint(pages: Any, settings: DedupSettings, secret: bytes) -> Any:
@@ -122,7 +189,13 @@ def fingerprint(pages: Any, settings: DedupSettings, secret: bytes) -> Any:
 
 
 def judge(
-    prints: Any, settings: DedupSettings, secret: bytes, *, run: str = "batch", partitions: int | None = None
+    prints: Any,
+    settings: DedupSettings,
+    secret: bytes,
+    *,
+    run: str = "batch",
+    partitions: int | None = None,
+    by_host_above: int | None = None,
 ) -> Any:
     """The verdicts on pages of which there are fingerprints: one shuffle by site, each site in order.
 
@@ -132,53 +205,115 @@ def judge(
         secret: the key of the hashes.
         run: the run's name.
         partitions: in how many parts sites are judged; None takes ``spark.sql.shuffle.partitions``.
+        by_host_above: pages above which the hosts of a site are judged apart.
 
     Raises:
         SimdedupError: a site is too large for one task.
     """
-    functions = package_of("spark", "pyspark.sql.functions")
-    if settings.max_pages_per_site is None:
-        sizes = prints.groupBy("site").count().where(functions.col("count") > MAX_PAGES_OF_SITE)
-        large = [f"{row['site']} ({row['count']:,})" for row in sizes.limit(MAX_NAMED).collect()]
-        if large:
-            problem = f"sites with more than {MAX_PAGES_OF_SITE:,} pages take one task half a day and more each"
-            raise SimdedupError(f"{problem}: {', '.join(large)}; set SIMDEDUP_MAX_PAGES_PER_SITE")
-    count = partitions or int(prints.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    ordered = prints.repartition(count, "site").sortWithinPartitions(*map(functions.expr, ORDER.split(", ")))
+    ordered = in_order(prints, settings, partitions=partitions, by_host_above=by_host_above)
     return ordered.mapInArrow(lambda batches: verdicts(batches, settings, secret, run), _sql_schema(verdicts_schema()))
+
+
+def in_order(
+    prints: Any, settings: DedupSettings, *, partitions: int | None = None, by_host_above: int | None = None
+) -> Any:
+    """The fingerprints shuffled by site and sorted, as :func:`judge` takes them, and refuses them."""
+    functions = package_of("spark", "pyspark.sql.functions")
+    spark, site = prints.sparkSession, functions.col("site")
+    large = [] if by_host_above is None else list(_largest(prints, functions.col("count") > by_host_above))
+    if large:
+        # What is known of a site as a whole has no key, and is of no use to its hosts.
+        of_large = prints.where(site.isin(large) & (functions.length("key") > 0))
+        by_host = of_large.withColumn("site", functions.udf(host_of, "string")("url"))
+        prints = prints.where(~site.isin(large)).unionByName(by_host)
+    sizes = _largest(prints, functions.col("count") > 1)
+    check_sizes(sizes, settings.max_pages_per_site)
+    count = partitions or int(spark.conf.get("spark.sql.shuffle.partitions"))
+    parted = _in_bins(spark, prints, bins_of(sizes, count), count)
+    return parted.sortWithinPartitions(*map(functions.expr, ORDER.split(", ")))
+
+
+def _largest(prints: Any, chosen: Any) -> dict[str, int]:
+    """The sites with the most rows, and how many these are."""
+    sizes = prints.groupBy("site").count().where(chosen).orderBy("count", ascending=False)
+    return {row["site"]: row["count"] for row in sizes.limit(MAX_PLACED_SITES).collect()}
+
+
+def _in_bins(spark: Any, prints: Any, bins: Mapping[str, int], count: int) -> Any:
+    """The fingerprints in partitions: the largest sites where they were placed, the others by their hashes.
+
+    No version of Spark before 4.1 lets one name a partition. So each partition has a number whose hash leads there.
+    """
+    functions = package_of("spark", "pyspark.sql.functions")
+    hashed = spark.range(TRIES_PER_BIN * count).selectExpr("id", f"pmod(hash(id), {count}) AS bin")
+    numbers = {
+        row["bin"]: row["number"] for row in hashed.groupBy("bin").agg(functions.min("id").alias("number")).collect()
+    }
+    if len(numbers) < count:
+        return prints.repartition(count, "site")
+    placed = spark.createDataFrame([(site, numbers[bin_]) for site, bin_ in bins.items()], "site string, number long")
+    known = prints.join(functions.broadcast(placed), "site", "left")
+    return known.repartition(count, functions.coalesce("number", functions.hash("site").cast("long")))
+
+
+def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Reading | None = None) -> Any:
+    """Copy the files of an archive without the pages that were dropped; gives each file, and how many these were.
+
+    Nothing is copied before the data frame is asked for its rows.
+
+    Args:
+        spark: the session.
+        files: the names of the files, as they were when the fingerprints were made.
+        judged: the verdicts.
+        output: the directory of the copies, which the executors can write: a path, or ``s3://`` and what else fsspec
+            knows there.
+        reading: how the files are read.
+
+    Raises:
+        SimdedupError: there is no verdict on a file.
+    """
+    arrow = package_of("batch", "pyarrow")
+    how, names = reading or Reading(), base_names(list(files))
+    outputs = {name: f"{output.rstrip('/')}/{kept_name(name, names, how)}" for name in names}
+    known = {row["file"] for row in judged.select("file").distinct().collect()}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SimdedupError(f"there is no verdict on {unknown[0]}; name the files as they were fingerprinted")
+    check_workers(spark)
+    if "://" not in output:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    dropped = judged.where("is_duplicate").select(*DROPPED_COLUMNS)
+    each = spark.createDataFrame([(name,) for name in names], "file string")
+    rows = each.join(dropped, "file", "left").repartition(len(names), "file").sortWithinPartitions("file", "position")
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        found = (row for batch in batches for row in batch.to_pylist())
+        for name, those in groupby(found, key=lambda row: row["file"]):
+            count = copy_kept(
+                name, outputs[name], how, dropped_pages(row for row in those if row["position"] is not None)
+            )
+            yield arrow.RecordBatch.from_pylist([{"file": name, "dropped": count}])
+
+    return rows.mapInArrow(run, "file string, dropped long")
+
+
+def _numbers(batches: Iterable[Any]) -> Iterator[int]:
+    return (number for batch in batches for number in batch.column(0).to_pylist())
 
 
 def _sql_schema(schema: Any) -> Any:
     return package_of("spark", "pyspark.sql.pandas.types").from_arrow_schema(schema)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """The program for ``spark-submit``."""
-    parser = argparse.ArgumentParser(description="Judge an archive of web pages on Spark, site by site.")
-    parser.add_argument("step", choices=("fingerprint", "judge"))
-    parser.add_argument("inputs", nargs="+")
-    parser.add_argument("-o", "--output", required=True)
-    parser.add_argument("--partitions", type=int)
-    parser.add_argument("--run", default="batch")
-    parser.add_argument("--master", help="such as local[2]; default: what spark-submit says")
-    parser.add_argument("-s", "--set", action="append", default=[], metavar="NAME=VALUE", help="a SIMDEDUP_ setting")
-    options = parser.parse_args(words)
-    given = dict(pair.removeprefix("SIMDEDUP_").split("=", 1) for pair in options.set)
-    settings = DedupSettings.from_keywords(**{name.lower(): value for name, value in given.items()})
-    if not settings.secret:
-        raise SimdedupError("set SIMDEDUP_SECRET: all steps and executors have to make the same hashes")
-    secret, spark = settings.secret.encode(), session(options.master)
-    if options.step == "fingerprint":
-        made = fingerprint_files(spark, options.inputs, settings, secret)
-    else:
-        prints = spark.read.parquet(*options.inputs)
-        made = judge(prints, settings, secret, run=options.run, partitions=options.partitions)
-    made.write.parquet(options.output)
-    return 0
+def summary_of(judged: Any) -> Summary:
+    """What verdicts say."""
+    functions = package_of("spark", "pyspark.sql.functions")
+    size = functions.sum(functions.coalesce("size", functions.lit(0)))
+    kinds = judged.groupBy("kind", "is_duplicate", "reason").agg(functions.count("*"), size).collect()
+    repeats = judged.where("is_duplicate").groupBy("original").count()
+    most = repeats.orderBy(functions.desc("count"), "original").limit(MAX_NAMED).collect()
+    return Summary.of(map(tuple, kinds), map(tuple, most))
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except SimdedupError as error:
-        sys.exit(f"{error}")
+    execute(["scrapy", "simdedup", "batch", *sys.argv[1:], "--engine", "spark"])

@@ -6,15 +6,14 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch.feeds import Warc
-from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, output_name
+from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, kept_name
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from scrapy_simdedup.batch.superseded import SupersededPage
@@ -24,6 +23,8 @@ WORK = ".work"
 """The directory of what is needed only until there is a verdict on all pages."""
 MAX_NAMED = 5
 """Originals that a summary names."""
+DROPPED_COLUMNS = ("file", "position", "kind", "original", "similarity")
+"""The columns of a table of dropped pages."""
 
 
 @dataclass
@@ -43,16 +44,16 @@ class Summary:
     most_repeated: list[tuple[str, int]] = field(default_factory=list)
     """Originals with the most repeats, and how many these are."""
 
+    @classmethod
+    def of(cls, kinds: Iterable[tuple[Any, ...]], most_repeated: Iterable[tuple[Any, ...]]) -> Summary:
+        """A summary of counted verdicts.
 
-def summary_of(output: Path) -> Summary:
-    """What the verdicts in a directory say."""
-    duckdb, made = package_of("batch", "duckdb"), Summary()
-    tables = f"read_parquet({sql_list(sorted(output.glob('verdicts-*.parquet')))})"
-    with duckdb.connect() as db:
-        rows = db.execute(
-            f"SELECT kind, is_duplicate, reason, count(*), sum(coalesce(size, 0)) FROM {tables} GROUP BY ALL"  # noqa: S608
-        ).fetchall()
-        for kind, is_duplicate, reason, count, size in rows:
+        Args:
+            kinds: kind, whether it is a duplicate, reason, number of pages, and their bytes.
+            most_repeated: originals, and how many repeats they have.
+        """
+        made = cls(most_repeated=[(original, count) for original, count in most_repeated])
+        for kind, is_duplicate, reason, count, size in kinds:
             made.read += count
             made.kinds[kind] += count
             made.dropped += count * is_duplicate
@@ -60,11 +61,22 @@ def summary_of(output: Path) -> Summary:
             made.stubs_kept += count * (kind == "stub" and not is_duplicate)
             made.unjudged[reason] += count * (kind == "unjudged")
         made.unjudged += Counter()  # without those that are none
-        made.most_repeated = db.execute(
+        return made
+
+
+def summary_of(output: Path) -> Summary:
+    """What the verdicts in a directory say."""
+    duckdb = package_of("batch", "duckdb")
+    tables = f"read_parquet({sql_list(sorted(output.glob('verdicts-*.parquet')))})"
+    with duckdb.connect() as db:
+        kinds = db.execute(
+            f"SELECT kind, is_duplicate, reason, count(*), sum(coalesce(size, 0)) FROM {tables} GROUP BY ALL"  # noqa: S608
+        ).fetchall()
+        most_repeated = db.execute(
             f"SELECT original, count(*) AS n FROM {tables} WHERE is_duplicate GROUP BY original"  # noqa: S608
             f" ORDER BY n DESC, original LIMIT {MAX_NAMED}"
         ).fetchall()
-    return made
+    return Summary.of(kinds, most_repeated)
 
 
 def keep_files(
@@ -111,8 +123,7 @@ def keep_files(
         """)  # noqa: S608 - paths of ours
     names, jobs = base_names(list(inputs)), []
     for name in inputs:
-        is_warc = reading.format_of(name) is Warc
-        path = output / output_name(name, names, ".gz" if is_warc and not name.endswith(".gz") else "")
+        path = output / kept_name(name, names, reading)
         if not path.exists():
             jobs.append((name, (name, path, reading, dropped)))
         else:
@@ -136,9 +147,8 @@ def verdict_tables_in(directory: Path) -> list[Path]:
 
 def _table_of(superseded: Iterable[SupersededPage]) -> Any:
     arrow = package_of("batch", "pyarrow")
-    names = ("file", "position", "kind", "original", "similarity")
     types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
-    schema = arrow.schema(list(zip(names, types, strict=True)))
+    schema = arrow.schema(list(zip(DROPPED_COLUMNS, types, strict=True)))
     return arrow.Table.from_pylist([asdict(page) for page in superseded], schema=schema)
 
 
@@ -146,8 +156,12 @@ def keep_file(watch: PageWatch, name: str, path: Path, reading: Reading, dropped
     """Copy one file without the pages that were dropped."""
     parquet = package_of("batch", "pyarrow.parquet")
     rows = parquet.read_table(dropped, filters=[("file", "=", name)]).to_pylist()
-    found = {
+    return copy_kept(name, str(path), reading, dropped_pages(rows))
+
+
+def dropped_pages(rows: Iterable[Mapping[str, Any]]) -> dict[int, Verdict]:
+    """The verdicts on the pages of a file that were dropped, by their positions; rows have :data:`DROPPED_COLUMNS`."""
+    return {
         row["position"]: Verdict(row["kind"], is_duplicate=True, original=row["original"], similarity=row["similarity"])
         for row in rows
     }
-    return copy_kept(name, path, reading, found)

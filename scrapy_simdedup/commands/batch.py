@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_simdedup.batch import spark
+from scrapy_simdedup.batch.archives import Making
 from scrapy_simdedup.batch.history import RecordTables
 from scrapy_simdedup.batch.inputs import Reading
 from scrapy_simdedup.batch.local import Judging, judge_files
@@ -50,6 +52,13 @@ def add_options(parser: ArgumentParser) -> None:
         "--report", type=document_path, metavar="FILE", help="the report of a crawl, as .html or .json; needs --records"
     )
     parser.add_argument("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
+    parser.add_argument(
+        "--engine", choices=("duckdb", "spark"), default="duckdb", help="this machine, or a cluster; default: duckdb"
+    )
+    parser.add_argument("--master", help="of Spark, such as local[4]; default: what spark-submit or its files say")
+    parser.add_argument(
+        "--by-host-above", type=positive_int, metavar="N", help="judge the hosts of sites with more pages apart"
+    )
     parser.add_argument("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
     parser.add_argument("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
     parser.add_argument(
@@ -59,6 +68,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> int:
     """Take one step, and print what came of it."""
+    if context.options.engine == "spark":
+        return _on_spark(context)
     return {"fingerprint": _fingerprint, "judge": _judge, "keep": _keep}[context.options.step](context)
 
 
@@ -91,7 +102,7 @@ def _fingerprint(context: Context) -> int:
                 if len(damaged) <= MAX_SHOWN_DAMAGES:
                     context.console.print_error(f"{name}: {damage}; what comes behind is left out")
             show(pages)
-    text = f"the fingerprints of {plural(pages, 'page')} of {plural(len(inputs), 'file')} are in {options.output}"
+    text = _fingerprinted(pages, len(inputs), options.output)
     if damaged:
         text += f"; {plural(len(damaged), 'file')} could not be read to the end"
     context.console.print_answer({"pages": pages, "files": len(inputs), "damaged": len(damaged)}, [text])
@@ -112,6 +123,7 @@ def _judge(context: Context) -> int:
         tuple(options.history),
         Path(options.records) if options.records else None,
         options.partitions,
+        options.by_host_above,
     )
     share = 0.0
     with context.console.progress("pages judged", share=lambda _: share) as show:
@@ -150,9 +162,59 @@ def _keep(context: Context) -> int:
         for done, (_, count) in enumerate(copied, 1):
             dropped += count
             show(done)
-    text = f"{plural(len(inputs), 'file')} without {plural(dropped, 'dropped page')}: {options.output}"
-    context.console.print_answer({"files": done, "dropped": dropped, "output": options.output}, [text])
+    _print_kept(context, done, dropped)
     return YES
+
+
+def _print_kept(context: Context, files: int, dropped: int) -> None:
+    output = context.options.output
+    text = f"{plural(files, 'file')} without {plural(dropped, 'dropped page')}: {output}"
+    context.console.print_answer({"files": files, "dropped": dropped, "output": output}, [text])
+
+
+def _fingerprinted(pages: int, files: int, output: str) -> str:
+    return f"the fingerprints of {plural(pages, 'page')} of {plural(files, 'file')} are in {output}"
+
+
+def _on_spark(context: Context) -> int:
+    """Take a step on Spark, whose tables can be on any file system that it knows."""
+    options, settings = context.options, context.settings
+    for name in ("history", "records", "report", "drop_superseded"):
+        if getattr(options, name):
+            raise SimdedupError(f"--{name.replace('_', '-')} needs --engine duckdb")
+    if not settings.secret:
+        raise SimdedupError("set SIMDEDUP_SECRET: all steps and executors have to make the same hashes")
+    secret = settings.secret.encode()
+    making = Making.by(settings, secret)
+    if options.step == "keep" and not options.verdicts:
+        raise SimdedupError("say with --verdicts where the verdicts are")
+    session = spark.session(options.master)
+    with spark.said_by_tasks():
+        _take_step_on_spark(context, session, making, secret)
+    return YES
+
+
+def _take_step_on_spark(context: Context, session: Any, making: Making, secret: bytes) -> None:
+    options, settings, output = context.options, context.settings, context.options.output
+    if options.step == "fingerprint":
+        inputs = _inputs(context)
+        spark.write_prints(
+            spark.fingerprint_files(session, inputs, settings, secret, _reading(context)), output, making
+        )
+        pages = session.read.parquet(output).count()
+        answer = {"pages": pages, "files": len(inputs)}
+        context.console.print_answer(answer, [_fingerprinted(pages, len(inputs), output)])
+    elif options.step == "judge":
+        run, parts = options.run or settings.run or "batch", options.partitions
+        prints = spark.read_prints(session, options.inputs, making)
+        made = spark.judge(prints, settings, secret, run=run, partitions=parts, by_host_above=options.by_host_above)
+        made.write.parquet(output)
+        summary = spark.summary_of(session.read.parquet(output))
+        context.console.print_answer(summary_dict(summary), list(summary_lines(summary)))
+    else:
+        judged, inputs = session.read.parquet(options.verdicts), _inputs(context)
+        rows = spark.keep(session, inputs, judged, output, _reading(context)).collect()
+        _print_kept(context, len(rows), sum(row["dropped"] for row in rows))
 
 
 def _inputs(context: Context) -> list[str]:

@@ -160,9 +160,10 @@ def _data_digest(texts: Collection[str], words: WordHasher) -> int:
 
 
 def _masked_digests(texts: Sequence[str], ignored: Collection[Mask], words: WordHasher) -> Hashes:
-    """A digest of each text without what is ignored in it, shape (n,)."""
+    """A digest of each text without what is ignored in it, 32 bits; shape (n,)."""
     masked = (b" ".join(split_words(normalise(text, ignored))) for text in texts)
-    return np.frombuffer(b"".join(map(words.digest, masked)), "<u8")
+    digests: Hashes = np.frombuffer(b"".join(map(words.digest, masked)), "<u8") >> np.uint64(32)
+    return digests
 
 
 def fingerprint_texts(

@@ -53,11 +53,15 @@ page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as 
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
 
+SAMPLING_BITS = 4
+"""The leading bits of a sampling that are not zero at most: so an archive keeps of each shingle little more than these,
+and 16 bits for its place in a filter."""
+
 NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
 
-_MAX_JOINED_BY = 32
+_MAX_JOINED_BY = 17
 _HEAD = struct.Struct("<2HBQ")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
@@ -66,6 +70,7 @@ _KEPT = 0xFFFF
 _SIZES = struct.Struct("<3I")
 FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
+_HALF = np.uint64(32)
 _NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
 """The same for a text of ASCII characters; the second takes a third of the time."""
 
@@ -80,7 +85,7 @@ class PageUnits(NamedTuple):
     lengths: Rows
     """How many shingles each block has; shape (m,)."""
     digests: Hashes
-    """A digest of the text of each block; shape (m,)."""
+    """A digest of the text of each block, 32 bits; shape (m,)."""
     places: Places
     """The place of each block of the content in the layout, 0 for others; shape (m,)."""
     block_classes: BlockClasses
@@ -171,7 +176,7 @@ def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits
         found.hashes,
         found.starts,
         found.lengths,
-        np.add.reduceat(found.hashes, found.starts),
+        fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF,
         places,
         classes,
         pass_over,
@@ -259,7 +264,9 @@ def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
         clocks: Places that are left out of the table: a row that holds a clock beside other units would always differ.
     """
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
-    sampling = min(MAX_SAMPLING, MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes))))
+    most = MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes)))
+    rest = max(0, most.bit_length() - SAMPLING_BITS)
+    sampling = min(MAX_SAMPLING, most >> rest << rest)
     sample = hashes[is_sampled(hashes, sampling)]
     size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * len(sample)) + 7 >> 3
     bits = np.zeros(8 * size, np.uint8)
@@ -292,8 +299,8 @@ def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:
 
 def filter_places(hashes: Hashes, size: int | NDArray[np.uint64]) -> Rows:
     """The bit of each shingle in a filter of so many bytes; shapes are as in :func:`is_sampled`."""
-    low = hashes * FILTER_SALT >> np.uint64(16) & np.uint64(0xFFFF_FFFF)
-    places: Rows = (low * (np.uint64(8) * np.asarray(size, np.uint64)) >> np.uint64(32)).astype(np.intp)
+    low = hashes * FILTER_SALT >> _HALF & np.uint64(0xFFFF)
+    places: Rows = (low * (np.uint64(8) * np.asarray(size, np.uint64)) >> np.uint64(16)).astype(np.intp)
     return places
 
 
@@ -314,13 +321,13 @@ def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray
         places: The place of each unit, shape (n,).
         joined_by: See :attr:`TextUnits.joined_by`.
     """
-    spread, first = fmix64(digests), np.arange(len(digests))
+    first = np.arange(len(digests))
     if joined_by and len(digests):
-        ends = spread >> np.uint64(32) & np.uint64((1 << joined_by) - 1) == 0
+        ends = digests >> np.uint64(16) & np.uint64((1 << joined_by) - 1) == 0
         first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
-        spread = np.add.reduceat(spread, first)
+        digests = np.add.reduceat(digests, first)
     rows = np.empty(len(first), _TABLE_DTYPE)
-    rows["digest"], rows["place"] = spread & np.uint64(0xFFFF), places[first] & _KEPT
+    rows["digest"], rows["place"] = digests & np.uint64(0xFFFF), places[first] & _KEPT
     return rows, first
 
 

@@ -18,7 +18,7 @@ from helpers.archives import Fetch, archive, crawl, recrawled
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
 from helpers.warc import pages_in, response, write_warc
-from scrapy_simdedup.batch import local
+from scrapy_simdedup.batch import bins
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
 
@@ -281,6 +281,17 @@ class TestMishaps:
         plain.write_bytes(plain.read_bytes()[:-700])
         assert "is cut" in batch("fingerprint", plain, "-o", tmp_path / "other").err
 
+    def test_what_can_be_read_of_a_file_that_is_cut_is_copied(self, tmp_path: Path) -> None:
+        (cut,) = split(tmp_path, pages()[:12], 1)
+        cut.write_bytes(cut.read_bytes()[:-700])
+        prints, out, kept = tmp_path / "prints", tmp_path / "out", tmp_path / "kept"
+        batch("fingerprint", cut, "-o", prints, "--skip-damaged")
+        batch("judge", prints, "-o", out)
+        refused = batch("keep", cut, "--verdicts", out, "-o", kept)
+        assert (refused.code, "is cut" in refused.err, list(kept.glob("*.gz"))) == (2, True, [])
+        assert batch("keep", cut, "--verdicts", out, "-o", kept, "--skip-damaged").code == 0
+        assert [url for _, url, _ in pages_in(kept / "part-0.warc.gz")] == [page.url for page in pages()[:11]]
+
     def test_a_huge_record_is_kept_without_being_read_as_a_page(self, tmp_path: Path) -> None:
         from warcio.warcwriter import WARCWriter
 
@@ -313,12 +324,20 @@ class TestMishaps:
 
     def test_a_site_above_the_limit_is_refused_by_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         batch("fingerprint", *split(tmp_path, pages()), "-o", tmp_path / "prints")
-        monkeypatch.setattr(local, "MAX_PAGES_OF_SITE", 100)
+        monkeypatch.setattr(bins, "MAX_PAGES_OF_SITE", 100)
         answer = batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
         assert (answer.code, "example.com (" in answer.err) == (2, True)
         assert "SIMDEDUP_MAX_PAGES_PER_SITE" in answer.err
         capped = batch("judge", tmp_path / "prints", "-o", tmp_path / "out", "-s", "SIMDEDUP_MAX_PAGES_PER_SITE=50")
         assert capped.code == 0
+
+    def test_the_hosts_of_large_sites_can_be_judged_apart(self, tmp_path: Path) -> None:
+        batch("fingerprint", *split(tmp_path, pages(), 1), "-o", tmp_path / "prints")
+        options = ("-o", tmp_path / "out", "--by-host-above", 100)
+        refused = batch("judge", tmp_path / "prints", *options, "--records", tmp_path / "records")
+        assert (refused.code, "--by-host-above writes no --records" in refused.err) == (2, True)
+        batch("judge", tmp_path / "prints", *options)
+        assert judged(tmp_path / "out") == crawled(pages(), scope="host")
 
     def test_without_times_the_remedy_is_named(self, tmp_path: Path) -> None:
         feed, rows = tmp_path / "feed.jsonl", [{"url": one.url, "html": one.html} for one in pages()[:9]]

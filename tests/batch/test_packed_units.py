@@ -1,0 +1,85 @@
+"""A judge cannot tell packed text units from those of the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from helpers import pages
+from scrapy_simdedup import PageFingerprint, fingerprint_page
+from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
+from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, own_words, replaced_lines
+from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units
+from scrapy_simdedup.fingerprint.unit_changes import compare_units
+from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name
+
+NOTE = " ".join(pages.words("note", 40))
+
+
+def page(paragraphs: int, *, seed: object = 0, around: str = "", inside: str = "") -> PageFingerprint:
+    texts = "".join(f"<p>{' '.join(pages.words((seed, number), 25))}</p>" for number in range(paragraphs))
+    return fingerprint_page(f"<title>Tides</title>{around}<main><h1>Tides</h1>{texts}{inside}</main>")
+
+
+PAGES = {
+    "of a few words": page(1),
+    "with prices and counters": page(3, inside="<p>29 EUR</p><p>7 of 9</p><p>3 comments</p>"),
+    "with a note in its text": page(12, inside=f"<p>{NOTE}</p>"),
+    "with a note in its footer": page(12, around=f"<footer><p>{NOTE}</p></footer>"),
+    "of links": page(1, inside="".join(f"<p><a href=/{n}>{' '.join(pages.words(n, 5))}</a></p>" for n in range(30))),
+    "of many units": page(90),
+    "of so many that few shingles are sampled": page(420),
+    "of many others": page(230, seed=1),
+}
+
+
+def units_of(fp: PageFingerprint) -> tuple[PageUnits, PageUnits]:
+    """The units, and what is made of the packed ones."""
+    assert fp.page_units is not None
+    return fp.page_units, unpack_units(pack_units(fp.page_units))
+
+
+def kept(fp: PageFingerprint) -> TextUnits:
+    assert fp.units is not None
+    return fp.units
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
+    whole, packed = units_of(PAGES[name])
+    clocks = set(whole.places[whole.in_table][::3].tolist())
+    for places in (set[int](), clocks):
+        assert keep_units(packed, places) == keep_units(whole, places)
+    for at in (whole.block_classes > 2).nonzero()[0]:
+        texts = whole.samples[at], packed.samples[at]
+        for asked in (is_amount, is_counter, is_name):
+            assert len({asked(text) for text in texts}) == 1
+
+
+@pytest.mark.parametrize(("name", "other"), list(product(PAGES, PAGES)))
+def test_what_other_pages_lack_or_say_otherwise_is_the_same(name: str, other: str) -> None:
+    (whole, packed), before = units_of(PAGES[name]), kept(PAGES[other])
+    for asked in (whole.of_content, ~whole.pass_over):
+        assert np.array_equal(own_words(packed, [before], asked), own_words(whole, [before], asked))
+        assert np.array_equal(are_on(packed, FilterBank([before]), asked), are_on(whole, FilterBank([before]), asked))
+    assert np.array_equal(replaced_lines(packed, before), replaced_lines(whole, before))
+    for clocks in (set[int](), set(whole.places[whole.in_table][::5].tolist())):
+        one, two = compare_units(packed, before, clocks), compare_units(whole, before, clocks)
+        assert one._replace(edited_places=sorted(one.edited_places)) == two._replace(
+            edited_places=sorted(two.edited_places)
+        )
+
+
+def test_a_shingle_takes_about_three_bytes_of_those_that_can_be_sampled() -> None:
+    """Half of them can."""
+    whole, _ = units_of(PAGES["of many units"])
+    assert len(pack_units(whole)) < 1.5 * len(whole.hashes) + 20 * len(whole.lengths)
+
+
+def test_the_fingerprint_does_not_change() -> None:
+    fp = PAGES["of many units"]
+    _, packed = units_of(fp)
+    assert bytes(replace(fp, page_units=packed)) == bytes(fp)
