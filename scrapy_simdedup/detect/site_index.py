@@ -232,7 +232,15 @@ class SiteIndex:
             )
             has_own_text = own_words is not None and own_words > own_word_limit(fp, novel_words)
         if has_own_text:
-            alike = np.where(is_own, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
+            lack_text = is_own
+            if novel_words is not None and (is_own & (alike >= drop) & (delivered == 0)).any():
+                copied = (alike >= identical) & is_own
+                words = self._novelty.own_words(
+                    fp, rows, copied, key, novel_words=novel_words, clocks=clocks, in_work=True
+                )
+                if words is not None and words <= own_word_limit(fp, novel_words):
+                    lack_text = is_own & (delivered > 0)  # a page in work has the text: whether it comes is waited for
+            alike = np.where(lack_text, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()

@@ -60,6 +60,7 @@ class SiteNovelty:
         *,
         novel_words: int,
         clocks: Collection[int],
+        in_work: bool = False,
     ) -> int | None:
         """Words of the page's longest text unit that the originals it is a copy of lack.
 
@@ -70,13 +71,14 @@ class SiteNovelty:
             key: the page's request fingerprint.
             novel_words: words from which a unit of the boilerplate counts, on short pages as well.
             clocks: places of the site whose text changes by itself.
+            in_work: count originals that are in work beside delivered ones, though they may be released.
 
         Returns:
             None where it is a copy of none, or where text units are not known.
         """
         copied = rows[are_copied]
         delivered = copied[self._originals.delivered(copied) == 2]  # others may be released, and their text with them
-        chosen = (delivered if len(delivered) else copied).tolist()
+        chosen = (delivered if len(delivered) and not in_work else copied).tolist()
         records = [self._records[row] for row in chosen]
         found = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
         if any(other.exact == fp.exact and not fp.unjudged for other in found):
