@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.rule_book import RuleBook
     from scrapy_simdedup.urls.site import Site
 
+_SEVERAL_CONTENTS = 4
+"""Contents with which a hypothesis was right before a page that it explains is no unrelated one."""
+
 
 class Observation(NamedTuple):
     """A fetched page of a site, from which the site and its rule book learn."""
@@ -61,10 +64,28 @@ def contradicted(seen: Observation) -> list[Contradiction]:
     return found
 
 
+def is_variant(seen: Observation) -> bool:
+    """Whether a page has the content of a known page, as a promising hypothesis says, or a rule of other paths.
+
+    The hypothesis must have been right about several contents: a wall gives one content under any URL.
+    """
+    in_force = seen.site.in_force
+    for hypothesis, evidence in seen.page.leaf.evidence.items():
+        is_promising = evidence.is_promising and len(evidence.contents) >= _SEVERAL_CONTENTS
+        if is_promising or in_force[hypothesis]:
+            for key in _keys_if_true(seen.page, hypothesis):
+                entry = seen.site.index.entry_at(seen.page.rules, key)
+                if entry is not None and entry_content(entry) == seen.content:
+                    return True
+    return False
+
+
 def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...]:
     """Where the index has the pages that a page is like if a hypothesis is true."""
     there = [page.remaining[name] for name in hypothesis.names if name in page.remaining]
     bare = page.identity - sum(shift for _, _, shift in there) & U64_MASK
+    if hypothesis.any_value:
+        return (bare + hypothesis.shift & U64_MASK,) if there else ()
     if hypothesis.value is None:
         if there:
             return bare, bare ^ hypothesis.salt
@@ -81,6 +102,8 @@ def correct(seen: Observation, wrong: int) -> None:
     for part, _, shift in page.remaining.values():
         if part is not None and part.irrelevant is not None:
             keys.append((page.identity - shift & U64_MASK) ^ part.irrelevant.salt)
+        if part is not None and part.any_value is not None:
+            keys.append(page.identity - shift + part.any_value.shift & U64_MASK)
     for joint in seen.site.hypotheses.joint.values():
         keys += _keys_if_true(page, joint)
     promising = promising_parts(seen)

@@ -30,6 +30,8 @@ def differences(seen: Observation, trial: Trial) -> PartTags:
         coarse = site.coarsen_tag(rule, tag)
         if coarse is None or coarse != site.part_tag_of(page, rule):
             tags[rule] = coarse
+    if tried.any_value:
+        return tags
     if trial.key == trial.bare:
         tags[tried] = 0
     elif site.hypotheses.is_random(tried):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.compact import U64_MASK
-from scrapy_simdedup.urls.contradictions import promising_parts
+from scrapy_simdedup.urls.contradictions import is_variant, promising_parts
 from scrapy_simdedup.urls.disputes import differences, open_dispute, settle_disputes
 from scrapy_simdedup.urls.page_index import entry_content
 from scrapy_simdedup.urls.questions import EarlyFailure
-from scrapy_simdedup.urls.trials import propose_joint_hypothesis, trials_of
+from scrapy_simdedup.urls.trials import propose_joint_hypothesis, trials_of, trials_of_values
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.contradictions import Observation
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.page_index import IndexHit
     from scrapy_simdedup.urls.patterns import PathPattern
     from scrapy_simdedup.urls.questions import Questions
+    from scrapy_simdedup.urls.trials import Trial
 
 _JOINT_MIN_PAGES = 100
 """Fetched pages of a site from which on joint hypotheses are proposed."""
@@ -31,7 +32,7 @@ def learn(seen: Observation) -> None:
     if page.rules is not page.leaf.rules:
         _try_on_host(seen)
     known = site.index.find(page, page.rules)
-    if site.contents.count_fetch(seen.content, len(site.pages), explained=known is not None):
+    if site.contents.count_fetch(seen.content, len(site.pages), explained=known is not None or is_variant(seen)):
         site.readmit_by_content(seen.content)
     site.pages.append(seen.url)
     if site.fetched % _ESTIMATE_EVERY == 0:
@@ -41,7 +42,11 @@ def learn(seen: Observation) -> None:
     if known is None:
         _try_hypotheses(seen)
     elif known.tags:
+        trials = list(trials_of_values(seen))
         _verify_rules(seen, known)
+        if not site.contents.is_stub_content(seen.content):
+            for trial in trials:
+                _count(seen, trial)
     elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
 
@@ -66,8 +71,8 @@ def _try_on_host(seen: Observation) -> None:
 
 def _try_hypotheses(seen: Observation) -> None:
     """Compare a new page with all known pages that differ from it in one part, and enter it in the index."""
-    site, page, leaf = seen.site, seen.page, seen.page.leaf
-    trials = list(trials_of(seen))
+    site, page = seen.site, seen.page
+    trials = [*trials_of(seen), *trials_of_values(seen)]
     site.index.put(page.identity, seen.content, page.dropped_parts)
     if site.contents.is_stub_content(seen.content):
         return
@@ -75,29 +80,35 @@ def _try_hypotheses(seen: Observation) -> None:
     if site.fetched > _JOINT_MIN_PAGES:
         propose_joint_hypothesis(seen)
     for trial in trials:
-        hypothesis, confirmed = trial.hypothesis, False
-        if not trial.same:
-            tags = differences(seen, trial)
-            evidence = leaf.evidence[hypothesis]
-            if evidence.is_promising and not (evidence.confirmed_failures and site.asks):
-                hypothesis = open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
-            elif len(tags) > 1:
-                site.noise.remember_excused(leaf, hypothesis, tags)
-            confirmed = _is_confirmed(seen, entry_content(trial.entry))
-            if site.asks is not None and not confirmed:
-                _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
-        seen.rule_book.count_trial(
-            leaf,
-            hypothesis,
-            seen.url,
-            seen.content,
-            host=seen.page.host,
-            same=trial.same,
-            verifying=False,
-            confirmed=confirmed,
-        )
-        if trial.same and site.asks is not None:
-            _ask_about_early_failures(site.asks, leaf, hypothesis)
+        _count(seen, trial)
+
+
+def _count(seen: Observation, trial: Trial) -> None:
+    """Count a trial; of a failure, find out what is to blame."""
+    site, leaf = seen.site, seen.page.leaf
+    hypothesis, confirmed = trial.hypothesis, False
+    if not trial.same:
+        tags = differences(seen, trial)
+        evidence = leaf.evidence[hypothesis]
+        if evidence.is_promising and not (evidence.confirmed_failures and site.asks):
+            hypothesis = open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
+        elif len(tags) > 1:
+            site.noise.remember_excused(leaf, hypothesis, tags)
+        confirmed = _is_confirmed(seen, entry_content(trial.entry))
+        if site.asks is not None and not confirmed:
+            _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
+    seen.rule_book.count_trial(
+        leaf,
+        hypothesis,
+        seen.url,
+        seen.content,
+        host=seen.page.host,
+        same=trial.same,
+        verifying=False,
+        confirmed=confirmed,
+    )
+    if trial.same and site.asks is not None:
+        _ask_about_early_failures(site.asks, leaf, hypothesis)
 
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.urls.contradictions import Observation
     from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
+    from scrapy_simdedup.urls.patterns import DroppedParts
 
 MAX_PARTS_HERE = 40
 """Parts that hypotheses are tried on at one pattern."""
@@ -50,6 +51,7 @@ def trials_of(seen: Observation) -> Iterator[Trial]:
         if part is not None and (name in leaf.parts or len(leaf.parts) < MAX_PARTS_HERE):
             leaf.parts[name] = None
             yield from _trials_with_part(seen, part, value, shift)
+            yield from _try_any_value(seen, part, page.identity - shift & U64_MASK, shift, page.dropped_parts)
     for name in leaf.parts:
         if name not in page.part_hashes:
             yield from _trials_without_part(seen, site.hypotheses.parts[name])
@@ -59,6 +61,22 @@ def trials_of(seen: Observation) -> Iterator[Trial]:
             yield from _try_with_values(seen, joint, page.identity - sum(part_hashes) & U64_MASK)
         elif all(name in leaf.parts for name in joint.names):
             yield from _try_without_values(seen, joint)
+
+
+def trials_of_values(seen: Observation) -> Iterator[Trial]:
+    """Trials of whether any value of the parts would do that the rules drop, in case one of these rules falls."""
+    page, hypotheses = seen.page, seen.site.hypotheses
+    for pair in page.dropped_parts:
+        rule, shift = pair
+        part = hypotheses.parts[rule.names[0]]
+        if rule is not part.irrelevant or rule.is_initial or part.random_balance > 0:
+            continue
+        if part.any_value is None:
+            value = next((value for name, value in seen.parts.parts if name == part.name), None)
+            if value is not None:
+                hypotheses.count_value(part, value, shift)
+        dropped = [other for other in page.dropped_parts if other is not pair]
+        yield from _try_any_value(seen, part, page.identity, shift, dropped)
 
 
 def _trials_with_part(seen: Observation, part: PartHypotheses, value: str, shift: int) -> Iterator[Trial]:
@@ -98,6 +116,25 @@ def _try_with_values(seen: Observation, hypothesis: Hypothesis, bare: int) -> It
         differs = bool(known) and not same
         index.put(key, seen.content, seen.page.dropped_parts, ambiguous=differs, tagged=False)
     elif not other & 1 and (ambiguous or not same):
+        index.set_content(key, ambiguous=True)
+
+
+def _try_any_value(
+    seen: Observation, part: PartHypotheses, bare: int, shift: int, dropped: DroppedParts
+) -> Iterator[Trial]:
+    """Compare a page that has a part with the first page that has another value of it."""
+    hypothesis, index = part.any_value, seen.site.index
+    if hypothesis is None or part.random_balance > 0 or _is_hopeless(seen, hypothesis):
+        return
+    key = bare + hypothesis.shift & U64_MASK
+    entry = _entry_at(seen, key)
+    if entry is None:
+        index.put(key, seen.content, [*dropped, (hypothesis, shift - hypothesis.shift & U64_MASK)])
+        return
+    if index.assumed_tags(key, entry).get(hypothesis) == seen.site.part_tag_of(seen.page, hypothesis):
+        return
+    yield from _compare(seen, hypothesis, key, key)
+    if entry_content(entry) != seen.content:
         index.set_content(key, ambiguous=True)
 
 
