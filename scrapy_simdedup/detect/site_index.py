@@ -229,9 +229,10 @@ class SiteIndex:
         if novel_words is not None:
             are_copied = (alike >= identical) & is_own
             own = self._novelty.own_text(fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks)
-        own_words, has_own_text = own or (None, False)
-        if has_own_text:
-            alike = np.where(is_own, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
+        has_own_text = own is not None and own.counts
+        if own is not None and own.counts:
+            lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
+            alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()
@@ -246,7 +247,14 @@ class SiteIndex:
             ):
                 continue
             if best is None:
-                best = Match(record, float(alike[at]), originals.distance(rows[at], fp), own_words, has_own_text, 0)
+                best = Match(
+                    record,
+                    float(alike[at]),
+                    originals.distance(rows[at], fp),
+                    None if own is None else own.words,
+                    has_own_text,
+                    0,
+                )
             if alike[at] < drop or not is_own[at]:
                 break
             if record.state != "itemless":

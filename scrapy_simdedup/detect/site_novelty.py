@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ class OwnText(NamedTuple):
     """The words of the longest text unit."""
     counts: bool
     """Whether the page is no copy for it."""
+    is_in_work: bool = False
+    """Whether an original that is not delivered yet has it: then whether that comes is waited for."""
 
 
 class SiteNovelty:
@@ -83,8 +86,27 @@ class SiteNovelty:
             None where it is a copy of none, or where text units are not known.
         """
         copied = rows[are_copied]
-        delivered = copied[self._originals.delivered(copied) == 2]  # others may be released, and their text with them
-        chosen = (delivered if len(delivered) else copied).tolist()
+        states = self._originals.delivered(copied)
+        delivered = copied[states == 2]  # others may be released, and their text with them
+        beside = partial(self._beside, fp, key=key, near=set(rows.tolist()), novel_words=novel_words, clocks=clocks)
+        own = beside(delivered if len(delivered) else copied)
+        if own is not None and own.counts and len(delivered) and (states == 0).any():
+            beside_all = beside(copied)
+            own = own._replace(is_in_work=beside_all is not None and not beside_all.counts)
+        return own
+
+    def _beside(
+        self,
+        fp: PageFingerprint,
+        copied: Rows,
+        *,
+        key: bytes,
+        near: Collection[int],
+        novel_words: int,
+        clocks: Collection[int],
+    ) -> OwnText | None:
+        """What a page says that some of the originals lack it is a copy of."""
+        chosen = copied.tolist()
         records = [self._records[row] for row in chosen]
         found = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
         if any(other.exact == fp.exact and not fp.unjudged for other in found):
@@ -93,7 +115,6 @@ class SiteNovelty:
         units = fp.page_units
         if units is None or not kept or len(kept) < len(found):
             return None
-        near = set(rows.tolist())
         sample = self._copy_check.sampled_pages(fp)
         is_known, others = len(sample) >= MIN_SAMPLE, [row for row in sample if row not in near]
         asked = ~units.pass_over if is_known and others else units.of_content

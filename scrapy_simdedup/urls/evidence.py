@@ -118,6 +118,11 @@ class Evidence:
         return (self.successes > 2 or self.remembered > 0) and 8 * self.failures <= self.successes
 
     @property
+    def has_failed(self) -> bool:
+        """Whether the hypothesis failed more than once, and too often to be promising."""
+        return self.failures > 1 and not self.is_promising
+
+    @property
     def is_held_back(self) -> bool:
         """Whether a few failures are all that keeps the hypothesis from becoming a rule."""
         return self.failures > 0 and self.successes > 7 and 4 * self.failures <= self.successes

@@ -15,6 +15,12 @@ MAX_VALUES = 50
 MIN_VALUE_COUNT = 3
 """Observations of a value from which on a page without the part is compared with the page that has the value."""
 
+MANY_VALUES = 8
+"""Values of a part from which on it is examined whether any of them will do."""
+
+ANY_VALUE = "*"
+"""Stands for the value in what is shown and remembered of a hypothesis that any value will do."""
+
 MAX_JOINT = 10
 """Groups of parts that are examined together."""
 
@@ -28,26 +34,42 @@ def is_given(part: str) -> bool:
 
 
 class Hypothesis:
-    """A hypothesis about the URLs of a site, in one of three shapes.
+    """A hypothesis about the URLs of a site, in one of four shapes.
 
     * a part is *irrelevant*: whatever its value, the page is the same as without the part;
     * one *value* of a part is its default: the page is the same as without the part;
+    * *any value* of a part will do: the page is the same with each of them, and may be another one without the part;
     * two or three parts are irrelevant *together*: they only ever change at the same time.
     """
 
-    __slots__ = ("is_initial", "names", "number", "rarely_matters", "salt", "session", "shift", "user_written", "value")
+    __slots__ = (
+        "any_value",
+        "is_initial",
+        "names",
+        "number",
+        "rarely_matters",
+        "salt",
+        "session",
+        "shift",
+        "user_written",
+        "value",
+    )
 
-    def __init__(self, number: int, names: tuple[str, ...], value: str | None, salt: int, shift: int) -> None:
+    def __init__(
+        self, number: int, names: tuple[str, ...], value: str | None, salt: int, shift: int, *, any_value: bool = False
+    ) -> None:
         self.number: int = number
         self.names: tuple[str, ...] = names
         """The names of the parts; several if they are irrelevant together."""
         self.value: str | None = value
-        """The value that is the default; None if the parts are irrelevant."""
+        """The value that is the default; None if the parts are irrelevant, or if any value will do."""
+        self.any_value: bool = any_value
+        """Whether any value will do, so that a constant takes the place of the part, which is not dropped."""
         self.salt: int = salt
-        """XORed to an identity to index what is known if the parts are irrelevant; 0 for a default value."""
+        """XORed to an identity to index what is known if the parts are irrelevant; else 0."""
         self.shift: int = shift
-        """The hash of the part with its default value; 0 if the parts are irrelevant."""
-        self.is_initial: bool = value is None and len(names) == 1 and is_given(names[0])
+        """The hash of the part with its default value, or of what takes its place; 0 if the parts are irrelevant."""
+        self.is_initial: bool = value is None and not any_value and len(names) == 1 and is_given(names[0])
         """Whether the hypothesis is a rule from the start."""
         self.user_written: bool = self.is_initial and names[0].startswith(GIVEN_PREFIX)
         """Whether it is a rule of the user's file."""
@@ -57,18 +79,25 @@ class Hypothesis:
         """Whether parts of this kind hardly ever change a page."""
 
     def __str__(self) -> str:
-        return "+".join(self.names) + ("" if self.value is None else f"={self.value}")
+        return "+".join(self.names) + ("" if self.shown_value is None else f"={self.shown_value}")
+
+    @property
+    def shown_value(self) -> str | None:
+        """The value as it is shown and remembered."""
+        return ANY_VALUE if self.any_value else self.value
 
 
 class PartHypotheses:
     """A part of a site's URLs, with the hypotheses about this part alone."""
 
-    __slots__ = ("irrelevant", "name", "random_balance", "value_counts", "values")
+    __slots__ = ("any_value", "irrelevant", "name", "random_balance", "value_counts", "values")
 
     def __init__(self, name: str) -> None:
         self.name: str = name
         self.irrelevant: Hypothesis | None = None
         """The hypothesis that the part is irrelevant; None for a part of ``FLAG_PARTS``."""
+        self.any_value: Hypothesis | None = None
+        """The hypothesis that any value will do; None while few values were observed that do not look random."""
         self.values: dict[str, Hypothesis] = {}
         """Value → the hypothesis that this value is the default."""
         self.value_counts: dict[Hypothesis, int] = {}
@@ -115,7 +144,18 @@ class Hypotheses:
             found = self.add((part.name,), value, shift)
         if found is not None:
             part.value_counts[found] += 1
+        if part.any_value is None and len(part.values) >= MANY_VALUES:
+            self.any_value(part)
         return found
+
+    def any_value(self, part: PartHypotheses) -> Hypothesis | None:
+        """The hypothesis that any value of a part will do, made if need be; None if it is of no use."""
+        whole = part.irrelevant
+        if part.any_value is None and whole is not None and not whole.is_initial and not whole.session:
+            shift = self._hash("any value", part.name) & U64_MASK
+            part.any_value = Hypothesis(self.count, (part.name,), None, 0, shift, any_value=True)
+            self.count += 1
+        return part.any_value
 
     def joint_hypothesis(self, names: tuple[str, ...]) -> Hypothesis | None:
         """The hypothesis that these parts are irrelevant together; None if there are too many joint hypotheses."""
@@ -131,6 +171,8 @@ class Hypotheses:
         part = self.parts[names[0]]
         if value is None:
             return part.irrelevant
+        if value == ANY_VALUE:
+            return self.any_value(part)
         found = part.values.get(value)
         if found is None and len(part.values) < MAX_VALUES and part.name.partition(":")[0] not in _NO_DEFAULTS:
             found = self.add(names, value, self._hash(*names, value))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
+from scrapy_simdedup.urls.contradictions import Observation, contradicted, correct, correct_entry
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, is_doubtful_skip
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.hosts import site_name
-from scrapy_simdedup.urls.observing import Observation, ask_about_failure, contradicted, correct, correct_entry, learn
+from scrapy_simdedup.urls.observing import ask_about_failure, learn
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, HeldPage, Question, Questions

@@ -76,7 +76,9 @@ class PageIndex:
     6. A URL is looked up under its identity first; the tags tell where the URL and the page differ. If nothing is
        found, each active rule is tried: at the key of step 4, and for a default value at the identity of the URL with
        this value added. Where the page found differs from the URL is then not known.
-    7. An entry at which pages of different content are found becomes ambiguous: no URL is skipped because of it.
+    7. If any value of a part will do, a constant takes its place in the identity. So pages that have the part meet at
+       one key, whatever their values, and those that lack it do not. They are entered there from the start.
+    8. An entry at which pages of different content are found becomes ambiguous: no URL is skipped because of it.
     """
 
     __slots__ = ("assumption_numbers", "assumption_sets", "entries", "packed_tags")
@@ -114,7 +116,8 @@ class PageIndex:
         number = entry >> 1 & 0x7FFF
         trusted = active_rules.trusted_sets.get(number)
         if trusted is None:
-            trusted = all(h in active_rules.pattern_of for h in self.assumption_sets[number])
+            assumed = self.assumption_sets[number]
+            trusted = all(h.any_value or h in active_rules.pattern_of for h in assumed)  # any value: its key says so
             active_rules.trusted_sets[number] = trusted
         return entry if trusted else None
 

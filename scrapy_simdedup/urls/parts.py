@@ -39,12 +39,18 @@ TRACKING_PARAMETERS = {name: source for source, names in _TRACKING_SOURCES.items
 MAX_PARTS = 40
 """Parts of one URL that can be learned about; further parts always matter."""
 
-FLAG_PARTS = frozenset({"scheme", "slash", "slashes", "index", "suffix"})
+FLAG_PARTS = frozenset({"scheme", "slash", "slashes", "index", "suffix", "locale", "view"})
 """Parts of which one value can be like absence, but which are never irrelevant whatever their value."""
 
 _INDEX = re.compile(r"(?:index|default|home)\.(?:html?|php|aspx?|jsp|cfm)\Z")
 _WORD = re.compile(r"[a-z]{2,10}\Z")
-_SESSION_SEGMENT = re.compile(r"(?=.*[a-f])[0-9a-f]{12,}\Z|\([as]\([0-9a-z]{12,}\)\)\Z")
+_SESSION_SEGMENT = re.compile(
+    r"(?i:(?=.*[a-f])[0-9a-f]{12,}\Z|\([as]\([0-9a-z]{12,}\)\)\Z)"
+    r"|(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[0-9A-Za-z]{16,}\Z|(?=.*[a-z])(?=(?:.*\d){3})[0-9a-z]{20,}\Z"
+)
+_LOCALE = re.compile(r"(?i:[a-z]{2}[-_][a-z]{2}|en|de|fr|es|pt|nl|pl|ru|ja|zh|ko|ar|tr|sv|da|fi|cs)\Z")
+_VIEWS = frozenset({"amp", "print", "printable", "printer", "printview", "mobile", "m", "embed", "reader"})
+"""Segments before the last one that may name a view of the page."""
 _TOKEN_VALUE = re.compile(r"(?=.*\d)[0-9A-Za-z_-]{16,}={0,2}\Z|\d{9,}\Z")
 _SESSION_NAME = re.compile(r"(?i)(?:(?:php)?sess?(?:ion)?_?id|jsessionid|aspsessionid\w*|s_?id|cftoken|cfid)\Z")
 
@@ -148,14 +154,26 @@ def _split_path(path: str, parts: dict[str, str]) -> list[str]:
             parts["slash"] = "/"  # /a/index.html is the index of /a/, not of /a
     if len(segments) > 1 and _WORD.match(segments[-1]):
         parts["suffix"] = segments.pop()
+    _take_views(segments, parts)
     lower = [segment.lower() for segment in segments]
-    for i, segment in enumerate(lower):
+    for i, segment in enumerate(segments):
         if len(segment) >= 12 and _SESSION_SEGMENT.match(segment):
-            parts[f"segment:{i}"] = segments[i]
+            parts[f"segment:{i}"] = segment
             segments[i] = lower[i] = SESSION_PLACEHOLDER
     if lower != segments:
         parts["spelling"] = "/".join(segments)
     return lower
+
+
+def _take_views(segments: list[str], parts: dict[str, str]) -> None:
+    """Make parts of the segments that name a locale, at the beginning, or a view, before the last one."""
+    if len(segments) > 1 and _LOCALE.match(segments[0]):
+        parts["locale"] = segments.pop(0)
+    views = [(i, segment) for i, segment in enumerate(segments[:-1]) if segment.lower() in _VIEWS]
+    if views:
+        parts["view"] = ",".join(f"{segment}@{i}" for i, segment in views)
+        for i, _ in reversed(views):
+            del segments[i]
 
 
 def looks_random(value: str) -> bool:

@@ -38,7 +38,7 @@ class ActiveRules:
         self.pattern_of: dict[Hypothesis, PathPattern] = pattern_of
         """Hypothesis → the pattern whose verdict it is."""
         self.joint: list[Hypothesis] = [h for h in pattern_of if len(h.names) > 1]
-        self.irrelevant: list[Hypothesis] = [h for h in pattern_of if h.value is None]
+        self.irrelevant: list[Hypothesis] = [h for h in pattern_of if h.value is None and not h.any_value]
         self.single_lookups: list[Hypothesis] = [*self.irrelevant, *(h for h in pattern_of if h.value is not None)]
         """All rules in the order in which ``PageIndex.find`` tries them one by one."""
         self.trusted_sets: dict[int, bool] = {0: True}
@@ -76,11 +76,28 @@ class PathPattern:
                     decided.setdefault(hypothesis, pattern)
                 if evidence.likely:
                     likely.setdefault(hypothesis, pattern)
-        in_force = {h: pattern for h, pattern in decided.items() if pattern.evidence[h].holds}
+        failed = self.failed_parts()
+        in_force = {
+            h: pattern
+            for h, pattern in decided.items()
+            if pattern.evidence[h].holds and (not h.any_value or h.names in failed)
+        }
+        likely = {h: pattern for h, pattern in likely.items() if not h.any_value or h.names in failed}
         self.rules = ActiveRules(in_force)
         self.rules_by_host = {}
         self.likely = ActiveRules({**likely, **in_force}) if likely.keys() - in_force.keys() else None
         self.version = version
+
+    def failed_parts(self) -> set[tuple[str, ...]]:
+        """The parts that are known to matter at this pattern, at least for some pages."""
+        return {
+            hypothesis.names
+            for pattern in self.lineage
+            for hypothesis, evidence in pattern.evidence.items()
+            if hypothesis.value is None
+            and not hypothesis.any_value
+            and (evidence.holds is False or evidence.confirmed_failures or (pattern is self and evidence.has_failed))
+        }
 
     def refutes(self, default: Hypothesis) -> bool:
         """Whether a value is known to be no default at this pattern, so that a rule about its part does not drop it."""

@@ -34,7 +34,7 @@ class RememberedRule:
     parts: tuple[str, ...]
     """The part that did not matter; several parts if they only changed together."""
     value: str | None
-    """The only value that did not matter; None if no value mattered."""
+    """The only value that did not matter; None if no value mattered; ``*`` if any value would do."""
     holds: bool
     """False for an exception: the rule was in force at another pattern, and refuted at this one."""
     successes: int
@@ -83,10 +83,10 @@ def _lasting_rules(site: Site) -> Iterator[RememberedRule]:
     ]
     rules = {hypothesis for _, hypothesis, _, holds in verdicts if holds}
     for pattern, hypothesis, evidence, holds in verdicts:
-        length = sum(map(len, (pattern.name, *hypothesis.names, hypothesis.value or "")))
+        length = sum(map(len, (pattern.name, *hypothesis.names, hypothesis.shown_value or "")))
         if holds is not None and hypothesis in rules and length <= MAX_TEXT:
             successes = min(evidence.successes + evidence.remembered, MAX_SUCCESSES)
-            yield RememberedRule(pattern.name, hypothesis.names, hypothesis.value, holds, successes)
+            yield RememberedRule(pattern.name, hypothesis.names, hypothesis.shown_value, holds, successes)
 
 
 def _lasting_verdict(evidence: Evidence) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.evidence import wilson_lower_bound
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.site import Site
 
 _RULED_OUT = 7.0
-"""Expected failures from which on it is no chance that none was observed: exp(-7) is 0.1 %."""
+"""Negative logarithm of the probability below which it is no chance that all failures are elsewhere: 0.1 %."""
 
 _MAX_LENIENCE = 0.1
 """How much lower the bounds are set at most where fingerprints are noisy."""
+
+_FAILED = 2
+"""Failures from which on any value of a part may do though the part is not irrelevant."""
 
 _LEARNING_DECAY, _VERIFYING_DECAY = 0.995, 0.98
 """How fast old trials fade: over 200 while learning, over 50 while verifying, so that old success protects no rule."""
@@ -95,7 +99,11 @@ class RuleTests:
 
     def _has_prior_support(self, pattern: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether something else than the trials at this pattern speaks for a hypothesis."""
-        if hypothesis.session or hypothesis.is_initial or hypothesis in self._site.hypotheses.hinted:
+        hinted = self._site.hypotheses.hinted
+        part = self._site.hypotheses.parts[hypothesis.names[0]]
+        if hypothesis.session or hypothesis.is_initial or hypothesis in hinted:
+            return True
+        if hypothesis.any_value and part.irrelevant in hinted:
             return True
         top = pattern.lineage[-1].evidence.get(hypothesis) if len(pattern.lineage) > 1 else None
         return top is not None and top.agreeing > 1 and not top.exceptions
@@ -109,6 +117,8 @@ class RuleTests:
 
     def _related(self, pattern: PathPattern, hypothesis: Hypothesis) -> Evidence | None:
         """The evidence on another hypothesis about the same part, whose failures speak against this one as well."""
+        if hypothesis.any_value:
+            return None
         part = self._site.hypotheses.parts[hypothesis.names[0]]
         if hypothesis.value is None:
             found = [pattern.evidence[h] for h in part.values.values() if h in pattern.evidence]
@@ -121,7 +131,9 @@ class RuleTests:
             found = above.evidence.get(hypothesis)
             if found is None or not found.failures or self._is_explained(above, hypothesis, found):
                 continue
-            if evidence.successes * found.failures < _RULED_OUT * found.trials:
+            elsewhere = found.failures - evidence.failures
+            share_here = min(0.999, evidence.successes / found.trials)
+            if -elsewhere * math.log(1 - share_here) < _RULED_OUT:
                 return True
         return False
 
@@ -131,7 +143,7 @@ class RuleTests:
         A part is not irrelevant if one of its values is no default. Parts that were seen to change one by one do not
         only change together.
         """
-        if hypothesis.value is not None:
+        if hypothesis.value is not None or hypothesis.any_value:
             return False
         parts = [self._site.hypotheses.parts[name] for name in hypothesis.names]
         alone = [h for part in parts for h in part.values.values() if h in pattern.evidence]
@@ -193,6 +205,7 @@ class RuleBook:
         else:
             own.fail(url, decay)
             own.confirmed_failures += confirmed
+            self._site.version += confirmed or own.failures == _FAILED
             own.unreported_failures += 1
         if own.vote is not False:
             failures = own.unreported_failures if own.successes > 1 else 0

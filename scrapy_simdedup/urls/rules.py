@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.given import PART_REMOVAL, GivenRule
+from scrapy_simdedup.urls.hypotheses import ANY_VALUE
 from scrapy_simdedup.urls.patterns import WHOLE_SITE
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Rule:
     parts: tuple[str, ...]
     """The part that does not matter, such as ``query:sid``; several parts if they only change together."""
     value: str | None
-    """The only value that does not matter; None if no value matters."""
+    """The only value that does not matter; None if no value matters; ``*`` if any value will do, but not none."""
     in_force: bool
     """False if the rule was refuted."""
     given: bool
@@ -59,12 +60,12 @@ def rules_of(site: Site) -> list[Rule]:
     """All rules of a site, in force or refuted, those that skipped the most URLs first."""
     found = [
         Rule(
-            site.name, site.host, pattern.name, h.names, h.value, e.holds, h.is_initial,
+            site.name, site.host, pattern.name, h.names, h.shown_value, e.holds, h.is_initial,
             e.successes, e.failures, len(e.contents), e.verified, e.skips, tuple(e.counter_examples),
         )
         for pattern in site.tree.patterns.values()
         for h, e in pattern.evidence.items()
-        if e.holds is not None
+        if e.holds is not None and (not h.any_value or h.names in pattern.failed_parts())
     ]  # fmt: skip
     return sorted(found, key=lambda rule: -rule.skipped)
 
@@ -110,6 +111,8 @@ def export_obstacle(rule: Rule, *, own: bool = False) -> str | None:
     """
     if rule.given:
         return "nobody needs to learn it: it holds from the start"
+    if own and rule.value == ANY_VALUE:
+        return "it is about pages that have a part, whatever its value"
     if own:
         is_vague = rule.pattern == "..." or {"host", "scheme"} & set(rule.parts)
         return "it is about whole sites, or about all paths beyond the first thousand kinds" if is_vague else None

@@ -112,6 +112,10 @@ class Site:
                 if irrelevant is not None and irrelevant in rules and (default is None or not leaf.refutes(default)):
                     dropped.append((irrelevant, shift))
                     continue
+                if part.any_value is not None and part.any_value in rules:
+                    dropped.append((part.any_value, shift - part.any_value.shift & U64_MASK))
+                    identity += part.any_value.shift
+                    continue
             identity += shift
             left[name] = (part, value, shift)
         for joint in active_rules.joint:
@@ -208,6 +212,8 @@ class Site:
     def part_tag_of(self, url: NormalizedUrl, hypothesis: Hypothesis) -> int:
         """The tag of what a URL has of the parts that a hypothesis is about; 0 if it has none of them."""
         part_hashes = [url.part_hashes[name] for name in hypothesis.names if name in url.part_hashes]
+        if hypothesis.any_value:
+            return part_tag(sum(part_hashes) - hypothesis.shift) if part_hashes else 0
         return self.coarsen_tag(hypothesis, part_tag(sum(part_hashes))) or 0 if part_hashes else 0
 
     def coarsen_tag(self, hypothesis: Hypothesis, tag: int | None) -> int | None:
@@ -218,7 +224,7 @@ class Site:
         """Per part, the evidence on the hypothesis that was tried most often on the site."""
         best: dict[str, Evidence] = {}
         for hypothesis, evidence in self.tree.pattern(WHOLE_SITE).evidence.items():
-            if evidence.trials > best.setdefault(hypothesis.names[0], evidence).trials:
+            if not hypothesis.any_value and evidence.trials > best.setdefault(hypothesis.names[0], evidence).trials:
                 best[hypothesis.names[0]] = evidence
         return list(best.values())
 

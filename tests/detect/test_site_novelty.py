@@ -43,6 +43,40 @@ async def test_a_text_that_only_this_page_has_keeps_it_unless_its_box_says_that_
     assert verdict.is_duplicate is (PLACES[place] is None)
 
 
+@on_asyncio
+async def test_of_pages_with_one_new_text_that_are_fetched_at_once_the_second_waits_for_the_first() -> None:
+    """Both lack the text in what was delivered, and each has that of the other."""
+    comment = f"<section><p>{said('a comment', 40)}</p></section>"
+    blog = "https://blog.example"
+    async with NearDuplicateDetector(secret="known") as detector:
+        for number in range(8):
+            await detector.add(article(number, ""), url=f"{blog}/{number}")
+        first = await detector.judge(article(3, comment), url=f"{blog}/3?reply=1")
+        second = await detector.judge(article(3, comment), url=f"{blog}/3?reply=2")
+        assert first.reason == "own_text"
+        assert (first.page, second.page) == (second.pending, None)
+        assert first.page is not None
+        await detector.confirm(first.page)
+        again = await detector.judge(article(3, comment), url=f"{blog}/3?reply=2")
+        assert again.is_duplicate
+        other = f"<section><p>{said('another comment', 40)}</p></section>"
+        third = await detector.judge(article(3, other), url=f"{blog}/3?reply=3")
+        assert third.reason == "own_text"
+
+
+@on_asyncio
+async def test_a_page_whose_new_text_was_not_delivered_after_all_gives_its_own() -> None:
+    comment = f"<section><p>{said('a comment', 40)}</p></section>"
+    async with NearDuplicateDetector(secret="known") as detector:
+        for number in range(8):
+            await detector.add(article(number, ""), url=f"https://blog.example/{number}")
+        first = await detector.judge(article(3, comment), url="https://blog.example/3?reply=1")
+        assert first.page is not None
+        await detector.release(first.page)
+        again = await detector.judge(article(3, comment), url="https://blog.example/3?reply=2")
+        assert again.reason == "own_text"
+
+
 NAMES = {
     "a name": "<b>{name}</b>",
     "a name before a price": "<div><b>{name}</b><span>{number} EUR</span></div>",

@@ -63,3 +63,28 @@ def test_session_ids_are_known_by_name_or_look() -> None:
     assert not any(map(is_session, ["query:id", "query:side", "query:ref"]))
     assert all(map(looks_random, ["0123456789abcdef0123", "1700000000", "Cj0KCQjwiMmwBhDmARIsABeQ7"]))
     assert not any(map(looks_random, ["42", "red", "a-long-slug-of-a-story", "2024-01-02"]))
+
+
+@pytest.mark.parametrize(
+    ("url", "segments", "parts"),
+    [
+        ("http://e.com/amp/news/a-1", ("news", "a-1"), {"view": "amp@0"}),
+        ("http://e.com/news/amp/a-1", ("news", "a-1"), {"view": "amp@1"}),
+        ("http://e.com/print/amp/a-1", ("a-1",), {"view": "print@0,amp@1"}),
+        ("http://e.com/Print/a-1", ("a-1",), {"view": "Print@0"}),
+        ("http://e.com/en-GB/shop/a-1", ("shop", "a-1"), {"locale": "en-GB"}),
+        ("http://e.com/en/amp/a-1", ("a-1",), {"locale": "en", "view": "amp@0"}),
+        ("http://e.com/shop/en-gb/a-1", ("shop", "en-gb", "a-1"), {}),
+        ("http://e.com/en", ("en",), {}),
+        ("http://e.com/amp", ("amp",), {}),
+        ("http://e.com/s/Ab3dEf6hIj9lMn2pQr5t/a-1", ("s", "\1", "a-1"), {"segment:1": "Ab3dEf6hIj9lMn2pQr5t"}),
+        ("http://e.com/s/ab3def6hij9lmn2pqr5t/a-1", ("s", "\1", "a-1"), {"segment:1": "ab3def6hij9lmn2pqr5t"}),
+        ("http://e.com/internationalisation2/a-1", ("internationalisation2", "a-1"), {}),
+    ],
+)
+def test_a_segment_that_names_a_view_a_locale_or_a_session_is_a_part(
+    url: str, segments: tuple[str, ...], parts: dict[str, str]
+) -> None:
+    found = split_url(url)
+    assert found is not None
+    assert (found.segments, dict(found.parts)) == (segments, parts)

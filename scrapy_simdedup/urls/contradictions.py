@@ -1,0 +1,134 @@
+"""Contradictions: a fetched page is unlike the known pages that it should be like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_simdedup.urls.compact import U64_MASK
+from scrapy_simdedup.urls.page_index import entry_content
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.urls.hypotheses import Hypothesis
+    from scrapy_simdedup.urls.parts import UrlParts
+    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+    from scrapy_simdedup.urls.rule_book import RuleBook
+    from scrapy_simdedup.urls.site import Site
+
+_SEVERAL_CONTENTS = 4
+"""Contents with which a hypothesis was right before a page that it explains is no unrelated one."""
+
+
+class Observation(NamedTuple):
+    """A fetched page of a site, from which the site and its rule book learn."""
+
+    site: Site
+    rule_book: RuleBook
+    page: NormalizedUrl
+    parts: UrlParts
+    url: str
+    """The URL as it was asked for."""
+    content: int
+
+
+class Contradiction(NamedTuple):
+    """A known page that a fetched page should be like, and is not."""
+
+    key: int
+    """The key of the known page in the index."""
+    content: int
+    hypothesis: Hypothesis | None
+    """The hypothesis that says so; None if it is the rules in force."""
+
+
+def contradicted(seen: Observation) -> list[Contradiction]:
+    """The known pages that a fetched page should be like, by the rules in force or promising hypotheses, and is not."""
+    site, page, leaf = seen.site, seen.page, seen.page.leaf
+    if site.contents.is_stub_content(seen.content):
+        return []
+    found: list[Contradiction] = []
+    known = site.index.find(page, page.rules)
+    if known is None:
+        for hypothesis, evidence in leaf.evidence.items():
+            if evidence.is_promising and not evidence.confirmed_failures:
+                keys = [(key, site.index.entry_at(page.rules, key)) for key in _keys_if_true(page, hypothesis)]
+                entries = [(key, entry_content(entry)) for key, entry in keys if entry is not None]
+                if all(content != seen.content for _, content in entries):
+                    found += [Contradiction(key, content, hypothesis) for key, content in entries]
+        found = [against for against in found if not site.contents.is_stub_content(against.content)]
+        if page.rules is not leaf.rules:
+            known = site.index.find(site.normalize(seen.parts, leaf.rules), leaf.rules)
+    if known is not None and known.tags and not known.ambiguous and known.content != seen.content:
+        full_identity = page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK
+        if full_identity == known.key or site.index.entry_at(page.rules, full_identity) is None:
+            found.append(Contradiction(known.key, known.content, None))
+    return found
+
+
+def is_variant(seen: Observation) -> bool:
+    """Whether a page has the content of a known page, as a promising hypothesis says, or a rule of other paths.
+
+    The hypothesis must have been right about several contents: a wall gives one content under any URL.
+    """
+    in_force = seen.site.in_force
+    for hypothesis, evidence in seen.page.leaf.evidence.items():
+        is_promising = evidence.is_promising and len(evidence.contents) >= _SEVERAL_CONTENTS
+        if is_promising or in_force[hypothesis]:
+            for key in _keys_if_true(seen.page, hypothesis):
+                entry = seen.site.index.entry_at(seen.page.rules, key)
+                if entry is not None and entry_content(entry) == seen.content:
+                    return True
+    return False
+
+
+def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...]:
+    """Where the index has the pages that a page is like if a hypothesis is true."""
+    there = [page.remaining[name] for name in hypothesis.names if name in page.remaining]
+    bare = page.identity - sum(shift for _, _, shift in there) & U64_MASK
+    if hypothesis.any_value:
+        return (bare + hypothesis.shift & U64_MASK,) if there else ()
+    if hypothesis.value is None:
+        if there:
+            return bare, bare ^ hypothesis.salt
+        return () if any(name in page.part_hashes for name in hypothesis.names) else (bare ^ hypothesis.salt,)
+    if there:
+        return (bare,) if there[0][1] == hypothesis.value else ()
+    return () if hypothesis.names[0] in page.part_hashes else (bare + hypothesis.shift & U64_MASK,)
+
+
+def correct(seen: Observation, wrong: int) -> None:
+    """Correct what the index has of a known page that had erred; ``seen`` has what it really shows."""
+    page = seen.page
+    keys = [page.identity, page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK]
+    for part, _, shift in page.remaining.values():
+        if part is not None and part.irrelevant is not None:
+            keys.append((page.identity - shift & U64_MASK) ^ part.irrelevant.salt)
+        if part is not None and part.any_value is not None:
+            keys.append(page.identity - shift + part.any_value.shift & U64_MASK)
+    for joint in seen.site.hypotheses.joint.values():
+        keys += _keys_if_true(page, joint)
+    promising = promising_parts(seen)
+    keys.append(page.identity - sum(shift for _, shift in promising) & U64_MASK)
+    for key in keys:
+        correct_entry(seen.site, key, wrong, seen.content)
+
+
+def correct_entry(site: Site, key: int, wrong: int, right: int) -> None:
+    """Correct an entry of the index that has what was an error."""
+    entry = site.index.entries.get(key)
+    if entry is not None and entry_content(entry) == wrong:
+        site.index.set_content(key, ambiguous=bool(entry & 1), content=right)
+
+
+def is_promising(seen: Observation, hypothesis: Hypothesis) -> bool:
+    """Whether a hypothesis may become a rule where a page was found."""
+    evidence = seen.page.leaf.evidence.get(hypothesis)
+    return evidence is not None and evidence.is_promising
+
+
+def promising_parts(seen: Observation) -> DroppedParts:
+    """The parts of a page that promising hypotheses would drop."""
+    found: DroppedParts = []
+    for part, value, shift in seen.page.remaining.values():
+        about = part.hypotheses_about(value) if part is not None else ()
+        found += [(h, shift) for h in about if is_promising(seen, h)][:1]
+    return found
