@@ -21,7 +21,7 @@ from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
 from scrapy_simdedup.fingerprint.methods import base
 from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
-from scrapy_simdedup.page import block_tree, content_features, content_model, content_tree
+from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.classify import BlockClass
@@ -31,7 +31,7 @@ from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS,
 
 try:
     from scrapy_simdedup.fingerprint import _features, _hashing, _text_units
-    from scrapy_simdedup.page import _content_model, _content_tree, _raw, _walk
+    from scrapy_simdedup.page import _classify, _content_model, _content_tree, _raw, _walk
 except ImportError:
     if "CI" in os.environ and "SCRAPY_SIMDEDUP_PURE" not in os.environ:
         raise
@@ -74,6 +74,31 @@ def walks_alike(root: HtmlElement) -> bool:
     )
 
 
+def classifies_alike(root: HtmlElement) -> bool:
+    """By roles, and by what the trees around the blocks hold."""
+    tree = block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS)
+    boxes, lengths = tree.boxes, [len(text) for text in tree.texts]
+    marked = [roles > 0 for roles in tree.box_roles]
+    return (
+        _classify.classify_by_roles(tree) == classify.python_classify_by_roles(tree)
+        and _classify.subtree_totals(tree.box_parents, boxes, lengths)
+        == block_tree.python_subtree_totals(tree.box_parents, boxes, lengths)
+        and _classify.mark_ancestors(tree.box_parents, boxes[::3])
+        == block_tree.python_mark_ancestors(tree.box_parents, boxes[::3])
+        and _classify.mark_descendants(tree.box_parents, marked)
+        == block_tree.python_mark_descendants(tree.box_parents, marked)
+    )
+
+
+@law
+@given(
+    st.lists(st.lists(st.sampled_from((*classify.COOKIE_WORDS, *"cCoOkк ッו키", "rookie ")), max_size=9).map("".join))
+)
+def test_it_counts_the_same_mentions_of_cookies(texts: list[str]) -> None:
+    """In any language, and in words that hold another."""
+    assert _classify.count_mentions(texts) == classify.python_count_mentions(texts)
+
+
 @law
 @given(markup)
 @example(
@@ -86,6 +111,7 @@ def test_it_walks_over_a_page_the_same_way(html: str) -> None:
     root = parse(html, with_html_methods=False).root
     if root is not None:
         assert walks_alike(root)
+        assert classifies_alike(root)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +127,7 @@ def test_it_walks_the_same_way_over_trees_of_any_origin(xml: str) -> None:
     """With comments and instructions between the texts, names of another vocabulary, and nothing at all."""
     root = etree.fromstring(xml)
     assert walks_alike(root)
+    assert classifies_alike(root)
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
@@ -112,6 +139,7 @@ def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
     root = parse(html, with_html_methods=False).root
     if root is not None:
         assert walks_alike(root)
+        assert classifies_alike(root)
         tree = block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
         assert not tree.texts or model_computes_alike(tree)
         assert keeps_alike(root, [number % 5 > 0 for number in range(len(tree.texts))])
@@ -264,17 +292,18 @@ def test_it_finds_the_same_features_signatures_and_text_units(blocks: list[Block
     assert _text_units.keep_units(units, with_table=False) == text_units.python_keep_units(same, with_table=False)
 
 
-@pytest.mark.parametrize("name", ["fingerprint._features", "fingerprint._text_units"])
+@pytest.mark.parametrize("name", ["page._classify", "fingerprint._features", "fingerprint._text_units"])
 def test_it_is_in_use_whichever_module_is_imported_first(name: str) -> None:
     script = f"""
 import scrapy_simdedup.{name}
 from scrapy_simdedup.fingerprint import features, sketch, text_units
-print({{made.__module__ for made in (features.distinct_features, sketch.sketch, text_units.keep_units)}})
+from scrapy_simdedup.page import block_tree, classify
+made = features.distinct_features, sketch.sketch, text_units.keep_units
+made += block_tree.subtree_totals, classify.count_mentions
+print(sorted({{one.__module__.rpartition(".")[2] for one in made}}))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ".features" not in done.stdout
-    assert ".sketch" not in done.stdout
-    assert ".text_units" not in done.stdout
+    assert done.stdout.strip() == "['_classify', '_features', '_text_units']"
 
 
 def test_the_package_works_without_it() -> None:
@@ -283,7 +312,7 @@ def test_the_package_works_without_it() -> None:
     script = f"""
 import sys
 for name in (
-    *("page._raw", "page._walk", "page._content_model", "page._content_tree"),
+    *("page._raw", "page._walk", "page._classify", "page._content_model", "page._content_tree"),
     *("fingerprint._hashing", "fingerprint._features", "fingerprint._text_units"),
 ):
     sys.modules["scrapy_simdedup." + name] = None
