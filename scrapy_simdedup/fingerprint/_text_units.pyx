@@ -100,7 +100,8 @@ cdef bint may_be_counter(str text) noexcept:
     for character in text:
         if character == 0:
             return False
-        found = found or character == c"#" or Py_UNICODE_ISDECIMAL(character)
+        if c"0" <= character <= c"9" or character == c"#" or (character > 127 and Py_UNICODE_ISDECIMAL(character)):
+            found = True
     return found
 
 
@@ -159,7 +160,7 @@ cdef tuple filter_of(const uint64_t[::1] hashes, const Py_ssize_t[::1] lengths, 
     cdef uint8_t* bits = <uint8_t*> PyBytes_AS_STRING(made)
     memset(bits, 0, size)
     for place in range(sampled):
-        at = (samples[place] >> 16 & 0xFFFF_FFFF) * (8 * <uint64_t> size) >> 32
+        at = <uint64_t> <uint32_t> (samples[place] >> 16) * (8 * <uint64_t> size) >> 32
         bits[at >> 3] |= 1 << (at & 7)
     PyMem_Free(samples)
     return sampling, made

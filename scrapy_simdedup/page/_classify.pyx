@@ -3,7 +3,6 @@
 The functions stand before what they import of their twins, so that it does not matter which module is imported first.
 """
 
-cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.unicode cimport PyUnicode_Tailmatch
 
@@ -68,15 +67,16 @@ def count_mentions(texts):
     return [count_words(text, _twin.COOKIE_WORDS) for text in texts]
 
 
-@cython.boundscheck(False)
-@cython.wraparound(False)
 cdef Py_ssize_t count_words(str text, tuple words) except -1:
     """How often one of the words for cookies stands in a text; their first two letters say where to look."""
-    cdef Py_ssize_t place, made = 0
-    for place in range(len(text) - 1):
-        if text[place] in u"cCкКクע쿠" and text[place + 1] in u"oOуッו키":
+    cdef Py_ssize_t place = 0, made = 0
+    cdef Py_UCS4 before = 0, letter
+    for letter in text:
+        if before in u"cCкКクע쿠" and letter in u"oOуッו키":
             for word in words:
-                made += PyUnicode_Tailmatch(text, word, place, len(text), -1)
+                made += PyUnicode_Tailmatch(text, word, place - 1, len(text), -1)
+        before = letter
+        place += 1
     return made
 
 
