@@ -15,7 +15,10 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 DOCUMENTATION = "https://scrapy-simdedup.readthedocs.io/en/latest/"
-MODULES = ("page/_raw", "page/_walk", "page/_content_model", "page/_content_tree", "fingerprint/_hashing")
+MODULES = (
+    *("page/_raw", "page/_walk", "page/_classify", "page/_content_model", "page/_content_tree"),
+    *("fingerprint/_hashing", "fingerprint/_features", "fingerprint/_text_units"),
+)
 
 
 def extensions() -> list[Extension]:

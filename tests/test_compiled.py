@@ -17,18 +17,21 @@ from helpers.hostile import HOSTILE
 from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page, page_markdown
-from scrapy_simdedup.fingerprint import hashing
-from scrapy_simdedup.fingerprint.hashing import WordHasher
+from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
+from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
+from scrapy_simdedup.fingerprint.methods import base
 from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
-from scrapy_simdedup.page import block_tree, content_features, content_model, content_tree
+from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.block_tree import BlockTree
+from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
+from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS, NAV, WIDGET
 
 try:
-    from scrapy_simdedup.fingerprint import _hashing
-    from scrapy_simdedup.page import _content_model, _content_tree, _raw, _walk
+    from scrapy_simdedup.fingerprint import _features, _hashing, _text_units
+    from scrapy_simdedup.page import _classify, _content_model, _content_tree, _raw, _walk
 except ImportError:
     if "CI" in os.environ and "SCRAPY_SIMDEDUP_PURE" not in os.environ:
         raise
@@ -71,6 +74,31 @@ def walks_alike(root: HtmlElement) -> bool:
     )
 
 
+def classifies_alike(root: HtmlElement) -> bool:
+    """By roles, and by what the trees around the blocks hold."""
+    tree = block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS)
+    boxes, lengths = tree.boxes, [len(text) for text in tree.texts]
+    marked = [roles > 0 for roles in tree.box_roles]
+    return (
+        _classify.classify_by_roles(tree) == classify.python_classify_by_roles(tree)
+        and _classify.subtree_totals(tree.box_parents, boxes, lengths)
+        == block_tree.python_subtree_totals(tree.box_parents, boxes, lengths)
+        and _classify.mark_ancestors(tree.box_parents, boxes[::3])
+        == block_tree.python_mark_ancestors(tree.box_parents, boxes[::3])
+        and _classify.mark_descendants(tree.box_parents, marked)
+        == block_tree.python_mark_descendants(tree.box_parents, marked)
+    )
+
+
+@law
+@given(
+    st.lists(st.lists(st.sampled_from((*classify.COOKIE_WORDS, *"cCoOkк ッו키", "rookie ")), max_size=9).map("".join))
+)
+def test_it_counts_the_same_mentions_of_cookies(texts: list[str]) -> None:
+    """In any language, and in words that hold another."""
+    assert _classify.count_mentions(texts) == classify.python_count_mentions(texts)
+
+
 @law
 @given(markup)
 @example(
@@ -83,6 +111,7 @@ def test_it_walks_over_a_page_the_same_way(html: str) -> None:
     root = parse(html, with_html_methods=False).root
     if root is not None:
         assert walks_alike(root)
+        assert classifies_alike(root)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +127,7 @@ def test_it_walks_the_same_way_over_trees_of_any_origin(xml: str) -> None:
     """With comments and instructions between the texts, names of another vocabulary, and nothing at all."""
     root = etree.fromstring(xml)
     assert walks_alike(root)
+    assert classifies_alike(root)
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
@@ -109,6 +139,7 @@ def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
     root = parse(html, with_html_methods=False).root
     if root is not None:
         assert walks_alike(root)
+        assert classifies_alike(root)
         tree = block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
         assert not tree.texts or model_computes_alike(tree)
         assert keeps_alike(root, [number % 5 > 0 for number in range(len(tree.texts))])
@@ -208,12 +239,81 @@ def test_it_joins_words_to_the_same_shingles(counts: list[int], size: int) -> No
     assert made.tolist() == hashing.hash_shingles(words, np.array(counts, np.intp), size).tolist()
 
 
+_classes = st.sampled_from(list(BlockClass))
+_hashes = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 40).map(lambda bits: bits << 40))
+_features_of_a_page = st.dictionaries(_hashes, _classes, max_size=900).map(
+    lambda found: (np.array(sorted(found), np.uint64), np.array([found[key] for key in sorted(found)], np.uint8))
+)
+_texts = st.one_of(
+    st.lists(st.sampled_from("a b c d 12 4,50 € # \0 é 東 ٣".split(" ")), max_size=40).map(" ".join),
+    st.text(max_size=120),
+)
+_blocks = st.lists(
+    st.builds(
+        Block,
+        _texts,
+        _classes,
+        st.sampled_from([0, NAV, AD, COOKIE, WIDGET, AD | BY_SHAPE]),
+        st.booleans(),
+        st.booleans(),
+        st.integers(0, 3).map(lambda number: number * 0x55555555),
+        st.booleans(),
+    ),
+    max_size=30,
+)
+
+
+@law
+@given(_features_of_a_page)
+@example((np.arange(600, dtype=np.uint64) << np.uint64(50), np.full(600, BlockClass.BOILERPLATE, np.uint8)))
+def test_it_makes_the_same_digests_of_features(found: tuple[np.ndarray, np.ndarray]) -> None:
+    """Also where more than a byte can count have one bit."""
+    assert _features.majority_bits(*found) == base.python_majority_bits(*found)
+    assert _features.sketch(*found) == sketch.python_sketch(*found)
+    assert _features.odd_sketch(found[0], 512) == sketch.python_odd_sketch(found[0], 512)
+
+
+@law
+@given(_blocks, st.integers(1, 4), st.integers(1, 300))
+def test_it_finds_the_same_features_signatures_and_text_units(blocks: list[Block], size: int, repeats: int) -> None:
+    """In short pages and in long ones, where neighbours share a row."""
+    blocks = [block._replace(text=f"{block.text} {number}" * number) for number in {1, repeats} for block in blocks]
+    found = features.find_shingles(blocks, word_hasher(), size)
+    for made, expected in (
+        (_features.distinct_features(found, blocks), features.python_distinct_features(found, blocks)),
+        (_features.find_block_signatures(found, blocks), features.python_find_block_signatures(found, blocks)),
+    ):
+        assert [part.tolist() for part in made] == [part.tolist() for part in expected]
+    units, same = (make(found, blocks, size) for make in (_text_units.page_units, text_units.python_page_units))
+    assert bytes(units) == bytes(same)
+    assert units.samples == same.samples
+    for clocks in ((), same.places[::3].tolist()):
+        assert _text_units.keep_units(units, clocks) == text_units.python_keep_units(same, clocks)
+
+
+@pytest.mark.parametrize("name", ["page._classify", "fingerprint._features", "fingerprint._text_units"])
+def test_it_is_in_use_whichever_module_is_imported_first(name: str) -> None:
+    script = f"""
+import scrapy_simdedup.{name}
+from scrapy_simdedup.fingerprint import features, sketch, text_units
+from scrapy_simdedup.page import block_tree, classify
+made = features.distinct_features, sketch.sketch, text_units.keep_units
+made += block_tree.subtree_totals, classify.count_mentions
+print(sorted({{one.__module__.rpartition(".")[2] for one in made}}))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['_classify', '_features', '_text_units']"
+
+
 def test_the_package_works_without_it() -> None:
     """As where nobody could compile it: the same fingerprints, to the last bit, and the same Markdown."""
     html = page("tides", "sidebar")
     script = f"""
 import sys
-for name in ("page._raw", "page._walk", "page._content_model", "page._content_tree", "fingerprint._hashing"):
+for name in (
+    *("page._raw", "page._walk", "page._classify", "page._content_model", "page._content_tree"),
+    *("fingerprint._hashing", "fingerprint._features", "fingerprint._text_units"),
+):
     sys.modules["scrapy_simdedup." + name] = None
 from scrapy_simdedup import fingerprint_page, page_markdown
 print(bytes(fingerprint_page({html!r})).hex() + page_markdown({html!r}).encode().hex())

@@ -99,6 +99,7 @@ cdef class Words:
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t place
         cdef uint32_t code
+        self.reserve(len(text))
         for place in range(len(text)):
             code = fold_table[PyUnicode_READ(kind, data, place)]
             if TEXT_END < code < IS_OWN_WORD:
@@ -118,6 +119,7 @@ cdef class Words:
         """Add a text of words that are separated by zeros and text ends."""
         cdef Py_ssize_t place
         cdef uint32_t code
+        self.reserve(len(text))
         for place in range(len(text)):
             code = PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)
             if code > TEXT_END:
@@ -127,13 +129,16 @@ cdef class Words:
         self.end()
         return 0
 
-    cdef inline int add(self, uint32_t code) except -1:
+    cdef int reserve(self, Py_ssize_t letters) except -1:
+        """Make room for a word of so many letters, and for the zeros behind it."""
+        if 4 * letters + 8 > self.word_room:
+            self.word = <unsigned char*> grown(self.word, 4 * letters + 8)
+            self.word_room = 4 * letters + 8
+        return 0
+
+    cdef inline void add(self, uint32_t code) noexcept:
         """Add a letter, in UTF-8."""
-        cdef unsigned char* word
-        if self.length + 8 > self.word_room:
-            self.word_room = 2 * self.word_room + 64
-            self.word = <unsigned char*> grown(self.word, self.word_room)
-        word = self.word + self.length
+        cdef unsigned char* word = self.word + self.length
         if code < 0x80:
             word[0] = code
             self.length += 1
@@ -147,7 +152,6 @@ cdef class Words:
             word[0], word[1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 0x3F
             word[2], word[3] = 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
             self.length += 4
-        return 0
 
     cdef inline int end(self) except -1:
         """End the word, if there is one."""

@@ -85,7 +85,7 @@ def find_shingles(blocks: Sequence[Block], words: WordHasher, size: int = 3) -> 
     return Shingles(hash_shingles(hashes, counts, size), not_empty, np.cumsum(lengths) - lengths, lengths)
 
 
-def distinct_features(found: Shingles, blocks: Sequence[Block]) -> Features:
+def python_distinct_features(found: Shingles, blocks: Sequence[Block]) -> Features:
     """The set of the shingles, each with the highest class of its blocks."""
     if not len(found.hashes):
         return Features(found.hashes, np.zeros(0, np.uint8))
@@ -111,10 +111,10 @@ def run_starts(numbers: Hashes) -> Rows:
 
 def set_digest(hashes: Hashes) -> bytes:
     """8 bytes for a set of ascending hashes, equal for equal sets."""
-    return blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
+    return blake2b(hashes.astype("<u8", copy=False).tobytes(), digest_size=8).digest()
 
 
-def find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> BlockSignatures:
+def python_find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> BlockSignatures:
     """The block signatures of the blocks that are not boilerplate.
 
     1. A block is known by its smallest and its largest shingle.
@@ -138,3 +138,10 @@ def _distinct(hashes: Hashes) -> Hashes:
     """The hashes without repeats; ``np.unique`` takes three times as long for so few."""
     ascending = np.sort(hashes)
     return ascending[run_starts(ascending)] if len(ascending) else ascending
+
+
+try:
+    from scrapy_simdedup.fingerprint._features import distinct_features as distinct_features  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import find_block_signatures as find_block_signatures  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    distinct_features, find_block_signatures = python_distinct_features, python_find_block_signatures

@@ -19,6 +19,7 @@ from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
+from scrapy_simdedup.page.parse import utf8
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings, Mask
@@ -177,7 +178,7 @@ def fingerprint_texts(
 
 def body_digest(html: str, secret: bytes = b"") -> bytes:
     """8 bytes that are equal for pages that are equal character for character, under one secret; no parsing."""
-    return word_hasher(secret).blake2b_digest(html.encode("utf-8", "surrogatepass"))
+    return word_hasher(secret).blake2b_digest(utf8(html, "surrogatepass"))
 
 
 def identity_digest(identity: str, secret: bytes = b"") -> int:

@@ -42,7 +42,7 @@ _UNIT_TERM = 200
 """The term of a shared bin of weight 1."""
 
 
-def sketch(hashes: Hashes, block_classes: BlockClasses) -> bytes:
+def python_sketch(hashes: Hashes, block_classes: BlockClasses) -> bytes:
     """The sketch of features with ascending hashes: for each bin the class and two bits of the smallest, or 0."""
     is_sampled = (hashes * np.uint64(0xA24BAED4963EE407)) >> np.uint64(40) < _BOILERPLATE_SAMPLING
     keep = (block_classes > BOILERPLATE) | is_sampled
@@ -107,7 +107,7 @@ def _make_lookup_table() -> NDArray[np.uint64]:
 _LOOKUP_TABLE = _make_lookup_table()
 
 
-def odd_sketch(elements: Hashes, bits: int) -> bytes:
+def python_odd_sketch(elements: Hashes, bits: int) -> bytes:
     """The odd sketch of a set: for each of ``bits`` places, whether an odd number of elements falls there.
 
     The XOR of the sketches of two sets is the sketch of their symmetric difference. ``elements`` has no repeats, and
@@ -150,3 +150,10 @@ def _difference_sizes(bits: int) -> NDArray[np.float64]:
     caution = 1 - DEVIATIONS_SUBTRACTED * np.sqrt(2 / bits)
     sizes: NDArray[np.float64] = -bits / 2 * np.log1p(-2 * ones / bits) * caution
     return sizes
+
+
+try:
+    from scrapy_simdedup.fingerprint._features import odd_sketch as odd_sketch  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import sketch as sketch  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    odd_sketch, sketch = python_odd_sketch, python_sketch

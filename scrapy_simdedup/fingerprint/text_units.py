@@ -71,7 +71,7 @@ _SIZES = struct.Struct("<3I")
 FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _HALF = np.uint64(32)
-_NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
+NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
 """The same for a text of ASCII characters; the second takes a third of the time."""
 
 
@@ -153,7 +153,7 @@ class PageUnits(NamedTuple):
         return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, samples, size)
 
 
-def page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
+def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
     """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each."""
     if not len(found.hashes):
         none = np.zeros(0, np.intp)
@@ -192,7 +192,7 @@ def _places(paths: Places, texts: Sequence[str]) -> Places:
     """
     which, seen = [], dict[int, int]()
     short = "\0".join([text if len(text) <= MAX_LENGTH and "\0" not in text else "" for text in texts])
-    number_like = _ASCII_NUMBER if short.isascii() else _NUMBER
+    number_like = _ASCII_NUMBER if short.isascii() else NUMBER
     for path, words in zip(paths.tolist(), number_like.sub("#", short).split("\0"), strict=False):
         if "#" in words:
             which.append(crc32(words.encode("utf-8", "surrogatepass")))
@@ -256,7 +256,7 @@ class TextUnits:
         return int.from_bytes(self.shingle_filter, "little").bit_count() / bits if bits else 0.0
 
 
-def keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
+def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
     """What is kept of the text units of a page.
 
     Args:
@@ -334,3 +334,10 @@ def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray
 def kept_places(places: Iterable[int]) -> list[int]:
     """What a unit table keeps of places."""
     return [place & _KEPT for place in places]
+
+
+try:
+    from scrapy_simdedup.fingerprint._text_units import keep_units as keep_units  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._text_units import page_units as page_units  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    keep_units, page_units = python_keep_units, python_page_units

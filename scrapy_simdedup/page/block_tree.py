@@ -268,7 +268,7 @@ except (ImportError, TypeError, ValueError):  # installed without a compiler, or
     walk = python_walk
 
 
-def subtree_totals(parents: Sequence[int], places: Sequence[int], values: Iterable[int]) -> list[int]:
+def python_subtree_totals(parents: Sequence[int], places: Sequence[int], values: Iterable[int]) -> list[int]:
     """For each place of a tree, the sum of the values that lie in it or deeper.
 
     Args:
@@ -284,7 +284,7 @@ def subtree_totals(parents: Sequence[int], places: Sequence[int], values: Iterab
     return totals
 
 
-def mark_ancestors(parents: Sequence[int], places: Iterable[int]) -> list[bool]:
+def python_mark_ancestors(parents: Sequence[int], places: Iterable[int]) -> list[bool]:
     """For each place of a tree, whether it or anything inside it is one of some places."""
     around = [False] * len(parents)
     for place in places:
@@ -294,9 +294,18 @@ def mark_ancestors(parents: Sequence[int], places: Iterable[int]) -> list[bool]:
     return around
 
 
-def mark_descendants(parents: Sequence[int], marked: Iterable[bool]) -> list[bool]:
+def python_mark_descendants(parents: Sequence[int], marked: Iterable[bool]) -> list[bool]:
     """For each place of a tree, whether it or anything around it is marked."""
     inside: list[bool] = []
     for parent, mark in zip(parents, marked, strict=True):
         inside.append(mark or (parent >= 0 and inside[parent]))
     return inside
+
+
+try:
+    from scrapy_simdedup.page._classify import mark_ancestors as mark_ancestors  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._classify import mark_descendants as mark_descendants  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._classify import subtree_totals as subtree_totals  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    mark_ancestors, mark_descendants = python_mark_ancestors, python_mark_descendants
+    subtree_totals = python_subtree_totals

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
@@ -62,7 +62,7 @@ def parse(html: str, *, max_bytes: int = 5_000_000, with_html_methods: bool = Tr
         return ParsedPage(None, "too_big")
     if "\ufffe" in html or "\uffff" in html:  # these two stop the parser, as 0 does
         html = html.replace("\ufffe", " ").replace("\uffff", " ")
-    text, controls, tags = sanitise(html.encode("utf-8", "replace"))
+    text, controls, tags = sanitise(utf8(html, "replace"))
     unjudged = _reason_not_to_parse(text, controls, tags)
     if unjudged:
         return ParsedPage(None, unjudged)
@@ -74,6 +74,28 @@ def parse(html: str, *, max_bytes: int = 5_000_000, with_html_methods: bool = Tr
         return ParsedPage(None, "cut")
     unjudged = _reason_not_to_judge(html, tags, root)
     return ParsedPage(None, unjudged) if unjudged else ParsedPage(root, None)
+
+
+_latest = "", b""
+"""The page that was encoded last, and its bytes."""
+
+
+def utf8(html: str, errors: Literal["replace", "surrogatepass"]) -> bytes:
+    """A page in UTF-8. Its digest is made, and then it is parsed: the bytes of the latest page are kept for that.
+
+    Args:
+        html: The page.
+        errors: What becomes of halves of surrogate pairs.
+    """
+    global _latest  # noqa: PLW0603 - one page, whichever thread it belongs to
+    latest, raw = _latest
+    if latest is not html:
+        try:
+            raw = html.encode()
+        except UnicodeEncodeError:
+            return html.encode("utf-8", errors)
+        _latest = html, raw
+    return raw
 
 
 def _reason_not_to_parse(text: bytes, controls: int, tags: int) -> UnjudgedReason | None:

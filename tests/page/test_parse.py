@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from helpers.soup import soup
-from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_LINKS, MAX_TEXT, parse
+from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_LINKS, MAX_TEXT, parse, utf8
 
 REST = "<p>The rest of the page.</p>"
 
@@ -144,3 +144,13 @@ def test_nothing_makes_it_raise(html: str) -> None:
     """There is a tree or a reason, never both and never neither."""
     document = parse(html)
     assert (document.root is None) == (document.unjudged is not None)
+
+
+def test_a_page_is_encoded_once() -> None:
+    """For its digest and for the parser; another page in between changes nothing."""
+    one, other, broken = (f"<p>tides {name} é</p>" for name in ("one", "other", "\ud800"))
+    assert utf8(one, "surrogatepass") is utf8(one, "replace")
+    assert utf8(other, "replace") == other.encode()
+    assert utf8(broken, "replace") == broken.encode("utf-8", "replace")
+    assert utf8(broken, "surrogatepass") == broken.encode("utf-8", "surrogatepass")
+    assert utf8(one, "replace") == one.encode()

@@ -164,11 +164,12 @@ def simhash(hashes: Hashes, block_classes: BlockClasses, bits: int = 64) -> int:
         block_classes: The class of each, shape (n,).
         bits: 64, or 128: then the upper 64 bits come from the hashes mixed once more.
     """
-    made = _majority_bits(hashes, block_classes)
-    return made if bits == 64 else made | _majority_bits(fmix64(hashes ^ _SECOND_HALF), block_classes) << 64
+    made = majority_bits(hashes, block_classes)
+    return made if bits == 64 else made | majority_bits(fmix64(hashes ^ _SECOND_HALF), block_classes) << 64
 
 
-def _majority_bits(hashes: Hashes, block_classes: BlockClasses) -> int:
+def python_majority_bits(hashes: Hashes, block_classes: BlockClasses) -> int:
+    """The simhash of 64 bits."""
     chosen = block_classes > BOILERPLATE
     content, boilerplate = hashes[chosen], hashes[~chosen]
     of_content, of_boilerplate = VOTES[BlockClass.CONTENT], VOTES[BlockClass.BOILERPLATE]
@@ -189,6 +190,12 @@ def _bit_counts(hashes: Hashes) -> NDArray[np.int64]:
         counts = np.add.reduceat(bits, np.arange(0, bits.shape[1], _MAX_BYTE_COUNT), axis=1).astype("<u8", copy=False)
         ones += counts.view(np.uint8).reshape(8, -1, 8).sum(axis=1, dtype=np.int64)
     return np.ravel(ones.T)
+
+
+try:
+    from scrapy_simdedup.fingerprint._features import majority_bits
+except ImportError:  # installed without a compiler
+    majority_bits = python_majority_bits
 
 
 class WeightedSimhash(Method):

@@ -1,0 +1,192 @@
+# cython: boundscheck=False, wraparound=False
+"""The compiled loops over a page's shingles: one pass for each of features, block signatures, simhash and sketches.
+
+The functions stand before what they import of their twins, so that it does not matter which module is imported first.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+cdef enum:
+    BOILERPLATE = 1  # of classify
+    MAX_SIGNATURES = 10  # of features
+    BOILERPLATE_VOTES = 1  # of methods.base, as the next
+    CONTENT_VOTES = 10
+    BINS = 776  # of sketch, as the next
+    BOILERPLATE_SAMPLING = 1 << 22
+    SHIFTS = 8  # the bits of a byte
+    MOST_IN_A_BYTE = 255
+cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15
+cdef uint64_t EACH_BYTE = 0x0101010101010101
+
+
+def distinct_features(found, blocks):
+    """See :func:`scrapy_simdedup.fingerprint.features.distinct_features`."""
+    cdef const uint64_t[::1] hashes = found.hashes
+    cdef const Py_ssize_t[::1] order = np.argsort(found.hashes)
+    cdef Py_ssize_t place, made = 0, size = hashes.shape[0]
+    distinct, highest = np.empty(size, np.uint64), np.empty(size, np.uint8)
+    cdef uint64_t[::1] into = distinct
+    cdef uint8_t[::1] classes = highest
+    cdef uint8_t of_block
+    cdef uint8_t* of_shingles = classes_of_shingles(found, blocks)
+    for place in range(size):
+        of_block = of_shingles[order[place]]
+        if made and into[made - 1] == hashes[order[place]]:
+            classes[made - 1] = max(classes[made - 1], of_block)
+        else:
+            into[made] = hashes[order[place]]
+            classes[made] = of_block
+            made += 1
+    PyMem_Free(of_shingles)
+    return _twin.Features(distinct[:made], highest[:made])
+
+
+cdef uint8_t* classes_of_shingles(found, blocks) except NULL:
+    """The class of the block of each shingle, in memory that the caller frees."""
+    cdef const Py_ssize_t[::1] numbers = found.blocks
+    cdef const Py_ssize_t[::1] lengths = found.lengths
+    cdef Py_ssize_t row, place = 0
+    cdef uint8_t* made = <uint8_t*> PyMem_Malloc(len(found.hashes) + 1)
+    if made is NULL:
+        raise MemoryError
+    for row in range(numbers.shape[0]):
+        memset(made + place, <int> (<tuple> blocks[numbers[row]])[1], lengths[row])
+        place += lengths[row]
+    return made
+
+
+def find_block_signatures(found, blocks):
+    """See :func:`scrapy_simdedup.fingerprint.features.find_block_signatures`."""
+    cdef const uint64_t[::1] hashes = found.hashes
+    cdef const Py_ssize_t[::1] numbers = found.blocks
+    cdef const Py_ssize_t[::1] lengths = found.lengths
+    cdef Py_ssize_t row, place = 0, end, of_texts = 0, of_headings = 0, rows = numbers.shape[0]
+    cdef uint64_t low, high
+    cdef int number
+    cdef tuple block
+    texts, headings = np.empty(2 * MAX_SIGNATURES * rows, np.uint64), np.empty(2 * rows, np.uint64)
+    cdef uint64_t[::1] into_texts = texts
+    cdef uint64_t[::1] into_headings = headings
+    for row in range(rows):
+        end = place + lengths[row]
+        block = <tuple> blocks[numbers[row]]
+        if <int> block[1] > BOILERPLATE:
+            low = high = hashes[place]
+            while place < end:
+                low, high = min(low, hashes[place]), max(high, hashes[place])
+                place += 1
+            for number in range(signatures_of(lengths[row])):
+                into_texts[of_texts], into_texts[of_texts + 1] = low ^ salt(0, number), high ^ salt(1, number)
+                of_texts += 2
+            if block[3]:
+                into_headings[of_headings], into_headings[of_headings + 1] = low ^ salt(0, 0), high ^ salt(1, 0)
+                of_headings += 2
+        place = end
+    return _twin.BlockSignatures(without_repeats(texts[:of_texts]), without_repeats(headings[:of_headings]))
+
+
+cdef inline uint64_t salt(int which, int number) noexcept:
+    """The salt of the smallest (0) or the largest (1) shingle in one of a block's signatures."""
+    return <uint64_t> (MAX_SIGNATURES * which + number + 1) * GOLDEN
+
+
+cdef int signatures_of(Py_ssize_t shingles) noexcept:
+    cdef int made = 0
+    while shingles > 1 and made < MAX_SIGNATURES:
+        shingles >>= 1
+        made += 1
+    return made
+
+
+cdef without_repeats(hashes):
+    cdef uint64_t[::1] numbers = hashes
+    cdef Py_ssize_t place, made = 0
+    hashes.sort()
+    for place in range(numbers.shape[0]):
+        if not made or numbers[place] != numbers[made - 1]:
+            numbers[made] = numbers[place]
+            made += 1
+    return hashes[:made]
+
+
+def majority_bits(const uint64_t[::1] hashes not None, const uint8_t[::1] block_classes not None):
+    """See :func:`scrapy_simdedup.fingerprint.methods.base.majority_bits`."""
+    cdef uint64_t lanes[2][SHIFTS]  # each byte counts for one bit, of boilerplate and of content
+    cdef Py_ssize_t votes[64]
+    cdef Py_ssize_t place, everything = 0
+    cdef int in_lanes[2]
+    cdef int is_content, bit
+    cdef uint64_t made = 0
+    memset(lanes, 0, sizeof(lanes))
+    memset(votes, 0, sizeof(votes))
+    in_lanes[0] = in_lanes[1] = 0
+    for place in range(hashes.shape[0]):
+        is_content = block_classes[place] > BOILERPLATE
+        if in_lanes[is_content] == MOST_IN_A_BYTE:
+            everything += add_votes(lanes[is_content], &in_lanes[is_content], is_content, votes)
+        for bit in range(SHIFTS):
+            lanes[is_content][bit] += hashes[place] >> bit & EACH_BYTE
+        in_lanes[is_content] += 1
+    for is_content in range(2):
+        everything += add_votes(lanes[is_content], &in_lanes[is_content], is_content, votes)
+    for bit in range(64):
+        made |= <uint64_t> (2 * votes[bit] > everything) << bit
+    return made
+
+
+cdef Py_ssize_t add_votes(uint64_t* lanes, int* in_lanes, bint is_content, Py_ssize_t* votes) noexcept:
+    """Count the votes of some hashes, and begin anew; the votes of all of them."""
+    cdef int weight = CONTENT_VOTES if is_content else BOILERPLATE_VOTES
+    cdef Py_ssize_t made = in_lanes[0] * weight
+    cdef int bit
+    for bit in range(64):
+        votes[bit] += weight * (lanes[bit % SHIFTS] >> (bit - bit % SHIFTS) & 0xFF)
+    memset(lanes, 0, SHIFTS * sizeof(uint64_t))
+    in_lanes[0] = 0
+    return made
+
+
+def sketch(const uint64_t[::1] hashes not None, const uint8_t[::1] block_classes not None):
+    """See :func:`scrapy_simdedup.fingerprint.sketch.sketch`."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, BINS // 2)
+    cdef uint8_t* cells = <uint8_t*> PyBytes_AS_STRING(made)
+    cdef Py_ssize_t place, bin, before = -1
+    cdef uint64_t found
+    memset(cells, 0, BINS // 2)
+    for place in range(hashes.shape[0]):
+        found = hashes[place]
+        if block_classes[place] <= BOILERPLATE and (found * <uint64_t> 0xA24BAED4963EE407) >> 40 >= BOILERPLATE_SAMPLING:
+            continue
+        bin = (found >> 40) * BINS >> 24
+        if bin != before:
+            cells[bin >> 1] |= <uint8_t> (block_classes[place] << 2 | (found & 3)) << (0 if bin & 1 else 4)
+            before = bin
+    return made
+
+
+def odd_sketch(const uint64_t[::1] elements not None, unsigned int bits):
+    """See :func:`scrapy_simdedup.fingerprint.sketch.odd_sketch`."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, bits // 8)
+    cdef uint8_t* into = <uint8_t*> PyBytes_AS_STRING(made)
+    cdef Py_ssize_t number
+    cdef uint64_t place
+    memset(into, 0, bits // 8)
+    for number in range(elements.shape[0]):
+        place = (mixed(elements[number]) >> 40) % bits
+        into[place >> 3] ^= 1 << (place & 7)
+    return made
+
+
+cdef inline uint64_t mixed(uint64_t number) noexcept:
+    """See :func:`scrapy_simdedup.fingerprint.hashing.fmix64`."""
+    number = (number ^ (number >> 33)) * <uint64_t> 0xFF51AFD7ED558CCD
+    number = (number ^ (number >> 33)) * <uint64_t> 0xC4CEB9FE1A85EC53
+    return number ^ (number >> 33)
+
+
+from scrapy_simdedup.fingerprint import features as _twin

@@ -1,0 +1,241 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""The compiled :mod:`scrapy_simdedup.fingerprint.text_units`: what is made of each page, block by block.
+
+The functions stand before what they import of their twin, so that it does not matter which module is imported first.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from zlib import crc32
+
+import numpy as np
+
+from scrapy_simdedup.page import amounts as _amounts
+from scrapy_simdedup.page import roles as _roles
+
+cdef extern from "Python.h":
+    int Py_UNICODE_ISDECIMAL(Py_UCS4 character)
+
+cdef enum:
+    BOILERPLATE = 1  # of classify, as the next
+    CONTENT = 3
+    MAX_BYTES = 400  # of text_units, as what follows
+    MAX_FILTER_BITS = 2400
+    BITS_PER_SAMPLE = 3
+    LEAST_BITS_PER_SAMPLE = 2
+    SAMPLE_OF = 1 << 16
+    MAX_SAMPLING = 1 << 15
+    SAMPLING_BITS = 4
+    MAX_JOINED_BY = 17
+    HEAD_SIZE = 13
+    ROW_SIZE = 4
+    MAX_LENGTH = 100  # of amounts
+cdef uint64_t FILTER_SALT = 0xD6E8FEB86659FD93
+cdef uint32_t SPREAD = 0x9E3779B1
+cdef object is_price = _amounts.is_price
+cdef unsigned int BY_SHAPE = _roles.BY_SHAPE
+cdef unsigned int COOKIE = _roles.COOKIE
+
+
+def page_units(found, blocks, Py_ssize_t size):
+    """See :func:`scrapy_simdedup.fingerprint.text_units.page_units`."""
+    cdef const uint64_t[::1] hashes = found.hashes
+    cdef const Py_ssize_t[::1] numbers = found.blocks
+    cdef const Py_ssize_t[::1] lengths = found.lengths
+    cdef Py_ssize_t row, place = 0, end, rows = numbers.shape[0]
+    made = np.empty(rows, np.uint64), np.empty(rows, np.uint32), np.empty(rows, np.uint8), np.empty(rows, np.bool_)
+    cdef uint64_t[::1] digests = made[0]
+    cdef uint32_t[::1] places = made[1]
+    cdef uint8_t[::1] classes = made[2]
+    cdef uint8_t[::1] pass_over = made[3].view(np.uint8)
+    cdef uint64_t digest
+    cdef unsigned int roles, nobodys_own = _twin.NOBODYS_OWN
+    cdef list samples = []
+    cdef dict seen = {}
+    cdef tuple block
+    cdef str text
+    cdef bint is_inset
+    for row in range(rows):
+        block = <tuple> blocks[numbers[row]]
+        text, roles, is_inset = block[0], block[2], block[6]
+        if len(text) > MAX_LENGTH:
+            text = text[: MAX_LENGTH + 1]
+        samples.append(text)
+        classes[row] = CONTENT if is_inset else block[1]
+        pass_over[row] = (
+            bool(block[4])
+            or roles & COOKIE != 0
+            or (roles & nobodys_own != 0 and roles & BY_SHAPE == 0 and not is_inset)
+        )
+        places[row] = 0
+        if classes[row] > BOILERPLATE:
+            if pass_over[row]:
+                pass_over[row] = not is_price(text)
+            places[row] = place_of(block[5], text, seen)
+        digest, end = 0, place + lengths[row]
+        while place < end:
+            digest += hashes[place]
+            place += 1
+        digests[row] = mixed(digest) >> 32
+    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size)
+
+
+cdef uint32_t place_of(path, str text, dict seen) except? 0:
+    """The place of a block of the content; see :func:`scrapy_simdedup.fingerprint.text_units._places`."""
+    cdef uint32_t which
+    if len(text) <= MAX_LENGTH and may_be_counter(text):
+        which = crc32(without_numbers(text))
+    else:
+        seen[path] = number = seen.get(path, 0) + 1
+        which = number
+    return <uint32_t> path ^ which * SPREAD
+
+
+cdef bint may_be_counter(str text) noexcept:
+    """Whether a text has a number, or the sign that stands for one, and no character that separates texts."""
+    cdef Py_UCS4 character
+    cdef bint found = False
+    for character in text:
+        if character == 0:
+            return False
+        if c"0" <= character <= c"9" or character == c"#" or (character > 127 and Py_UNICODE_ISDECIMAL(character)):
+            found = True
+    return found
+
+
+cdef bytes without_numbers(str text):
+    """A short text in UTF-8 with a sign for each number."""
+    cdef char made[MAX_LENGTH]
+    cdef Py_ssize_t size = 0
+    cdef Py_UCS4 character
+    cdef bint in_number = False
+    if not text.isascii():
+        return _twin.NUMBER.sub("#", text).encode("utf-8", "surrogatepass")
+    for character in text:
+        if c"0" <= character <= c"9":
+            if not in_number:
+                made[size] = c"#"
+                size += 1
+            in_number = True
+        elif not (in_number and character in u".,:/"):
+            in_number = False
+            made[size] = character
+            size += 1
+    return made[:size]
+
+
+def keep_units(units, clocks=()):
+    """See :func:`scrapy_simdedup.fingerprint.text_units.keep_units`."""
+    sampling, shingle_filter = filter_of(units.hashes, units.lengths, units.pass_over.view(np.uint8))
+    return _twin.TextUnits(sampling, shingle_filter, *table_of(units, clocks, room_beside(len(shingle_filter))))
+
+
+cdef tuple filter_of(const uint64_t[::1] hashes, const Py_ssize_t[::1] lengths, const uint8_t[::1] pass_over):
+    """The sampling of a page, and its shingle filter."""
+    cdef Py_ssize_t row, place = 0, end, shingles = 0, sampled = 0, size, rest = 0
+    cdef uint64_t salted, sampling, at
+    cdef uint64_t* samples
+    for row in range(lengths.shape[0]):
+        if not pass_over[row]:
+            shingles += lengths[row]
+    sampling = MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, shingles))
+    while sampling >> rest >= 1 << SAMPLING_BITS:
+        rest += 1
+    sampling = min(MAX_SAMPLING, sampling >> rest << rest)
+    samples = <uint64_t*> PyMem_Malloc((shingles + 1) * sizeof(uint64_t))
+    if samples is NULL:
+        raise MemoryError
+    for row in range(lengths.shape[0]):
+        end = place + lengths[row]
+        while place < end and not pass_over[row]:
+            salted = hashes[place] * FILTER_SALT
+            if salted >> 48 < sampling:
+                samples[sampled] = salted
+                sampled += 1
+            place += 1
+        place = end
+    size = min(MAX_FILTER_BITS, BITS_PER_SAMPLE * sampled) + 7 >> 3
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
+    cdef uint8_t* bits = <uint8_t*> PyBytes_AS_STRING(made)
+    memset(bits, 0, size)
+    for place in range(sampled):
+        at = (samples[place] >> 32 & 0xFFFF) * (8 * <uint64_t> size) >> 16
+        bits[at >> 3] |= 1 << (at & 7)
+    PyMem_Free(samples)
+    return sampling, made
+
+
+cdef inline Py_ssize_t room_beside(Py_ssize_t filter_size) noexcept:
+    """The rows that a unit table may have beside a filter of so many bytes."""
+    return (MAX_BYTES - HEAD_SIZE - filter_size) // ROW_SIZE
+
+
+cdef tuple table_of(units, clocks, Py_ssize_t room):
+    """The digest of the sequence of the units, by how many bits neighbours are joined, and the rows of the table."""
+    cdef const uint64_t[::1] digests = units.digests
+    cdef const uint32_t[::1] places = units.places
+    cdef const Py_ssize_t[::1] lengths = units.lengths
+    cdef const uint8_t[::1] classes = units.block_classes
+    cdef const uint8_t[::1] pass_over = units.pass_over.view(np.uint8)
+    cdef Py_ssize_t row, made = 0, joined_by = 0, in_texts = 0, in_content = 0
+    cdef uint64_t sequence = 0
+    cdef bint is_index
+    kept_digests, kept_places = np.empty(len(digests), np.uint64), np.empty(len(digests), np.uint16)
+    cdef uint64_t[::1] into = kept_digests
+    cdef uint16_t[::1] into_places = kept_places
+    for row in range(digests.shape[0]):
+        if classes[row] > BOILERPLATE:
+            in_content += lengths[row]
+            in_texts += 0 if pass_over[row] else lengths[row]
+    is_index = 2 * in_texts < in_content
+    for row in range(digests.shape[0]):
+        if classes[row] <= BOILERPLATE or (pass_over[row] and not is_index) or (clocks and places[row] in clocks):
+            continue
+        into[made] = digests[row]
+        into_places[made] = places[row] & 0xFFFF
+        sequence += mixed(digests[row]) * (2 * <uint64_t> made + 1)
+        made += 1
+    while count_rows(into[:made], joined_by) > room and joined_by < MAX_JOINED_BY - 1:
+        joined_by += 1
+    return sequence, joined_by, packed_rows(into[:made], into_places[:made], joined_by)
+
+
+cdef inline bint ends_row(uint64_t digest, Py_ssize_t joined_by) noexcept:
+    """Whether a unit is the last one of a row, if neighbours are joined."""
+    return (digest >> 16 & ((<uint64_t> 1 << joined_by) - 1)) == 0
+
+
+cdef Py_ssize_t count_rows(const uint64_t[::1] digests, Py_ssize_t joined_by) noexcept:
+    cdef Py_ssize_t row, made = 1 if digests.shape[0] else 0
+    for row in range(digests.shape[0] - 1):
+        made += ends_row(digests[row], joined_by)
+    return made
+
+
+cdef bytes packed_rows(const uint64_t[::1] digests, const uint16_t[::1] places, Py_ssize_t joined_by):
+    """The rows of the table, each the sum of its digests and the place of its first unit, both with the low byte first."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, ROW_SIZE * count_rows(digests, joined_by))
+    cdef uint8_t* into = <uint8_t*> PyBytes_AS_STRING(made)
+    cdef Py_ssize_t row, first = 0
+    cdef uint64_t joined = 0
+    for row in range(digests.shape[0]):
+        joined += digests[row]
+        if row == digests.shape[0] - 1 or ends_row(digests[row], joined_by):
+            into[0], into[1] = joined & 0xFF, joined >> 8 & 0xFF
+            into[2], into[3] = places[first] & 0xFF, places[first] >> 8
+            into += ROW_SIZE
+            first, joined = row + 1, 0
+    return made
+
+
+cdef inline uint64_t mixed(uint64_t number) noexcept:
+    """See :func:`scrapy_simdedup.fingerprint.hashing.fmix64`."""
+    number = (number ^ (number >> 33)) * <uint64_t> 0xFF51AFD7ED558CCD
+    number = (number ^ (number >> 33)) * <uint64_t> 0xC4CEB9FE1A85EC53
+    return number ^ (number >> 33)
+
+
+from scrapy_simdedup.fingerprint import text_units as _twin

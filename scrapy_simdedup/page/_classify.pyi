@@ -1,0 +1,8 @@
+from scrapy_simdedup.page.block_tree import python_mark_ancestors, python_mark_descendants, python_subtree_totals
+from scrapy_simdedup.page.classify import python_classify_by_roles, python_count_mentions
+
+subtree_totals = python_subtree_totals
+mark_ancestors = python_mark_ancestors
+mark_descendants = python_mark_descendants
+classify_by_roles = python_classify_by_roles
+count_mentions = python_count_mentions

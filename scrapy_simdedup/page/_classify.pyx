@@ -1,0 +1,207 @@
+"""The compiled loops of :mod:`scrapy_simdedup.page.classify` and of the trees that it asks; a twelfth of the time.
+
+The functions stand before what they import of their twins, so that it does not matter which module is imported first.
+"""
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.unicode cimport PyUnicode_Tailmatch
+
+from scrapy_simdedup.page import roles as _roles
+
+cdef Py_ssize_t BOILERPLATE_ROLES = _roles.BOILERPLATE_ROLES
+cdef Py_ssize_t BRANDING = _roles.BRANDING
+cdef Py_ssize_t COMMENT = _roles.COMMENT
+cdef Py_ssize_t H1 = _roles.H1
+cdef Py_ssize_t HEADER = _roles.HEADER
+cdef Py_ssize_t MAIN = _roles.MAIN
+cdef Py_ssize_t MAIN_TAG = _roles.MAIN_TAG
+cdef Py_ssize_t PARAGRAPH = _roles.PARAGRAPH
+cdef Py_ssize_t WEAK_ROLES = _roles.WEAK_ROLES
+cdef Py_ssize_t WIDGET = _roles.WIDGET
+cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
+cdef double WRAPPER_SHARE = 0.8  # of classify, as the next
+cdef double WEAK_WRAPPER_SHARE = 0.5
+cdef double MIN_CONTENT_SHARE = 0.05
+
+
+def subtree_totals(list parents not None, list places not None, values):
+    """See :func:`scrapy_simdedup.page.block_tree.subtree_totals`."""
+    cdef Py_ssize_t number = 0, value
+    cdef Py_ssize_t* totals = <Py_ssize_t*> PyMem_Calloc(len(parents) + 1, sizeof(Py_ssize_t))
+    if totals is NULL:
+        raise MemoryError
+    try:
+        for value in values:
+            totals[<Py_ssize_t> places[number]] += value
+            number += 1
+        add_up(totals, parents)
+        return [totals[number] for number in range(len(parents))]
+    finally:
+        PyMem_Free(totals)
+
+
+def mark_ancestors(list parents not None, places):
+    """See :func:`scrapy_simdedup.page.block_tree.mark_ancestors`."""
+    cdef list around = [False] * len(parents)
+    cdef Py_ssize_t place
+    for place in places:
+        while place >= 0 and around[place] is False:
+            around[place] = True
+            place = parents[place]
+    return around
+
+
+def mark_descendants(list parents not None, marked):
+    """See :func:`scrapy_simdedup.page.block_tree.mark_descendants`."""
+    cdef list inside = []
+    cdef Py_ssize_t parent, number = 0
+    for mark in marked:
+        parent = parents[number]
+        inside.append(bool(mark) or (parent >= 0 and inside[parent] is True))
+        number += 1
+    return inside
+
+
+def count_mentions(texts):
+    """See :func:`scrapy_simdedup.page.classify.count_mentions`."""
+    return [count_words(text, _twin.COOKIE_WORDS) for text in texts]
+
+
+cdef Py_ssize_t count_words(str text, tuple words) except -1:
+    """How often one of the words for cookies stands in a text; their first two letters say where to look."""
+    cdef Py_ssize_t place = 0, made = 0
+    cdef Py_UCS4 before = 0, letter
+    for letter in text:
+        if before in u"cCкКクע쿠" and letter in u"oOуッו키":
+            for word in words:
+                made += PyUnicode_Tailmatch(text, word, place - 1, len(text), -1)
+        before = letter
+        place += 1
+    return made
+
+
+cdef int add_up(Py_ssize_t* totals, list parents) except -1:
+    """Add what lies deeper to each place of a tree."""
+    cdef Py_ssize_t place
+    for place in range(len(parents) - 1, 0, -1):
+        totals[<Py_ssize_t> parents[place]] += totals[place]
+    return 0
+
+
+cdef struct Node:
+    Py_ssize_t parent
+    Py_ssize_t own  # roles, as the next
+    Py_ssize_t inherited
+    Py_ssize_t text  # characters inside, as the next
+    Py_ssize_t paragraphs
+    Py_ssize_t part  # the innermost main part that it is or lies in, or -1
+    bint holds_headline
+
+
+def classify_by_roles(tree):
+    """See :func:`scrapy_simdedup.page.classify.classify_by_roles`."""
+    cdef Node* nodes = <Node*> PyMem_Calloc(len(tree.role_parents), sizeof(Node))
+    if nodes is NULL:
+        raise MemoryError
+    try:
+        measure_nodes(nodes, tree.role_parents, tree.node_roles, tree.role_nodes, tree.text_roles, tree.texts)
+        inherit_roles(nodes, len(tree.role_parents))
+        return classes_of_blocks(nodes, len(tree.role_parents), tree.role_nodes, tree.text_roles, tree.texts)
+    finally:
+        PyMem_Free(nodes)
+
+
+cdef int measure_nodes(
+    Node* nodes, list parents, list node_roles, list role_nodes, list text_roles, list texts
+) except -1:
+    """Fill in all but what a node inherits."""
+    cdef Py_ssize_t number, roles, length, count = len(parents)
+    cdef Node* node
+    for number in range(count):
+        node = &nodes[number]
+        node.parent, node.own = parents[number], node_roles[number]
+        node.part = number if node.own & MAIN else nodes[node.parent].part if number else -1
+    for number in range(len(texts)):
+        node = &nodes[<Py_ssize_t> role_nodes[number]]
+        roles, length = text_roles[number], len(<str> texts[number])
+        node.text += length
+        if roles & PARAGRAPH:
+            node.paragraphs += length
+        if roles & H1:
+            node.holds_headline = True
+    for number in range(count - 1, 0, -1):
+        node = &nodes[nodes[number].parent]
+        node.text += nodes[number].text
+        node.paragraphs += nodes[number].paragraphs
+        node.holds_headline = node.holds_headline or nodes[number].holds_headline
+    return 0
+
+
+cdef void inherit_roles(Node* nodes, Py_ssize_t count) noexcept:
+    """See ``_inherited_roles``."""
+    cdef Py_ssize_t number, roles, around, in_parts = 0
+    cdef Node* node
+    for number in range(1, count):
+        node = &nodes[number]
+        if node.part == number and nodes[node.parent].part < 0:
+            in_parts += node.text
+    for number in range(count):
+        node = &nodes[number]
+        roles = plausible_roles(nodes, node)
+        around = nodes[node.parent].inherited if number else 0
+        if roles & MAIN_TAG:
+            around = 0
+        elif roles & MAIN and node.text > WEAK_WRAPPER_SHARE * in_parts:
+            around &= ~WEAK_ROLES
+        node.inherited = roles | around
+        if node.inherited & MAIN:
+            node.inherited &= ~HEADER
+
+
+cdef Py_ssize_t plausible_roles(Node* nodes, Node* node) noexcept:
+    """See ``_plausible_roles``."""
+    if node.text > WRAPPER_SHARE * nodes.text:
+        return node.own & ~BOILERPLATE_ROLES
+    if node.text > WEAK_WRAPPER_SHARE * nodes.text or (
+        node.part >= 0 and node.paragraphs > WEAK_WRAPPER_SHARE * nodes[node.part].paragraphs
+    ):
+        return node.own & ~(WRAPPER_ROLES if node.holds_headline else WEAK_ROLES)
+    return node.own & (~WEAK_ROLES | HEADER | BRANDING) if node.holds_headline else node.own
+
+
+cdef tuple classes_of_blocks(Node* nodes, Py_ssize_t count, list role_nodes, list text_roles, list texts):
+    """The class of each block, and the boilerplate roles that made it so."""
+    cdef Py_ssize_t number, inherited, found, ignored = roles_to_ignore(nodes, count, role_nodes, texts)
+    cdef list classes = [], roles = []
+    boilerplate, unmarked, content = _twin.BlockClass
+    for number in range(len(texts)):
+        inherited = nodes[<Py_ssize_t> role_nodes[number]].inherited
+        found = inherited & BOILERPLATE_ROLES
+        if ignored and not found & ~ignored:
+            found = 0
+        roles.append(found)
+        classes.append(boilerplate if found else content if text_roles[number] or inherited & MAIN else unmarked)
+    return classes, roles
+
+
+cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, list texts) except -1:
+    """See ``_roles_to_ignore``."""
+    cdef Py_ssize_t number, length, inherited, found
+    cdef Py_ssize_t everything = 0, content = 0, comments = 0, widgets = 0, in_main = 0
+    for number in range(len(texts)):
+        inherited, length = nodes[<Py_ssize_t> role_nodes[number]].inherited, len(<str> texts[number])
+        found = inherited & BOILERPLATE_ROLES
+        everything += length
+        content += 0 if found else length
+        comments += length if found == COMMENT else 0
+        widgets += length if found == WIDGET else 0
+        in_main += length if inherited & MAIN else 0
+    if content > MIN_CONTENT_SHARE * everything:
+        return (COMMENT if comments > content else 0) | (WIDGET if widgets > content else 0)
+    for number in range(count):
+        if nodes[number].own & MAIN:
+            return 0 if in_main <= MIN_CONTENT_SHARE * everything else WEAK_ROLES
+    return WEAK_ROLES
+
+
+from scrapy_simdedup.page import classify as _twin
