@@ -9,8 +9,9 @@ from scrapy_simdedup.store.base import LogPart
 if TYPE_CHECKING:
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
-RECORDS_PER_LOAD, SITES_PER_LOAD = 20_000, 500
-"""Records and sites that are written at a time: a second or so in which no other process can write to these sites."""
+RECORDS_PER_LOAD, SITES_PER_LOAD = 2_000, 500
+"""Records and sites that are written at a time: while one call of a busy server lasts, which has to end within seconds,
+no other process can write to these sites."""
 
 
 class BulkWriter:

@@ -11,6 +11,7 @@ import pytest
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
 from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
+from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, own_words, replaced_lines
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import compare_units
@@ -53,7 +54,7 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
     clocks = set(whole.places[whole.in_table][::3].tolist())
     for places in (set[int](), clocks):
         assert keep_units(packed, places) == keep_units(whole, places)
-    for at in (whole.block_classes > 2).nonzero()[0]:
+    for at in (whole.block_classes > BOILERPLATE).nonzero()[0]:
         texts = whole.samples[at], packed.samples[at]
         for asked in (is_amount, is_counter, is_name):
             assert len({asked(text) for text in texts}) == 1

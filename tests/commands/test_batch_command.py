@@ -41,7 +41,7 @@ def pages() -> list[Fetch]:
 
 
 def batch(step: str, *arguments: object) -> Answer:
-    return perform_here("batch", step, *arguments, "-j", 2, "--json", *SECRET)
+    return perform_here("batch", step, "-j", 1, *arguments, "--json", *SECRET)
 
 
 def judged(directory: Path) -> dict[str, list[dict[str, Any]]]:
@@ -70,9 +70,9 @@ def split(tmp_path: Path, found: list[Fetch], parts: int = 3) -> list[Path]:
 
 def test_an_archive_gets_the_verdicts_of_a_crawl_and_what_is_kept_is_copied(tmp_path: Path) -> None:
     inputs, prints, verdicts, kept = split(tmp_path, pages()), *(tmp_path / name for name in ("prints", "out", "kept"))
-    made = batch("fingerprint", *inputs, "-o", prints)
+    made = batch("fingerprint", *inputs, "-o", prints, "-j", 2)
     assert made.json == {"pages": len(pages()), "files": 3, "damaged": 0}, made.err
-    answer = batch("judge", prints, "-o", verdicts, "--partitions", 2)
+    answer = batch("judge", prints, "-o", verdicts, "--partitions", 2, "-j", 2)
     expected = crawled(pages())
     assert judged(verdicts) == expected
     dropped = sum(verdict["is_duplicate"] for found in expected.values() for verdict in found)
@@ -314,7 +314,7 @@ class TestMishaps:
         assert batch("fingerprint", *inputs, "-o", prints).json["pages"] == len(pages())
         changed = [path.name for path, time in times.items() if path.stat().st_mtime_ns != time]
         assert changed == ["part-1.warc.gz.parquet"]
-        batch("judge", prints, "-o", verdicts)
+        batch("judge", prints, "-o", verdicts, "-j", 2)
         before = {path.name: path.read_bytes() for path in verdicts.glob("verdicts-*")}
         (verdicts / "verdicts-00001.parquet").unlink()
         assert perform_here("batch", "judge", prints, "-o", verdicts, "-j", 1, *SECRET).code == 0
