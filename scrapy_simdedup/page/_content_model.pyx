@@ -13,7 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from scrapy_simdedup.page import content_boxes as _boxes
 from scrapy_simdedup.page import content_features as _features
+from scrapy_simdedup.page import content_texts as _texts
 from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
@@ -25,7 +27,7 @@ cdef extern from "Python.h":
     object PyUnicode_Substring(object text, Py_ssize_t start, Py_ssize_t end)
 
 cdef enum:
-    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_features
+    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_texts
     DOLLAR = KINDS  # kinds of their own for characters of Latin-1 that are looked for, too
     COPYRIGHT, MONEY, KINDS_OF_LATIN
     TAGS = 64
@@ -39,21 +41,21 @@ cdef int64_t PARAGRAPH = _roles.PARAGRAPH
 cdef int64_t MAIN = _roles.MAIN
 cdef int64_t HIDDEN = _roles.HIDDEN
 cdef int64_t BODY_PROPERTY = _roles.BODY_PROPERTY
-cdef int64_t HIDDEN_BIT = _features._BITS["hidden"]
-cdef int64_t BODY_PROPERTY_BIT = _features._BITS["body_property"]
+cdef int64_t HIDDEN_BIT = _boxes.BITS["hidden"]
+cdef int64_t BODY_PROPERTY_BIT = _boxes.BITS["body_property"]
 cdef int64_t PROSE = _features.PROSE
 cdef int64_t LONG_PROSE = _features.LONG_PROSE
 cdef int64_t FAR = _features.FAR
-cdef int64_t MAX_TITLE_LENGTH = _features.MAX_TITLE_LENGTH
-cdef int64_t MAX_REPEATED_LENGTH = _features.MAX_REPEATED_LENGTH
-cdef int64_t MAX_PATTERN_LENGTH = _features._MAX_PATTERN_LENGTH
-cdef int LEVELS_UP = _features.LEVELS_UP
-cdef int LEVELS_DOWN = _features.LEVELS_DOWN
-cdef str STOPS = "".join(sorted(_features._STOPS))
-cdef str ENDING = "".join(sorted(_features._ENDS))
-cdef object DATE = _features._DATE.search
-cdef object PRICE = _features._PRICE.search
-cdef object WORDS = _features._WORD.findall
+cdef int64_t MAX_TITLE_LENGTH = _texts.MAX_TITLE_LENGTH
+cdef int64_t MAX_REPEATED_LENGTH = _texts.MAX_REPEATED_LENGTH
+cdef int64_t MAX_PATTERN_LENGTH = _texts.MAX_PATTERN_LENGTH
+cdef int LEVELS_UP = _boxes.LEVELS_UP
+cdef int LEVELS_DOWN = _boxes.LEVELS_DOWN
+cdef str STOPS = "".join(sorted(_texts.STOPS))
+cdef str ENDING = "".join(sorted(_texts.ENDS))
+cdef object DATE = _texts.DATE.search
+cdef object PRICE = _texts.PRICE.search
+cdef object WORDS = _texts.WORD.findall
 
 if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len(_features._TAG_KINDS) != MAX_TAG_KINDS:
     raise ImportError("compiled for other features")
@@ -66,23 +68,23 @@ cdef uint8_t TAG_KINDS[MAX_TAG_KINDS][TAGS]
 cdef int64_t MASKS[MAX_MASKS]
 cdef int MASK_COUNT = len(_features._MASKS)
 cdef list OWN_BITS = list(_features._OWN_BITS.values())
-cdef list PROSE_MASKS = [list(_features._BITS).index(name) for name in _features._PROSE_BITS]
+cdef list PROSE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PROSE_BITS]
 cdef Py_ssize_t OF_BLOCKS = _features._OF_BLOCKS
 cdef Py_ssize_t OF_PAGE = _features._OF_PAGE
 cdef double FULL_WEIGHT = _features.FULL_WEIGHT
 cdef tuple SAID_NAMES = _features.SAID_NAMES
-cdef list PAGE_MASKS = [list(_features._BITS).index(name) for name in _features._PAGE_BITS]
+cdef list PAGE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PAGE_BITS]
 
 
 def _fill_tables():
     cdef int place
     for place in range(128):
-        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _features._KIND_OF_BYTE[place], WIDE
+        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _texts.KIND_OF_BYTE[place], WIDE
         IS_OF_WORD[place] = chr(place).isalnum() or chr(place) == "_"
     KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
     KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
     for place in range(TAGS):
-        BITS_OF_TAG[place] = _features._BITS_OF_TAG[place]
+        BITS_OF_TAG[place] = _boxes.BITS_OF_TAG[place]
         HEADING_LEVEL[place] = _features._HEADING_LEVEL[place]
         for kind, table in enumerate(_features._TAG_KINDS.values()):
             TAG_KINDS[<int> kind][place] = table[place]
