@@ -5,11 +5,12 @@ They are written in the order in which the twin of :mod:`scrapy_simdedup.page.co
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from functools import lru_cache
+from random import SystemRandom
 
 import numpy as np
 
@@ -24,7 +25,6 @@ cdef extern from "Python.h":
     void* PyUnicode_DATA(object text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t place)
     object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
-    object PyUnicode_Substring(object text, Py_ssize_t start, Py_ssize_t end)
 
 cdef enum:
     OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_texts
@@ -60,6 +60,8 @@ cdef object WORDS = _texts.WORD.findall
 if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len(_features._TAG_KINDS) != MAX_TAG_KINDS:
     raise ImportError("compiled for other features")
 
+cdef uint64_t CODE_FACTOR = SystemRandom().getrandbits(64) | 1
+"""Unknown outside of the process, so that nobody writes a page of words with the same hash."""
 cdef uint8_t KIND_OF_LATIN[256]
 cdef uint8_t IS_OF_WORD[128]
 cdef int64_t BITS_OF_TAG[TAGS]
@@ -145,6 +147,14 @@ cdef inline double over(int64_t one, int64_t other) noexcept nogil:
 
 cdef inline bint is_of_word(Py_UCS4 sign):
     return IS_OF_WORD[sign] if sign < 128 else sign.isalnum()
+
+
+cdef inline int64_t slot_of(uint64_t code, int64_t mask, const uint64_t* codes) noexcept nogil:
+    """The slot of a table that has a code, or the empty one where it belongs."""
+    cdef int64_t slot = (code >> 20) & mask
+    while codes[slot] != 0 and codes[slot] != code:
+        slot = (slot + 1) & mask
+    return slot
 
 
 cdef int fill(int64_t* made, list values) except -1:
@@ -321,70 +331,60 @@ cdef class Page:
         return 0
 
     cdef int compare_with_title(self, str title) except -1:
-        """For each short block, the share of its words that the title has, and of the title's words that it has."""
-        cdef set wanted = set(WORDS(title.lower())), seen
-        cdef uint8_t may_begin[256]
-        cdef int64_t number, words, common, lengths = 0
-        cdef Py_ssize_t i, start, size
+        """For each short block, the share of its words that the title has, and of the title's words that it has.
+
+        Words are compared by their hashes.
+        """
+        cdef set wanted = set(WORDS(title.lower()))
+        cdef int64_t number, slot, mask = 15, words, common, found, count = len(wanted)
+        cdef Py_ssize_t i, size
+        cdef uint64_t code
+        cdef Py_UCS4 sign
         cdef str text, word
         cdef int kind
         cdef bint is_ascii
         cdef void* data
-        cdef const uint8_t* latin
-        if not wanted:
+        if not count:
             return 0
-        memset(may_begin, 0, sizeof(may_begin))
+        while mask < 2 * count:
+            mask = 2 * mask + 1
+        cdef uint64_t[::1] codes = np.zeros(mask + 1, np.uint64)
+        cdef int64_t[::1] seen_in = np.full(mask + 1, -1, np.int64)
         for word in wanted:
-            may_begin[<long> ord(word[0]) & 255] = 1
-            may_begin[<long> ord(word[0].upper()[0]) & 255] = 1
-            lengths |= <int64_t> 1 << min(len(word), 63)
+            kind, data, code = PyUnicode_KIND(word), PyUnicode_DATA(word), 1
+            for i in range(len(word)):
+                code = code * CODE_FACTOR + <uint64_t> PyUnicode_READ(kind, data, i)
+            slot = slot_of(code, mask, &codes[0])
+            codes[slot] = code
         for number in range(self.count):
             if self.rows[LENGTH, number] > MAX_TITLE_LENGTH:
                 continue
             text = <str> self.texts[number]
             is_ascii = PyUnicode_IS_ASCII(text)
-            if not is_ascii:  # else words are put into lower case one by one
+            if not is_ascii:  # else characters are put into lower case one by one
                 text = text.lower()
             kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
-            latin = <const uint8_t*> data
-            words = common = i = 0
-            seen = None
-            while is_ascii and i < size:
-                if not IS_OF_WORD[latin[i]]:
-                    i += 1
-                    continue
-                start = i
-                while i < size and IS_OF_WORD[latin[i]]:
-                    i += 1
-                words += 1
-                if may_begin[latin[start]] and lengths >> min(i - start, 63) & 1:
-                    word = (<str> PyUnicode_Substring(text, start, i)).lower()
-                    if word in wanted:
+            code, words, common, found = 1, 0, 0, 0
+            for i in range(size + 1):
+                if i < size:
+                    sign = (<const uint8_t*> data)[i] if is_ascii else PyUnicode_READ(kind, data, i)
+                    if is_ascii and 65 <= sign <= 90:
+                        sign = <Py_UCS4> (<uint64_t> sign + 32)
+                    if is_of_word(sign):
+                        code = code * CODE_FACTOR + <uint64_t> sign
+                        continue
+                if code != 1:
+                    words += 1
+                    slot = slot_of(code, mask, &codes[0])
+                    if codes[slot] == code:
                         common += 1
-                        if seen is None:
-                            seen = set()
-                        seen.add(word)
-            while i < size:
-                if not is_of_word(PyUnicode_READ(kind, data, i)):
-                    i += 1
-                    continue
-                start = i
-                while i < size and is_of_word(PyUnicode_READ(kind, data, i)):
-                    i += 1
-                words += 1
-                if (
-                    may_begin[<long> PyUnicode_READ(kind, data, start) & 255]
-                    and lengths >> min(i - start, 63) & 1
-                ):
-                    word = PyUnicode_Substring(text, start, i)
-                    if word in wanted:
-                        common += 1
-                        if seen is None:
-                            seen = set()
-                        seen.add(word)
+                        if seen_in[slot] != number:
+                            seen_in[slot] = number
+                            found += 1
+                    code = 1
             if common:
                 self.shares[1, number] = over(common, words)
-                self.shares[2, number] = over(len(seen), len(wanted))
+                self.shares[2, number] = over(found, count)
         return 0
 
     cdef int put_blocks(self) except -1:
