@@ -5,15 +5,18 @@ They are written in the order in which the twin of :mod:`scrapy_simdedup.page.co
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from functools import lru_cache
+from random import SystemRandom
 
 import numpy as np
 
+from scrapy_simdedup.page import content_boxes as _boxes
 from scrapy_simdedup.page import content_features as _features
+from scrapy_simdedup.page import content_texts as _texts
 from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
@@ -22,10 +25,9 @@ cdef extern from "Python.h":
     void* PyUnicode_DATA(object text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t place)
     object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
-    object PyUnicode_Substring(object text, Py_ssize_t start, Py_ssize_t end)
 
 cdef enum:
-    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_features
+    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_texts
     DOLLAR = KINDS  # kinds of their own for characters of Latin-1 that are looked for, too
     COPYRIGHT, MONEY, KINDS_OF_LATIN
     TAGS = 64
@@ -39,25 +41,27 @@ cdef int64_t PARAGRAPH = _roles.PARAGRAPH
 cdef int64_t MAIN = _roles.MAIN
 cdef int64_t HIDDEN = _roles.HIDDEN
 cdef int64_t BODY_PROPERTY = _roles.BODY_PROPERTY
-cdef int64_t HIDDEN_BIT = _features._BITS["hidden"]
-cdef int64_t BODY_PROPERTY_BIT = _features._BITS["body_property"]
+cdef int64_t HIDDEN_BIT = _boxes.BITS["hidden"]
+cdef int64_t BODY_PROPERTY_BIT = _boxes.BITS["body_property"]
 cdef int64_t PROSE = _features.PROSE
 cdef int64_t LONG_PROSE = _features.LONG_PROSE
 cdef int64_t FAR = _features.FAR
-cdef int64_t MAX_TITLE_LENGTH = _features.MAX_TITLE_LENGTH
-cdef int64_t MAX_REPEATED_LENGTH = _features.MAX_REPEATED_LENGTH
-cdef int64_t MAX_PATTERN_LENGTH = _features._MAX_PATTERN_LENGTH
-cdef int LEVELS_UP = _features.LEVELS_UP
-cdef int LEVELS_DOWN = _features.LEVELS_DOWN
-cdef str STOPS = "".join(sorted(_features._STOPS))
-cdef str ENDING = "".join(sorted(_features._ENDS))
-cdef object DATE = _features._DATE.search
-cdef object PRICE = _features._PRICE.search
-cdef object WORDS = _features._WORD.findall
+cdef int64_t MAX_TITLE_LENGTH = _texts.MAX_TITLE_LENGTH
+cdef int64_t MAX_REPEATED_LENGTH = _texts.MAX_REPEATED_LENGTH
+cdef int64_t MAX_PATTERN_LENGTH = _texts.MAX_PATTERN_LENGTH
+cdef int LEVELS_UP = _boxes.LEVELS_UP
+cdef int LEVELS_DOWN = _boxes.LEVELS_DOWN
+cdef str STOPS = "".join(sorted(_texts.STOPS))
+cdef str ENDING = "".join(sorted(_texts.ENDS))
+cdef object DATE = _texts.DATE.search
+cdef object PRICE = _texts.PRICE.search
+cdef object WORDS = _texts.WORD.findall
 
 if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len(_features._TAG_KINDS) != MAX_TAG_KINDS:
     raise ImportError("compiled for other features")
 
+cdef uint64_t CODE_FACTOR = SystemRandom().getrandbits(64) | 1
+"""Unknown outside of the process, so that nobody writes a page of words with the same hash."""
 cdef uint8_t KIND_OF_LATIN[256]
 cdef uint8_t IS_OF_WORD[128]
 cdef int64_t BITS_OF_TAG[TAGS]
@@ -66,23 +70,23 @@ cdef uint8_t TAG_KINDS[MAX_TAG_KINDS][TAGS]
 cdef int64_t MASKS[MAX_MASKS]
 cdef int MASK_COUNT = len(_features._MASKS)
 cdef list OWN_BITS = list(_features._OWN_BITS.values())
-cdef list PROSE_MASKS = [list(_features._BITS).index(name) for name in _features._PROSE_BITS]
+cdef list PROSE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PROSE_BITS]
 cdef Py_ssize_t OF_BLOCKS = _features._OF_BLOCKS
 cdef Py_ssize_t OF_PAGE = _features._OF_PAGE
 cdef double FULL_WEIGHT = _features.FULL_WEIGHT
 cdef tuple SAID_NAMES = _features.SAID_NAMES
-cdef list PAGE_MASKS = [list(_features._BITS).index(name) for name in _features._PAGE_BITS]
+cdef list PAGE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PAGE_BITS]
 
 
 def _fill_tables():
     cdef int place
     for place in range(128):
-        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _features._KIND_OF_BYTE[place], WIDE
+        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _texts.KIND_OF_BYTE[place], WIDE
         IS_OF_WORD[place] = chr(place).isalnum() or chr(place) == "_"
     KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
     KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
     for place in range(TAGS):
-        BITS_OF_TAG[place] = _features._BITS_OF_TAG[place]
+        BITS_OF_TAG[place] = _boxes.BITS_OF_TAG[place]
         HEADING_LEVEL[place] = _features._HEADING_LEVEL[place]
         for kind, table in enumerate(_features._TAG_KINDS.values()):
             TAG_KINDS[<int> kind][place] = table[place]
@@ -143,6 +147,14 @@ cdef inline double over(int64_t one, int64_t other) noexcept nogil:
 
 cdef inline bint is_of_word(Py_UCS4 sign):
     return IS_OF_WORD[sign] if sign < 128 else sign.isalnum()
+
+
+cdef inline int64_t slot_of(uint64_t code, int64_t mask, const uint64_t* codes) noexcept nogil:
+    """The slot of a table that has a code, or the empty one where it belongs."""
+    cdef int64_t slot = (code >> 20) & mask
+    while codes[slot] != 0 and codes[slot] != code:
+        slot = (slot + 1) & mask
+    return slot
 
 
 cdef int fill(int64_t* made, list values) except -1:
@@ -319,70 +331,60 @@ cdef class Page:
         return 0
 
     cdef int compare_with_title(self, str title) except -1:
-        """For each short block, the share of its words that the title has, and of the title's words that it has."""
-        cdef set wanted = set(WORDS(title.lower())), seen
-        cdef uint8_t may_begin[256]
-        cdef int64_t number, words, common, lengths = 0
-        cdef Py_ssize_t i, start, size
+        """For each short block, the share of its words that the title has, and of the title's words that it has.
+
+        Words are compared by their hashes.
+        """
+        cdef set wanted = set(WORDS(title.lower()))
+        cdef int64_t number, slot, mask = 15, words, common, found, count = len(wanted)
+        cdef Py_ssize_t i, size
+        cdef uint64_t code
+        cdef Py_UCS4 sign
         cdef str text, word
         cdef int kind
         cdef bint is_ascii
         cdef void* data
-        cdef const uint8_t* latin
-        if not wanted:
+        if not count:
             return 0
-        memset(may_begin, 0, sizeof(may_begin))
+        while mask < 2 * count:
+            mask = 2 * mask + 1
+        cdef uint64_t[::1] codes = np.zeros(mask + 1, np.uint64)
+        cdef int64_t[::1] seen_in = np.full(mask + 1, -1, np.int64)
         for word in wanted:
-            may_begin[<long> ord(word[0]) & 255] = 1
-            may_begin[<long> ord(word[0].upper()[0]) & 255] = 1
-            lengths |= <int64_t> 1 << min(len(word), 63)
+            kind, data, code = PyUnicode_KIND(word), PyUnicode_DATA(word), 1
+            for i in range(len(word)):
+                code = code * CODE_FACTOR + <uint64_t> PyUnicode_READ(kind, data, i)
+            slot = slot_of(code, mask, &codes[0])
+            codes[slot] = code
         for number in range(self.count):
             if self.rows[LENGTH, number] > MAX_TITLE_LENGTH:
                 continue
             text = <str> self.texts[number]
             is_ascii = PyUnicode_IS_ASCII(text)
-            if not is_ascii:  # else words are put into lower case one by one
+            if not is_ascii:  # else characters are put into lower case one by one
                 text = text.lower()
             kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
-            latin = <const uint8_t*> data
-            words = common = i = 0
-            seen = None
-            while is_ascii and i < size:
-                if not IS_OF_WORD[latin[i]]:
-                    i += 1
-                    continue
-                start = i
-                while i < size and IS_OF_WORD[latin[i]]:
-                    i += 1
-                words += 1
-                if may_begin[latin[start]] and lengths >> min(i - start, 63) & 1:
-                    word = (<str> PyUnicode_Substring(text, start, i)).lower()
-                    if word in wanted:
+            code, words, common, found = 1, 0, 0, 0
+            for i in range(size + 1):
+                if i < size:
+                    sign = (<const uint8_t*> data)[i] if is_ascii else PyUnicode_READ(kind, data, i)
+                    if is_ascii and 65 <= sign <= 90:
+                        sign = <Py_UCS4> (<uint64_t> sign + 32)
+                    if is_of_word(sign):
+                        code = code * CODE_FACTOR + <uint64_t> sign
+                        continue
+                if code != 1:
+                    words += 1
+                    slot = slot_of(code, mask, &codes[0])
+                    if codes[slot] == code:
                         common += 1
-                        if seen is None:
-                            seen = set()
-                        seen.add(word)
-            while i < size:
-                if not is_of_word(PyUnicode_READ(kind, data, i)):
-                    i += 1
-                    continue
-                start = i
-                while i < size and is_of_word(PyUnicode_READ(kind, data, i)):
-                    i += 1
-                words += 1
-                if (
-                    may_begin[<long> PyUnicode_READ(kind, data, start) & 255]
-                    and lengths >> min(i - start, 63) & 1
-                ):
-                    word = PyUnicode_Substring(text, start, i)
-                    if word in wanted:
-                        common += 1
-                        if seen is None:
-                            seen = set()
-                        seen.add(word)
+                        if seen_in[slot] != number:
+                            seen_in[slot] = number
+                            found += 1
+                    code = 1
             if common:
                 self.shares[1, number] = over(common, words)
-                self.shares[2, number] = over(len(seen), len(wanted))
+                self.shares[2, number] = over(found, count)
         return 0
 
     cdef int put_blocks(self) except -1:

@@ -8,26 +8,47 @@ are one, so that wrappers do not matter.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from functools import lru_cache
-from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from scrapy_simdedup.page.content_boxes import (
+    BITS,
+    LEVELS_DOWN,
+    LEVELS_UP,
+    common_box,
+    depths_of,
+    find_boxes,
+    outermost_boxes,
+    ranks,
+)
+from scrapy_simdedup.page.content_texts import (
+    COMMA,
+    DATE,
+    DIGIT,
+    ENDS,
+    LOWER,
+    MAX_PATTERN_LENGTH,
+    PRICE,
+    SIGN,
+    SPACE,
+    STOP,
+    STOPS,
+    UPPER,
+    WIDE,
+    count_characters,
+    count_repeats,
+    likeness_to_title,
+)
 from scrapy_simdedup.page.roles import (
-    BODY_PROPERTY,
     BOILERPLATE_ROLES,
     COOKIE,
     FORM,
     H1,
     HEADING,
-    HIDDEN,
     MAIN,
-    MAIN_TAG,
     PARAGRAPH,
-    ROLE_NAMES,
     TAG_IDS,
 )
 
@@ -41,40 +62,18 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.float32]
     Places: TypeAlias = NDArray[np.int64]
 
-LEVELS_UP, LEVELS_DOWN = 5, 3
-"""Boxes around a block that are looked at: the innermost ones, and the outermost ones below the page."""
 PROSE = 80
 """Characters outside of links from which a block is prose."""
 LONG_PROSE = 300
 """The same for a paragraph that no teaser has."""
 FAR = 500
 """The distance of what a page does not have."""
-MAX_TITLE_LENGTH = 300
-"""Characters above which a block is not compared with the title."""
-MAX_REPEATED_LENGTH = 100
-"""Characters above which two blocks that differ in numbers only are two."""
-
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
 
-_BITS = {
-    **{name.replace(" ", "_"): role for role, name in ROLE_NAMES.items()},
-    "main": MAIN,
-    "main_tag": MAIN_TAG,
-    "section": 1 << 32,
-    "list": 1 << 33,
-    "table": 1 << 34,
-    "figure": 1 << 35,
-    "quote": 1 << 36,
-    "pre": 1 << 37,
-    "details": 1 << 38,
-    "hidden": 1 << 39,
-    "body_property": 1 << 40,
-}
-"""The roles of boxes, and further bits above them."""
-_MASKS = np.array(list(_BITS.values()), np.int64)
+_MASKS = np.array(list(BITS.values()), np.int64)
 _OWN_BITS = {
-    **{name: _BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
+    **{name: BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
     "form": FORM | COOKIE,
     "boilerplate": BOILERPLATE_ROLES,
 }
@@ -82,12 +81,6 @@ _OWN_BITS = {
 _PROSE_BITS = ("main", "main_tag", "comments", "related_pages", "form", "hidden", "header", "aside", "body_property")
 _PAGE_BITS = ("main", "main_tag", "comments", "form", "table", "aside", "body_property", "pre")
 
-_BITS_OF_TAG = np.zeros(64, np.int64)
-for _tag, _name in (
-    *(("section", "section"), ("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "table"), ("figure", "figure")),
-    *(("blockquote", "quote"), ("pre", "pre"), ("details", "details")),
-):
-    _BITS_OF_TAG[TAG_IDS[_tag]] = _BITS[_name]
 _HEADING_LEVEL = np.zeros(64, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG_IDS[f"h{_level}"]] = _level
@@ -106,30 +99,6 @@ _TAG_KINDS = {
         "in_section": "section article main",
     }.items()
 }
-
-_OTHER, _SPACE, _STOP, _COMMA, _DIGIT, _UPPER, _SIGN, _WIDE, _LOWER = range(9)
-_KINDS = 9
-
-
-def _kinds_of_bytes() -> NDArray[np.uint8]:
-    kinds = np.zeros(256, np.uint8)
-    for kind, those in (
-        *((_SPACE, b" \t\n\r\f\v\x1e"), (_STOP, b".!?"), (_COMMA, b",;:"), (_DIGIT, b"0123456789")),
-        *((_UPPER, bytes(range(65, 91))), (_LOWER, bytes(range(97, 123))), (_SIGN, b"|/>\\*+=<_#@$%&()[]{}~^")),
-        (_WIDE, bytes(range(0xC0, 256))),
-    ):
-        kinds[list(those)] = kind
-    return kinds
-
-
-_KIND_OF_BYTE = _kinds_of_bytes()
-_STOPS = frozenset(".!?…。！？")
-_ENDS = _STOPS | frozenset(":;\"'”»)")
-_WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+")
-_DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./:-]\d{1,2}\b")
-_PRICE = re.compile(r"[$€£¥₹]\s?\d|\d\s?[€₽]")
-_MAX_PATTERN_LENGTH = 200
 
 
 class Features(NamedTuple):
@@ -221,20 +190,6 @@ def python_gather(  # noqa: PLR0917 - all are the numbers of one page
             row[:] = page[number]
 
 
-class _Boxes(NamedTuple):
-    """The boxes of a page that hold text; a box that holds the same blocks as the box around it is part of that one."""
-
-    of_blocks: Places
-    parents: Places
-    firsts: Places
-    ends: Places
-    bits: Places
-    class_paths: Places
-    around: Places
-    """The bits of each box of the tree and of all around it."""
-    own: Places
-
-
 def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
     """The features of the blocks of a page that has text.
 
@@ -248,25 +203,25 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     length = np.array([len(text) for text in texts], np.int64)
     links = np.array(tree.link_lengths, np.int64)
     kinds = count_characters(texts)
-    words = kinds[:, _SPACE] + 1
+    words = kinds[:, SPACE] + 1
     of_text = np.array(tree.text_roles, np.int64)
     in_box = np.array(tree.boxes, np.int64)
     tags = np.array(tree.box_tags, np.int64)[in_box]
     link_share = links / length
     prose = np.where((length - links >= PROSE) & (2 * links < length), length - links, 0)
-    stop_end = np.array([text[-1] in _STOPS for text in texts])
+    stop_end = np.array([text[-1] in STOPS for text in texts])
     is_heading, is_h1 = (of_text & HEADING) > 0, (of_text & H1) > 0
     level = np.where(is_heading & (_HEADING_LEVEL[tags] == 0), 7, _HEADING_LEVEL[tags])
     start, all_prose, all_links = cumulated(length), cumulated(prose), cumulated(links)
     total, prose_total = int(start[-1]), max(1, int(all_prose[-1]))
-    with_digits = kinds[:, _DIGIT] > 0
-    repeats = _count_repeats(texts, with_digits.tolist())
+    with_digits = kinds[:, DIGIT] > 0
+    repeats = count_repeats(texts, with_digits.tolist())
     images, elements = np.array(tree.image_counts, np.int64), np.array(tree.last_elements, np.int64)
     anchors = np.array(tree.link_counts, np.int64)
     price, date = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    for block in np.flatnonzero(with_digits & (length < _MAX_PATTERN_LENGTH)).tolist():
-        price[block] = _PRICE.search(texts[block]) is not None
-        date[block] = _DATE.search(texts[block]) is not None
+    for block in np.flatnonzero(with_digits & (length < MAX_PATTERN_LENGTH)).tolist():
+        price[block] = PRICE.search(texts[block]) is not None
+        date[block] = DATE.search(texts[block]) is not None
     class_paths = np.array(tree.box_class_paths, np.int64)[in_box]
     h1s = np.flatnonzero(is_h1)
     h1 = int(h1s[0]) if len(h1s) else -1
@@ -277,13 +232,13 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "word_length": length / words,
         "links": link_share,
         "anchors": anchors,
-        "stops": kinds[:, _STOP] / words,
-        "commas": kinds[:, _COMMA] / words,
-        "digits": kinds[:, _DIGIT] / length,
-        "upper": kinds[:, _UPPER] / np.maximum(kinds[:, _UPPER] + kinds[:, _LOWER], 1),
-        "signs": kinds[:, _SIGN] / length,
-        "wide": kinds[:, _WIDE] / length,
-        "ends": np.array([text[-1] in _ENDS for text in texts]),
+        "stops": kinds[:, STOP] / words,
+        "commas": kinds[:, COMMA] / words,
+        "digits": kinds[:, DIGIT] / length,
+        "upper": kinds[:, UPPER] / np.maximum(kinds[:, UPPER] + kinds[:, LOWER], 1),
+        "signs": kinds[:, SIGN] / length,
+        "wide": kinds[:, WIDE] / length,
+        "ends": np.array([text[-1] in ENDS for text in texts]),
         "stop_end": stop_end,
         "small_start": np.array([text[0].islower() for text in texts]),
         "copyright": np.array(["©" in text for text in texts]),
@@ -308,7 +263,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     for name, where in (("prose", prose > 0), ("long", prose > LONG_PROSE)):
         blocks[f"{name}_next"], blocks[f"{name}_back"] = _distances(np.flatnonzero(where), index)
     blocks |= _under_headings(np.flatnonzero(is_heading), index, start, all_links, all_prose, level, link_share)
-    in_title, of_title = _likeness_to_title(tree.title, texts, length)
+    in_title, of_title = likeness_to_title(tree.title, texts, length)
     best = int(of_title.argmax())
     blocks |= {
         "in_title": in_title,
@@ -336,10 +291,10 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     tag_paths = np.array(tree.box_paths, np.int64)[in_box]
     blocks |= of_groups | _group_numbers("tag_group", tag_paths, length, links, stop_end, repeats)[1]
 
-    boxes = _boxes(tree, count)
+    boxes = find_boxes(tree, count)
     here, parents, first, end = boxes.of_blocks, boxes.parents, boxes.firsts, boxes.ends
     size = len(parents)
-    depth = _depths(parents.tolist())
+    depth = depths_of(parents.tolist())
 
     def inside(values: NDArray[np.generic]) -> Places:
         sums = cumulated(values)
@@ -361,14 +316,14 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "mean": box_length / box_blocks,
         "prose": box_prose / prose_total,
         "prose_own": box_prose / box_length,
-        "stops": inside(kinds[:, _STOP]) / inside(words),
+        "stops": inside(kinds[:, STOP]) / inside(words),
         "stop_ends": inside(stop_end) / box_blocks,
         "h1": (first <= h1) & (h1 < end),
         "kin": kin_counts[kin],
         "kin_share": (kin_lengths / total)[kin],
         "kin_links": (kin_links / kin_lengths)[kin],
         "kin_mean": (kin_lengths / kin_counts)[kin],
-        "kin_index": _ranks(kin),
+        "kin_index": ranks(kin),
         "p": in_paragraphs / max(1, int(in_paragraphs[0])),
         "p_own": in_paragraphs / box_length,
         "headings": inside(is_heading) / box_blocks,
@@ -390,7 +345,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     places = [here]
     for _ in range(1, LEVELS_UP):
         places.append(parents[places[-1]])
-    places.extend(outer[here] for outer in _outermost(parents.tolist(), depth.tolist()))
+    places.extend(outer[here] for outer in outermost_boxes(parents.tolist(), depth.tolist()))
 
     # the box that stands for the content: a block gives its box its prose, and the box around it half of that
     direct = np.bincount(here, prose, minlength=size)
@@ -404,7 +359,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         ("of_longest", int(here[int(prose.argmax())])),
         ("of_kin", int(parents[best_kin]) if has_kin else 0),
     ):
-        common, steps, beside = _common_box(anchor, parents, first, end, index)
+        common, steps, beside = common_box(anchor, parents, first, end, index)
         blocks |= {
             f"{name}_steps": steps,
             f"{name}_share": (box_length / total)[common],
@@ -417,7 +372,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     has = (boxes.around[in_box][:, None] & _MASKS) > 0
     shares = (has * length[:, None]).sum(axis=0) / total
     prose_shares = (has * prose[:, None]).sum(axis=0) / prose_total
-    number_of = {name: number for number, name in enumerate(_BITS)}
+    number_of = {name: number for number, name in enumerate(BITS)}
     for name, number in number_of.items():
         blocks[f"around_{name}"] = np.where(has[:, number], shares[number], -1)
     for name in _PROSE_BITS:
@@ -473,24 +428,6 @@ def cumulated(values: NDArray[np.generic]) -> NDArray[np.int64]:
     return made
 
 
-def count_characters(texts: Sequence[str]) -> NDArray[np.int64]:
-    """How many characters of each kind there are in each text; those that are not ASCII count once."""
-    raw = [text.encode("utf-8", "replace") for text in texts]
-    starts = np.repeat(np.arange(len(raw)) * _KINDS, [len(text) for text in raw])
-    found = _KIND_OF_BYTE[np.frombuffer(b"".join(raw), np.uint8)]
-    return np.bincount(starts + found, minlength=len(raw) * _KINDS).reshape(len(raw), _KINDS)
-
-
-def _count_repeats(texts: Sequence[str], with_digits: Sequence[bool]) -> Places:
-    """How often the page has each text; short ones may differ in numbers."""
-    keys = [
-        _NUMBER.sub("0", text) if digits and len(text) < MAX_REPEATED_LENGTH else text
-        for text, digits in zip(texts, with_digits, strict=True)
-    ]
-    counts = Counter(keys)
-    return np.array([counts[key] for key in keys], np.int64)
-
-
 def _distances(where: Places, index: Places) -> tuple[Places, Places]:
     """For each block, how far the next of some blocks is, which may be itself, and how far the one before."""
     if not len(where):
@@ -527,21 +464,6 @@ def _under_headings(  # noqa: PLR0917 - all are the numbers of one page
         "heading_level": np.where(none, 0, level[heading]),
         "heading_links": np.where(none, -1, link_share[heading]),
     }
-
-
-def _likeness_to_title(
-    title: str, texts: Sequence[str], length: Places
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each short block, the share of its words that the title has, and of the title's words that it has."""
-    share, covered = np.zeros(len(texts)), np.zeros(len(texts))
-    wanted = set(_WORD.findall(title.lower()))
-    if wanted:
-        for number in np.flatnonzero(length <= MAX_TITLE_LENGTH).tolist():
-            words = _WORD.findall(texts[number].lower())
-            if words and not wanted.isdisjoint(words):
-                share[number] = sum(map(wanted.__contains__, words)) / len(words)
-                covered[number] = len(wanted.intersection(words)) / len(wanted)
-    return share, covered
 
 
 def _shifted(values: NDArray[np.generic], by: int) -> NDArray[np.float64]:
@@ -582,90 +504,6 @@ def _group_numbers(  # noqa: PLR0917 - as above
         "first": first / len(paths),
     }
     return group, {f"{name}_{number}": values[group] for number, values in numbers.items()}
-
-
-def _boxes(tree: BlockTree, count: int) -> _Boxes:
-    parents = tree.box_parents
-    number = len(parents)
-    tags, marks = np.array(tree.box_tags, np.int64), np.array(tree.box_marks, np.int64)
-    own = np.array(tree.box_roles, np.int64) | _BITS_OF_TAG[tags]
-    own |= np.where(marks & HIDDEN, _BITS["hidden"], 0) | np.where(marks & BODY_PROPERTY, _BITS["body_property"], 0)
-    bits = own.tolist()
-    first, end = list(repeat(count, number)), list(repeat(0, number))
-    for block, box in enumerate(tree.boxes):
-        if block < first[box]:  # noqa: PLR1730 - as below
-            first[box] = block
-        end[box] = block + 1
-    for box in range(number - 1, 0, -1):
-        parent = parents[box]
-        if first[box] < first[parent]:  # noqa: PLR1730 - calls of min and max take three times as long
-            first[parent] = first[box]
-        if end[box] > end[parent]:  # noqa: PLR1730 - as above
-            end[parent] = end[box]
-    for box in range(1, number):
-        bits[box] |= bits[parents[box]]
-    firsts, ends, up = np.array(first), np.array(end), np.array(parents, np.int64)
-    rows = np.flatnonzero(ends > firsts)  # a box that holds the same blocks as its parent follows it in this list
-    above = up[rows]
-    leads = np.flatnonzero((firsts[rows] != firsts[above]) | (ends[rows] != ends[above]) | (rows == 0))
-    is_lead = np.zeros(len(rows), np.int64)
-    is_lead[leads] = 1
-    number_of = np.zeros(number, np.int64)
-    number_of[rows] = np.cumsum(is_lead) - 1
-    kept = rows[leads]
-    return _Boxes(
-        number_of[np.array(tree.boxes, np.int64)],
-        number_of[np.maximum(up[kept], 0)],
-        firsts[kept],
-        ends[kept],
-        np.bitwise_or.reduceat(own[rows], leads),
-        np.array(tree.box_class_paths, np.int64)[kept],
-        np.array(bits, np.int64),
-        own,
-    )
-
-
-def _depths(parents: Sequence[int]) -> Places:
-    depths = [0] * len(parents)
-    for box in range(1, len(parents)):
-        depths[box] = depths[parents[box]] + 1
-    return np.array(depths, np.int64)
-
-
-def _outermost(parents: Sequence[int], depths: Sequence[int]) -> list[Places]:
-    """For each box, the boxes around it at the first levels below the page; itself where it lies less deep."""
-    made = []
-    for down in range(1, LEVELS_DOWN + 1):
-        outer = list(range(len(parents)))
-        for box in range(1, len(parents)):
-            if depths[box] > down:
-                outer[box] = outer[parents[box]]
-        made.append(np.array(outer, np.int64))
-    return made
-
-
-def _ranks(groups: Places) -> Places:
-    """For each box, how many of its group come before it."""
-    counts = np.bincount(groups)
-    order = np.argsort(groups, kind="stable")
-    ranks = np.empty(len(groups), np.int64)
-    ranks[order] = np.arange(len(groups)) - (np.cumsum(counts) - counts)[groups[order]]
-    return ranks
-
-
-def _common_box(
-    anchor: int, parents: Places, first: Places, end: Places, index: Places
-) -> tuple[Places, Places, Places]:
-    """For each block, the innermost box around it and a certain box, the steps to it, and how far it lies beside."""
-    chain = [anchor]
-    while chain[-1]:
-        chain.append(int(parents[chain[-1]]))
-    boxes = np.array(chain)
-    by_begin = len(boxes) - np.searchsorted(first[boxes][::-1], index, side="right")
-    by_end = np.searchsorted(end[boxes], index, side="right")
-    steps = np.minimum(np.maximum(by_begin, by_end), len(boxes) - 1)
-    beside = np.where(index < first[anchor], index - first[anchor], np.maximum(index - end[anchor] + 1, 0))
-    return boxes[steps], steps, beside
 
 
 try:

@@ -1,0 +1,148 @@
+"""The boxes of a page that hold text, and what is asked of them: roles, levels, and how they lie to one another.
+
+Boxes that hold the same blocks are one, so that wrappers do not matter.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from scrapy_simdedup.page.roles import BODY_PROPERTY, HIDDEN, MAIN, MAIN_TAG, ROLE_NAMES, TAG_IDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from scrapy_simdedup.page.block_tree import BlockTree
+
+    Places: TypeAlias = NDArray[np.int64]
+
+LEVELS_UP, LEVELS_DOWN = 5, 3
+"""Boxes around a block that are looked at: the innermost ones, and the outermost ones below the page."""
+
+BITS = {
+    **{name.replace(" ", "_"): role for role, name in ROLE_NAMES.items()},
+    "main": MAIN,
+    "main_tag": MAIN_TAG,
+    "section": 1 << 32,
+    "list": 1 << 33,
+    "table": 1 << 34,
+    "figure": 1 << 35,
+    "quote": 1 << 36,
+    "pre": 1 << 37,
+    "details": 1 << 38,
+    "hidden": 1 << 39,
+    "body_property": 1 << 40,
+}
+"""The roles of boxes, and further bits above them."""
+
+BITS_OF_TAG = np.zeros(64, np.int64)
+for _tag, _name in (
+    *(("section", "section"), ("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "table"), ("figure", "figure")),
+    *(("blockquote", "quote"), ("pre", "pre"), ("details", "details")),
+):
+    BITS_OF_TAG[TAG_IDS[_tag]] = BITS[_name]
+
+
+class Boxes(NamedTuple):
+    """The boxes of a page that hold text; a box that holds the same blocks as the box around it is part of that one."""
+
+    of_blocks: Places
+    parents: Places
+    firsts: Places
+    ends: Places
+    bits: Places
+    class_paths: Places
+    around: Places
+    """The bits of each box of the tree and of all around it."""
+    own: Places
+
+
+def find_boxes(tree: BlockTree, count: int) -> Boxes:
+    """The boxes of a tree that was made with ``detailed=True`` and has so many blocks."""
+    parents = tree.box_parents
+    number = len(parents)
+    tags, marks = np.array(tree.box_tags, np.int64), np.array(tree.box_marks, np.int64)
+    own = np.array(tree.box_roles, np.int64) | BITS_OF_TAG[tags]
+    own |= np.where(marks & HIDDEN, BITS["hidden"], 0) | np.where(marks & BODY_PROPERTY, BITS["body_property"], 0)
+    bits = own.tolist()
+    first, end = list(repeat(count, number)), list(repeat(0, number))
+    for block, box in enumerate(tree.boxes):
+        if block < first[box]:  # noqa: PLR1730 - as below
+            first[box] = block
+        end[box] = block + 1
+    for box in range(number - 1, 0, -1):
+        parent = parents[box]
+        if first[box] < first[parent]:  # noqa: PLR1730 - calls of min and max take three times as long
+            first[parent] = first[box]
+        if end[box] > end[parent]:  # noqa: PLR1730 - as above
+            end[parent] = end[box]
+    for box in range(1, number):
+        bits[box] |= bits[parents[box]]
+    firsts, ends, up = np.array(first), np.array(end), np.array(parents, np.int64)
+    rows = np.flatnonzero(ends > firsts)  # a box that holds the same blocks as its parent follows it in this list
+    above = up[rows]
+    leads = np.flatnonzero((firsts[rows] != firsts[above]) | (ends[rows] != ends[above]) | (rows == 0))
+    is_lead = np.zeros(len(rows), np.int64)
+    is_lead[leads] = 1
+    number_of = np.zeros(number, np.int64)
+    number_of[rows] = np.cumsum(is_lead) - 1
+    kept = rows[leads]
+    return Boxes(
+        number_of[np.array(tree.boxes, np.int64)],
+        number_of[np.maximum(up[kept], 0)],
+        firsts[kept],
+        ends[kept],
+        np.bitwise_or.reduceat(own[rows], leads),
+        np.array(tree.box_class_paths, np.int64)[kept],
+        np.array(bits, np.int64),
+        own,
+    )
+
+
+def depths_of(parents: Sequence[int]) -> Places:
+    """For each box, how many boxes there are around it."""
+    depths = [0] * len(parents)
+    for box in range(1, len(parents)):
+        depths[box] = depths[parents[box]] + 1
+    return np.array(depths, np.int64)
+
+
+def outermost_boxes(parents: Sequence[int], depths: Sequence[int]) -> list[Places]:
+    """For each box, the boxes around it at the first levels below the page; itself where it lies less deep."""
+    made = []
+    for down in range(1, LEVELS_DOWN + 1):
+        outer = list(range(len(parents)))
+        for box in range(1, len(parents)):
+            if depths[box] > down:
+                outer[box] = outer[parents[box]]
+        made.append(np.array(outer, np.int64))
+    return made
+
+
+def ranks(groups: Places) -> Places:
+    """For each box, how many of its group come before it."""
+    counts = np.bincount(groups)
+    order = np.argsort(groups, kind="stable")
+    ranks = np.empty(len(groups), np.int64)
+    ranks[order] = np.arange(len(groups)) - (np.cumsum(counts) - counts)[groups[order]]
+    return ranks
+
+
+def common_box(
+    anchor: int, parents: Places, first: Places, end: Places, index: Places
+) -> tuple[Places, Places, Places]:
+    """For each block, the innermost box around it and a certain box, the steps to it, and how far it lies beside."""
+    chain = [anchor]
+    while chain[-1]:
+        chain.append(int(parents[chain[-1]]))
+    boxes = np.array(chain)
+    by_begin = len(boxes) - np.searchsorted(first[boxes][::-1], index, side="right")
+    by_end = np.searchsorted(end[boxes], index, side="right")
+    steps = np.minimum(np.maximum(by_begin, by_end), len(boxes) - 1)
+    beside = np.where(index < first[anchor], index - first[anchor], np.maximum(index - end[anchor] + 1, 0))
+    return boxes[steps], steps, beside
