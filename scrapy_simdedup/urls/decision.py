@@ -34,6 +34,7 @@ _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 many."""
 
 Action = Literal["go", "deprioritize", "skip"]
+Doubt = Literal["hardly", "any value", "one value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +144,22 @@ def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:
     return lack * min(1.0, _WHERE_SAMPLED * lack)
 
 
-def is_doubtful_skip(site: Site, parts: UrlParts) -> bool:
-    """Whether a rule that can plausibly be wrong for some pages only is behind the skip of a URL."""
+def doubt_about_skip(site: Site, parts: UrlParts) -> Doubt:
+    """How well a rule behind the skip of a URL can be wrong for some pages only.
+
+    A page has one URL with a certain value, so nothing but this URL tells whether a rule about the value is wrong for
+    it. Where any value is the rule's, each page has several URLs that would.
+    """
     normalized = site.normalize(parts)
     known = site.index.find(normalized, normalized.rules)
-    if known is None or site.contents.is_stub_content(known.content):
-        return known is None
-    return not all(site.hypotheses.is_low_risk(rule) for rule in known.tags)
+    if known is None:
+        return "one value"
+    if site.contents.is_stub_content(known.content):
+        return "hardly"
+    doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
+    if not doubtful:
+        return "hardly"
+    return "one value" if any(rule.value is not None for rule in doubtful) else "any value"
 
 
 def _verification_rate(weight: float, verified: int) -> float:

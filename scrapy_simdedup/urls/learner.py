@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
 from scrapy_simdedup.urls.contradictions import Observation, contradicted, correct, correct_entry
-from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, is_doubtful_skip
+from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_skip
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.hosts import site_name
@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 
 
 _SAMPLED = 0.4
-"""Share of the checks that a sample of the skipped URLs may take; questions may take the others."""
+"""Share of the checks that a sample of the skipped URLs takes; where rules about one value skipped them, it takes what
+the questions have left."""
+
+_MOST_SAMPLED = 0.99
+"""Share of the skipped URLs that are sampled at most, whatever the checks are."""
 
 _SAMPLED_LOW_RISK = 0.25
-"""Share of the sample that is taken where hardly any rule is wrong: of session ids, stubs."""
+"""Part of that share that is taken where hardly any rule is wrong: of session ids, stubs."""
 
 
 class UrlLearner:
@@ -163,9 +167,13 @@ class UrlLearner:
         """
         found: list[str] = []
         for site in self._sites.values() if self._checks > 0 else ():
-            for url in site.draw_skips(_SAMPLED * self._checks):
+            share = self._sampled_share(site)
+            usual = _SAMPLED * self._checks / share
+            chances = {"hardly": _SAMPLED_LOW_RISK * usual, "any value": usual, "one value": 1.0}
+            for url in site.draw_skips(share):
                 parts = split_url(url, self._given)
-                if parts is None or is_doubtful_skip(site, parts) or site.random.next_float() < _SAMPLED_LOW_RISK:
+                doubt = doubt_about_skip(site, parts) if parts is not None else "one value"
+                if site.random.next_float() < chances[doubt]:
                     found.append(url)
                     site.skipped -= 1
         return found
@@ -228,6 +236,12 @@ class UrlLearner:
     def sites(self) -> list[str]:
         """The names of the sites of all observed URLs."""
         return list(self._sites)
+
+    def _sampled_share(self, site: Site) -> float:
+        """The share to sample of the URLs that rules about one value skipped: what the questions left of the checks."""
+        asked = site.questions.asked if site.questions is not None else 0
+        left = self._checks - asked / max(1, len(site.skips.urls))
+        return min(_MOST_SAMPLED, max(_SAMPLED * self._checks, left))
 
     def _site(self, parts: UrlParts) -> Site | None:
         name = self._site_of(parts.host)

@@ -183,7 +183,7 @@ def test_before_the_end_a_random_sample_of_the_skipped_is_fetched_and_bounds_wha
                 learner.observe(other, f"item {number}")
     before = learner.unseen_bound
     sample = learner.sample()
-    assert 30 <= len(sample) <= 110
+    assert 130 <= len(sample) <= 250  # a tenth, as both rules are about one value
     for url in sample:
         learner.observe(url, f"item {url.split('=')[1].split('&')[0]}")
     assert learner.sample() == []
