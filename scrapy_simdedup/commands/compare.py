@@ -80,6 +80,8 @@ def _text(found: PageComparison) -> Iterator[str]:
     yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {WHAT_A_CRAWL_DOES[found.drops]}")
     if any(found.drops) and (one.title, one.h1) != (other.title, other.h1):
         yield Soft("Their headlines differ, so it also weighs what other pages of the site repeat, and may keep both.")
+    elif any(found.drops) and all(found.lost_words):
+        yield Soft("Their headlines are the same. If most of the site has them, a name of a few words keeps both.")
     if found.kind == "near" and one.h1 and other.h1 and one.h1 != other.h1:
         yield Soft("Their h1s differ, so they count as two pages, however alike.")
     yield Bad("- " + one.name)

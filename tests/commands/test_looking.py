@@ -16,7 +16,7 @@ import pytest
 
 from helpers.command_line import REPEATS, Crawled, in_a_thread, perform_here, simdedup, stored
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page, prose
+from helpers.pages import page, prose, words
 from helpers.site_server import Site
 from scrapy_simdedup import compare_pages
 from scrapy_simdedup.detect.events import PageCompared, compared_journal, encode_event
@@ -62,6 +62,14 @@ class TestCompare:
         assert any(line.startswith("  boilerplate, folded: ") and "2 lines of footer" in line for line in lines)
         assert "+    1  Newly" in lines, "the blocks that decide are shown, with their weight"
         assert any(line.startswith("- 0.02  boilerplate, folded: ") for line in lines)
+
+    def test_says_that_a_name_may_keep_pages_whose_headlines_are_those_of_the_whole_site(self, tmp_path: Path) -> None:
+        description = "".join(f"<p>{' '.join(words(('description', part), 60))}</p>" for part in range(3))
+        for name, product in (("a", "Amber lamp"), ("b", "Brass candle")):
+            (tmp_path / f"{name}.html").write_text(f"<title>Shop</title><div><p>{product}</p>{description}</div>")
+        lines = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out.splitlines()
+        assert lines[0].endswith("a crawl would drop the later one")
+        assert lines[1].startswith("Their headlines are the same. If most of the site has them, a name")
 
     def test_says_in_which_direction_text_would_be_lost(self, tmp_path: Path) -> None:
         comment = "And this is what a reader of the page had to say about all of it"
