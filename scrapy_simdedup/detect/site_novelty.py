@@ -129,7 +129,7 @@ class SiteNovelty:
         if most > limit:
             return OwnText(most, counts=True)
         if not self._has_same_name(fp, chosen, others, len(sample)):
-            lines = _replaced_lines(units, kept, clocks)
+            lines = novelty.replaced_lines(units, kept, clocks)
             if lines.any():
                 return OwnText(max(1, int(novelty.words_of_units(units)[lines].max())), counts=True)
         return OwnText(most if most > novelty.MIN_OWN_WORDS else 0, counts=False)
@@ -166,13 +166,3 @@ class SiteNovelty:
         if known is not None and known[0] == id_:
             return known
         return id_, PageFingerprint.from_bytes(self._records[row].fingerprint).units
-
-
-def _replaced_lines(units: PageUnits, kept: Sequence[TextUnits], clocks: Collection[int]) -> Mask:
-    """Which blocks are short lines in place of other lines of each page that is kept."""
-    lines: Mask = np.ones(len(units.lengths), np.bool_)
-    for other in kept:
-        lines &= novelty.replaced_lines(units, other, clocks)
-        if not lines.any():
-            break
-    return lines

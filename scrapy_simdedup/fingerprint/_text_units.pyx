@@ -33,7 +33,7 @@ cdef enum:
     HEAD_SIZE = 13
     ROW_SIZE = 4
     MAX_LENGTH = 100  # of amounts
-cdef uint64_t FILTER_SALT = 0xD6E8FEB86659FD93
+cdef uint64_t FILTER_SALT = 0x9E3779B97F4A7C15
 cdef uint32_t SPREAD = 0x9E3779B1
 cdef object is_price = _amounts.is_price
 cdef unsigned int BY_SHAPE = _roles.BY_SHAPE

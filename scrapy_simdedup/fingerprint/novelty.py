@@ -27,13 +27,14 @@ from scrapy_simdedup.fingerprint.text_units import (
     filter_places,
     is_sampled,
     kept_places,
-    sequence_digest,
     table_rows,
 )
 from scrapy_simdedup.page.amounts import has_number, is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
@@ -89,38 +90,60 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     return np.where(is_whole, words, lacked).astype(np.intp)
 
 
-def replaced_lines(units: PageUnits, other: TextUnits, clocks: Collection[int] = ()) -> Mask:
-    """Which blocks are short lines with words, in place of other lines of another page; shape (m,).
+def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> Mask:
+    """Which blocks are short lines with words, in place of other lines of each of some pages; shape (m,).
 
-    1. The rows of the two unit tables are aligned. What one page has between equal neighbours, and the other page has
-       other rows there, was replaced; what only one of them has was added.
+    1. The rows of two unit tables are aligned. What one page has between equal neighbours, and the other page has other
+       rows there, was replaced; what only one of them has was added.
     2. Of the rows that were replaced, those that the other page has elsewhere are left out, and lines that differ from
        one of the other page in their numbers alone.
 
     Args:
         units: The blocks of the page.
-        other: The text units of the other page. If it is so long that its rows are joined, nobody knows.
+        others: The text units of the other pages, one at least. Of one that is so long that its rows are joined nobody
+            knows which lines were replaced.
         clocks: Places to pass over.
     """
     replaced = np.zeros(len(units.lengths), np.bool_)
-    chosen = units.without(()).nonzero()[0]
-    digests, places = units.digests[chosen], units.places[chosen]
-    if other.joined_by or not other.table or sequence_digest(digests) == other.sequence:
+    if any(other.joined_by for other in others):
         return replaced
-    rows, _ = table_rows(digests, places, 0)
-    ours, theirs = rows["digest"].tolist(), other.rows["digest"].tolist()
-    our_places, their_places = rows["place"].tolist(), other.rows["place"].tolist()
-    on_ours, on_theirs, kept_clocks = set(ours), set(theirs), set(kept_places(clocks))
-    for how, begin, end, first, last in SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
-        if how != "replace":
-            continue
-        lost = {their_places[at] for at in range(begin, end) if theirs[at] not in on_ours} - kept_clocks
-        for at in range(first, last) if lost else ():
-            text = units.samples[chosen[at]]
-            is_new = ours[at] not in on_theirs and our_places[at] not in kept_clocks
-            is_counter = has_number(text) and our_places[at] in lost
-            replaced[chosen[at]] = is_new and is_name(text) and not is_counter
+    chosen, passed_over = units.without(clocks).nonzero()[0], kept_places(clocks)
+    rows, _ = table_rows(units.digests[chosen], units.places[chosen], 0)
+    lines = set(range(len(chosen)))
+    for other in others:
+        theirs = other.rows[~np.isin(other.rows["place"], passed_over)] if passed_over else other.rows
+        lines &= {
+            row
+            for row, lost in _replaced_rows(rows, theirs)
+            if is_name(text := units.samples[chosen[row]]) and not (has_number(text) and rows["place"][row] in lost)
+        }
+        if not lines:
+            break
+    replaced[chosen[sorted(lines)]] = True
     return replaced
+
+
+def _replaced_rows(rows: NDArray[np.void], theirs: NDArray[np.void]) -> Iterator[tuple[int, set[int]]]:
+    """The rows of a unit table that stand where another table has other rows, each with the places of these."""
+    mine, other, lost_places = rows["digest"].tolist(), theirs["digest"].tolist(), theirs["place"].tolist()
+    begin = _common_beginning(mine, other)
+    end = _common_beginning(mine[begin:][::-1], other[begin:][::-1])
+    ours, gone = mine[begin : len(mine) - end], other[begin : len(other) - end]
+    if not ours or not gone:
+        return
+    known, theirs_known = set(mine), set(other)
+    aligned = SequenceMatcher(None, gone, ours, autojunk=False)
+    for how, first_lost, last_lost, first, last in aligned.get_opcodes():
+        lost = range(begin + first_lost, begin + last_lost) if how == "replace" else ()
+        places = {lost_places[at] for at in lost if other[at] not in known}
+        if places:
+            yield from ((at, places) for at in range(begin + first, begin + last) if mine[at] not in theirs_known)
+
+
+def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many items two sequences have in common at their beginning."""
+    shorter = min(len(one), len(other))
+    return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 
 
 def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAME_SHARE) -> Mask:

@@ -68,7 +68,7 @@ _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
 _SIZES = struct.Struct("<3I")
-FILTER_SALT = np.uint64(0xD6E8FEB86659FD93)
+FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _HALF = np.uint64(32)
 NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
