@@ -75,9 +75,9 @@ def compare_with_previous_version(
     if before.unjudged:
         return Revisit(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=None)
-    by_similarity = settings.unchanged_by == "similarity"
+    by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
     changes = evidence = None
-    if not by_similarity and now.page_units is not None and before.units is not None and before.units.sequence:
+    if by_units and now.page_units is not None and before.units is not None and before.units.sequence:
         changes, evidence = _compare_units(now, before, clocks)
         same_data = before.data == now.data and not before.identity_differs(now)
         is_same = not changes and same_data
