@@ -99,7 +99,11 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     if not is_joined:
         added = [number for number in added if int(row_places[number]) not in clocks]
         removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
-        added, removed = _without_moves_to_boilerplate(units, before, chosen, added, removed)
+        removed = _without_moves_to_boilerplate(units, before, chosen, removed)
+        edited_at = set(old["place"][removed].tolist())
+        new = set(_without_moves_from_boilerplate(units, before, chosen, added))
+        # A few words more may be in no sample, so that the text seems to have stood there; at its place it was edited.
+        added = [number for number in added if number in new or int(rows["place"][number]) in edited_at]
     added_at = Counter(rows["place"][added].tolist())
     removed_at = Counter(old["place"][removed].tolist())
     edited = (added_at & removed_at).total()
@@ -110,20 +114,19 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     return UnitComparison(changes, edited_places, equal_places, share)
 
 
-def _without_moves_to_boilerplate(
-    units: PageUnits, before: TextUnits, chosen: Mask, added: list[int], removed: list[int]
-) -> tuple[list[int], list[int]]:
-    """The rows that one version lacks also outside of its content, where each unit has a row."""
-    if added:
-        asked = np.zeros(len(units.lengths), np.bool_)
-        asked[chosen.nonzero()[0][added]] = True
-        present = are_on(units, FilterBank([before]), asked, 1.0)[0][chosen]
-        added = [number for number in added if not present[number]]
-    if removed:
-        others, _ = table_rows(units.digests[~chosen], units.places[~chosen], 0)
-        elsewhere = set(others["digest"].tolist())
-        removed = [number for number in removed if int(before.rows["digest"][number]) not in elsewhere]
-    return added, removed
+def _without_moves_to_boilerplate(units: PageUnits, before: TextUnits, chosen: Mask, removed: list[int]) -> list[int]:
+    """The rows that a page lacks also outside of its content, where each unit has a row."""
+    others, _ = table_rows(units.digests[~chosen], units.places[~chosen], 0)
+    elsewhere = set(others["digest"].tolist())
+    return [number for number in removed if int(before.rows["digest"][number]) not in elsewhere]
+
+
+def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, chosen: Mask, added: list[int]) -> list[int]:
+    """The rows that an earlier version lacked also outside of its content, where each unit has a row."""
+    asked = np.zeros(len(units.lengths), np.bool_)
+    asked[chosen.nonzero()[0][added]] = True
+    stood_there = are_on(units, FilterBank([before]), asked, 1.0)[0][chosen]
+    return [number for number in added if not stood_there[number]]
 
 
 def _moved(new: list[int], places: list[int], old: list[int], old_places: list[int], clocks: Collection[int]) -> int:

@@ -43,10 +43,10 @@ BEFORE = page(PARAGRAPHS)
         (PARAGRAPHS, UnitChanges()),
         ([*PARAGRAPHS, OWN], UnitChanges(added=1)),
         (PARAGRAPHS[1:], UnitChanges(removed=1)),
-        ([PARAGRAPHS[0] + " otherwise, or so they say in this town", *PARAGRAPHS[1:]], UnitChanges(edited=1)),
+        ([PARAGRAPHS[0] + " otherwise", *PARAGRAPHS[1:]], UnitChanges(edited=1)),
         ([PARAGRAPHS[1], PARAGRAPHS[0], *PARAGRAPHS[2:]], UnitChanges(reordered=2)),
     ],
-    ids=["the same", "a paragraph more", "a paragraph less", "some words more", "two that changed places"],
+    ids=["the same", "a paragraph more", "a paragraph less", "a word more", "two that changed places"],
 )
 def test_what_changed_is_told_by_units(texts: list[str], expected: UnitChanges) -> None:
     now = page(texts)
@@ -56,11 +56,6 @@ def test_what_changed_is_told_by_units(texts: list[str], expected: UnitChanges) 
         assert found
     else:
         assert found == expected
-
-
-def test_a_word_more_is_a_change_though_its_shingle_may_be_in_no_sample() -> None:
-    """Then nobody can tell an edit from a text that was removed."""
-    assert changes(BEFORE, page([PARAGRAPHS[0] + " otherwise", *PARAGRAPHS[1:]]))
 
 
 @pytest.mark.parametrize(("before", "now"), [("29 EUR", "39 EUR"), ("29 EUR", "sold out"), ("7 of 9", "8 of 9")])
