@@ -2,8 +2,9 @@
 
 1. Units of clocks are passed over, places whose text changes by itself.
 2. Where the digests of the two sequences are equal, nothing changed.
-3. Else the rows of the two unit tables are compared as sets with repeats. Rows that only one has are put together by
-   their places: of as many as both have in a place the text was *edited*, the others were *added* or *removed*.
+3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
+   place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
+   place the text was *edited*, the others were *added* or *removed*.
 4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
 5. With equal sets in another order, units were *reordered*.
 """
@@ -20,7 +21,9 @@ from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on
 from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Hashable, Sequence
+
+    from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 
@@ -70,18 +73,10 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         return UnitComparison(UnitChanges(), {}, frozenset(places.tolist()), 0.0)
     rows, first = table_rows(digests, places, before.joined_by)
     old = before.rows
-    new_digests, old_digests = rows["digest"].tolist(), old["digest"].tolist()
-    spare, added = Counter(old_digests), []
-    for number, digest in enumerate(new_digests):
-        if spare[digest]:
-            spare[digest] -= 1
-        else:
-            added.append(number)
-    removed = []
-    for number in range(len(old_digests) - 1, -1, -1):  # of equal ones the last: the first were found again
-        if spare[old_digests[number]]:
-            spare[old_digests[number]] -= 1
-            removed.append(number)
+    added, removed = list(range(len(rows))), list(range(len(old)))
+    # Equal texts are told apart by their places, and so are the few texts of a page whose short digests are equal.
+    for ours, theirs in ((rows.tolist(), old.tolist()), (rows["digest"].tolist(), old["digest"].tolist())):
+        added, removed = _without_pairs(added, ours, removed, theirs), _without_pairs(removed, theirs, added, ours)
     is_equal = np.ones(len(rows), np.bool_)
     is_equal[added] = False
     row_places = places[first] if len(rows) else places
@@ -109,9 +104,23 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     edited = (added_at & removed_at).total()
     reordered = 0
     if not added and not removed:
-        reordered = _moved(new_digests, rows["place"].tolist(), old_digests, old["place"].tolist(), kept_clocks)
+        reordered = _moved(rows, old, kept_clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
     return UnitComparison(changes, edited_places, equal_places, share)
+
+
+def _without_pairs(
+    numbers: list[int], keys: Sequence[Hashable], others: list[int], other_keys: Sequence[Hashable]
+) -> list[int]:
+    """Those rows of a table for whose keys the other table has no more rows; the first ones are paired first."""
+    spare = Counter(other_keys[other] for other in others)
+    left = []
+    for number in numbers:
+        if spare[keys[number]]:
+            spare[keys[number]] -= 1
+        else:
+            left.append(number)
+    return left
 
 
 def _without_moves_to_boilerplate(units: PageUnits, before: TextUnits, chosen: Mask, removed: list[int]) -> list[int]:
@@ -129,9 +138,10 @@ def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, chosen:
     return [number for number in added if not stood_there[number]]
 
 
-def _moved(new: list[int], places: list[int], old: list[int], old_places: list[int], clocks: Collection[int]) -> int:
+def _moved(new: NDArray[np.void], old: NDArray[np.void], clocks: Collection[int]) -> int:
     """How many units of equal sets stand in another order; those of clocks do not count."""
-    common = Counter(new) & Counter(old)
-    one = [digest for digest, place in zip(new, places, strict=True) if digest in common and place not in clocks]
-    two = [digest for digest, place in zip(old, old_places, strict=True) if digest in common and place not in clocks]
+    common = Counter(new["digest"].tolist()) & Counter(old["digest"].tolist())
+    one, two = (
+        [digest for digest, place in rows.tolist() if digest in common and place not in clocks] for rows in (new, old)
+    )
     return sum(ours != theirs for ours, theirs in zip(one, two, strict=False))

@@ -64,6 +64,18 @@ def test_numbers_and_single_words_count(before: str, now: str) -> None:
     assert changes(page([*PARAGRAPHS, before]), page([*PARAGRAPHS, now]))
 
 
+def test_a_number_that_a_counter_showed_as_well_is_still_there() -> None:
+    """Two sold and two in stock: when one more is sold, the two in stock did not change."""
+    stock = "{}<table><tr><td>2</td></tr></table>"
+    before, now = (page([*PARAGRAPHS, sold], wrap=stock) for sold in "23")
+    assert before.units is not None
+    assert now.page_units is not None
+    seen = compare_units(now.page_units, before.units)
+    (sold,) = seen.edited_places
+    assert seen.changes == UnitChanges(edited=1)
+    assert not compare_units(now.page_units, before.units, {sold}).changes
+
+
 def test_what_stands_around_the_content_does_not_count() -> None:
     """Nor do the boxes around a text, or the names of classes."""
     around = f"<nav><a href=/>Home</a></nav><div class=advertisement>{OWN}</div>"
