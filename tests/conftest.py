@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,10 +14,18 @@ from hypothesis import HealthCheck, settings
 from helpers.documents import OWN_STORE, blocks_of
 from helpers.servers import PostgresqlServer, RedisCluster, RedisServer
 from helpers.site_server import Site
+from scrapy_simdedup.detect import detector
 
 # The same examples everywhere and no clock: what fails here fails for everyone. `tox -e fuzz` looks for new examples.
 settings.register_profile("unhurried", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def drawn_secrets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The secrets that stores make for themselves differ from each other, and are the same whenever a test is run."""
+    drawn = random.Random(request.node.name)
+    monkeypatch.setattr(detector, "secrets", SimpleNamespace(token_hex=lambda size: drawn.randbytes(size).hex()))
 
 
 @pytest.fixture
