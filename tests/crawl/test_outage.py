@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from helpers.crawl_process import SCRIPT
-from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.servers import PASSWORD, PostgresqlServer, RedisServer
@@ -35,7 +35,7 @@ async def test_a_crawl_goes_on_while_its_server_is_gone_and_uses_it_after(
     server: RedisServer | PostgresqlServer = request.getfixturevalue(name)
     back = threading.Timer(OUTAGE_SECONDS, server.start)
 
-    class Breaking(PathsSpider):
+    class Breaking(PatientSpider):
         def parse(self, response: Any) -> Any:
             if response.url.endswith("/break"):
                 server.stop(signal.SIGINT)  # in order: a crash may cost the last commits
