@@ -218,10 +218,16 @@ class FeedConfirmation:
         """Wait for the feeds, then confirm the pages that were held back, or release them if a feed failed."""
         if not self._is_stored:
             await self._stored.wait("feeds", FEED_SECONDS)
-        failed = any(name.startswith("feedexport/failed_count/") for name in self._crawler.stats.get_stats())
+        is_safe = self._is_stored and not self._has_failed()
         for settle in self.unconfirmed:
-            settle(None if self._is_stored and not failed else "feed_failed")
+            settle(None if is_safe else "feed_failed")
         self.unconfirmed.clear()
+
+    def _has_failed(self) -> bool:
+        """Whether a feed could not be stored, or not even opened, which Scrapy does not count."""
+        counts = self._crawler.stats.get_stats()
+        ends = {name.split("/")[1] for name in counts if name.startswith("feedexport/")}
+        return "failed_count" in ends or ("success_count" not in ends and "item_scraped_count" in counts)
 
     def _feeds_stored(self) -> None:
         self._is_stored = True

@@ -143,9 +143,9 @@ def is_inspection_crawl(crawler: Crawler) -> bool:
     All but the shell put a function of their own modules in the place of the spider's ``start``. The shell brings a
     dupefilter of its own.
     """
-    start = getattr(crawler.spidercls, "start", None)
+    home = getattr(getattr(crawler.spidercls, "start", None), "__module__", None) or ""
     priority = crawler.settings.getpriority("DUPEFILTER_CLASS")
-    return getattr(start, "__module__", "").startswith("scrapy.commands.") or priority == SETTINGS_PRIORITIES["command"]
+    return home.startswith("scrapy.commands.") or priority == SETTINGS_PRIORITIES["command"]
 
 
 def is_skippable(request: Request) -> bool:

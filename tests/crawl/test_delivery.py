@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import IO, Any
 
 import pytest
@@ -162,7 +163,7 @@ async def test_a_callback_that_awaits_its_own_twin_does_not_hang_the_crawl(site:
 
 
 @on_asyncio
-async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Any) -> None:
+async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Path) -> None:
     feed = tmp_path / "items.jsonl"
     settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {str(feed): {"format": "jsonlines"}}}
     done = await crawl(PathsSpider, settings | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site))
@@ -184,6 +185,17 @@ class Unreachable(BlockingFeedStorage):
 @on_asyncio
 async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site) -> None:
     feed = {"FEED_STORAGES": {"gone": Unreachable}, "FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
+    done = await crawl(PathsSpider, {**ADDON, **feed, "SIMDEDUP_CONFIRM": "feed"}, urls=serve_twins(site, 1))
+    assert done.stat("confirmed") == 0
+    assert done.stat("released_reason_count/feed_failed") == 1
+
+
+@pytest.mark.parametrize("store_empty", [True, False])
+@on_asyncio
+async def test_a_feed_that_cannot_be_opened_confirms_nothing(site: Site, tmp_path: Path, store_empty: bool) -> None:
+    """Scrapy counts no failure then. Without an empty feed to store it even says that its feeds are closed."""
+    (tmp_path / "file").touch()
+    feed = {"FEEDS": {str(tmp_path / "file/items.jsonl"): {"format": "jsonlines", "store_empty": store_empty}}}
     done = await crawl(PathsSpider, {**ADDON, **feed, "SIMDEDUP_CONFIRM": "feed"}, urls=serve_twins(site, 1))
     assert done.stat("confirmed") == 0
     assert done.stat("released_reason_count/feed_failed") == 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.test import get_crawler
 
-from scrapy_simdedup.crawl.requests import is_inspection, is_page, unjudged_reason
+from scrapy_simdedup.crawl.requests import is_inspection, is_inspection_crawl, is_page, unjudged_reason
 
 URL = "http://site.example/"
 
@@ -46,3 +47,10 @@ def test_what_robots_txt_and_media_pipelines_fetch_is_no_page() -> None:
 def test_a_spiders_callback_is_no_inspection() -> None:
     assert not is_inspection(Request(URL))
     assert not is_inspection(Request(URL, callback=lambda response: None))
+
+
+def test_a_spider_that_was_made_by_a_program_is_no_inspection() -> None:
+    """What ``exec`` makes without a name for its module has none."""
+    made: dict[str, object] = {"__name__": None}
+    exec("async def start(self):\n    yield 1", made)
+    assert not is_inspection_crawl(get_crawler(type("Made", (Spider,), {"start": made["start"]})))
