@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 SPIDER = """
 import scrapy
@@ -49,9 +52,7 @@ class ScrapyProject:
     @classmethod
     def start(cls, folder: Path, urls: list[str], **settings: object) -> ScrapyProject:
         """``scrapy startproject``, a spider of some URLs, and the add-on's line."""
-        folder.mkdir(parents=True, exist_ok=True)
-        made = call(folder.parent, "startproject", "shop", str(folder))
-        assert made.code == 0, made.log
+        shutil.copytree(started().name, folder, dirs_exist_ok=True)
         (folder / "shop/spiders/pages.py").write_text(SPIDER.format(urls=urls))
         path = folder / "shop/settings.py"
         text = path.read_text()
@@ -64,6 +65,15 @@ class ScrapyProject:
     def call(self, *arguments: str) -> Called:
         """``scrapy ARGUMENTS`` in the folder."""
         return call(self.folder, *arguments)
+
+
+@cache
+def started() -> TemporaryDirectory[str]:
+    """A folder with what ``scrapy startproject`` makes, which takes as long as a crawl."""
+    folder = TemporaryDirectory()
+    made = call(Path(folder.name), "startproject", "shop", folder.name)
+    assert made.code == 0, made.log
+    return folder
 
 
 def call(folder: Path, *arguments: str) -> Called:
