@@ -76,8 +76,10 @@ $(TEST)/ready: $(BUILT_FROM)
 	$(TEST)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $@
 
+# Older pips take the extras html_clean and html-clean, which two packages want of lxml, for two.
 $(BENCH)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=23.3"
 	$(BENCH)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
