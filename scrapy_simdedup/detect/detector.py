@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy_simdedup.detect.clocks import ClockBook
-from scrapy_simdedup.detect.events import EventLog
+from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name

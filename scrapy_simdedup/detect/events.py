@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
-from collections import Counter
 from dataclasses import astuple, dataclass
-from enum import Enum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from scrapy_simdedup.errors import FingerprintMismatch, StoreError
+from scrapy_simdedup.detect.json_values import from_json_bytes, pack_value, to_json_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from scrapy_simdedup.detect.names import RunContext
-    from scrapy_simdedup.detect.site_logs import SiteLogs
-    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
     from scrapy_simdedup.fingerprint.structure import Change
-    from scrapy_simdedup.store.base import FingerprintStore, Record
-
-Event = TypeVar("Event")
 
 EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
@@ -29,11 +19,6 @@ COMPARED = "compared:"
 """What stands in the place of a run in the name of the journal of compared pages, which all runs share."""
 REMEMBERED = "remembered:"
 """What stands in the place of a run in the name of the journal of remembered rules about URLs."""
-MAX_COMPARED_PER_SITE = 256
-"""Pages of a site of which that journal has an event: so many that are near and kept for text of their own, as many
-that are near for any other reason, and as many that were dropped. A run writes so many of each at most."""
-MAX_COUNTED_SITES = 10_000
-"""Sites whose events of compared pages are counted at a time; beyond, the counts begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,129 +152,6 @@ UrlEvent: TypeAlias = SeenUrl | SkippedUrl
 _URL_EVENT_TYPES: dict[str, type[UrlEvent]] = {"seen": SeenUrl, "skipped": SkippedUrl}
 
 
-class EventLog:
-    """Writes the page events of a run; where the store fails, the event is lost and nothing else.
-
-    Args:
-        store: an open store, once the first method is called.
-        logs: the logs of the sites in the store.
-        context: the run.
-        on_store_error: called with each failure of the store.
-    """
-
-    def __init__(
-        self,
-        store: FingerprintStore,
-        logs: SiteLogs,
-        context: RunContext,
-        *,
-        on_store_error: Callable[[StoreError], None],
-    ) -> None:
-        self._store, self._logs = store, logs
-        self._run, self._worker, self._now = context.run, context.worker, context.now
-        self._on_store_error = on_store_error
-        self._compared: Counter[tuple[str, str]] = Counter()
-        """Events of compared pages by site and by what became of the page."""
-
-    async def run_started(self, *, alone: bool = False) -> None:
-        """Log that the run begins, or is resumed; ``alone`` if it ends with this process."""
-        await self._write(RunStarted(self._run, self._now(), self._worker if alone else None), once=True)
-
-    async def page_gone(self, site: str, key: bytes, reason: str) -> None:
-        """Log that a URL answers that its page is gone, if the page was known.
-
-        Args:
-            site: the page's site.
-            key: the page's request fingerprint.
-            reason: the status.
-        """
-        try:
-            before = (await self._logs.index(site)).previous_version(key, self._run)
-        except StoreError as exc:
-            self._on_store_error(exc)
-        except FingerprintMismatch:
-            return  # the error is reported where a page of this site is judged
-        else:
-            if before is not None and (before.delivered or before.state == "duplicate"):
-                await self.content_left(site, before, reason)
-
-    async def content_left(self, site: str, page: Record, reason: str) -> None:
-        """Log that a content is gone from its URL.
-
-        Args:
-            site: the page's site.
-            page: the page as it was.
-            reason: the status with which the URL answers, or ``changed``.
-        """
-        event = ContentLeft(
-            site=site,
-            run=self._run,
-            at=self._now(),
-            reason=reason,
-            url=page.url,
-            key=page.key,
-            fingerprint=page.fingerprint,
-            original=page.original,
-            last_seen=page.last_seen,
-        )
-        await self._write(event, site, page.key.hex(), page.fingerprint.hex())
-
-    async def site_changed(self, site: str, counts: Mapping[Change, int], part: int) -> None:
-        """Log the changes that this worker has found on a site so far.
-
-        Args:
-            site: the site.
-            counts: known pages, by what changed on them.
-            part: tells this count from other counts of the same worker, which it does not contain.
-        """
-        await self._write(SiteChangeCounts(site, self._run, self._now(), dict(counts)), site, self._worker, str(part))
-
-    async def site_redesigned(self, site: str, pages: int, share: float) -> None:
-        """Log that a site has a new template; of several workers the first counts."""
-        await self._write(SiteRedesigned(site, self._run, self._now(), pages, share), site, once=True)
-
-    async def page_compared(self, page: FetchedPage, verdict: Verdict) -> None:
-        """Log what a page was compared with, if it is near and kept, or was dropped with words of its own.
-
-        A site has :data:`MAX_COMPARED_PER_SITE` places for each of these, in all runs together; of two pages with the
-        same place the newer has it. So neither the store nor the time for it grows with the number of near pages.
-
-        Args:
-            page: the page.
-            verdict: its verdict, which is not pending.
-        """
-        is_near = verdict.kind == "near" and not verdict.is_duplicate
-        if not (is_near or (verdict.is_duplicate and verdict.own_words)) or verdict.original is None:
-            return
-        what = "dropped" if not is_near else "own_text" if verdict.reason == "own_text" else "near"
-        if len(self._compared) > MAX_COUNTED_SITES:
-            self._compared.clear()
-        self._compared[page.site, what] += 1
-        if self._compared[page.site, what] > MAX_COMPARED_PER_SITE:
-            return
-        event = PageCompared(
-            site=page.site,
-            run=self._run,
-            at=page.now,
-            url=page.url,
-            key=page.key,
-            dropped=verdict.is_duplicate,
-            original=verdict.original,
-            similarity=verdict.similarity or 0.0,
-            reason=verdict.reason,
-            own_words=verdict.own_words,
-        )
-        place = int.from_bytes(event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
-        await self._write(event, page.site, what, str(place), journal=compared_journal())
-
-    async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
-        key = event_key(type(event).__name__, *about)
-        try:
-            await self._store.put_note(journal or event_journal(self._run), key, encode_event(event), once=once)
-        except StoreError as exc:
-            self._on_store_error(exc)
-
-
 def journal_name(run: str, site: str) -> str:
     """The journal of a site's URL events in a run."""
     return f"{run} {site}"
@@ -340,78 +202,3 @@ def decode_event(raw: bytes) -> HistoryEvent:
 def decode_url_event(raw: bytes) -> UrlEvent:
     """The URL event that was encoded; a ValueError if the bytes are none."""
     return from_json_bytes(raw, _URL_EVENT_TYPES)
-
-
-def to_json_bytes(value: Any) -> bytes:
-    """An event of plain values as JSON, in which bytes have a form of their own."""
-    return json.dumps(value, separators=(",", ":"), default=_bytes).encode()
-
-
-def from_json_bytes(raw: bytes, types: Mapping[str, type[Event]]) -> Event:
-    """The event that was packed as a list: the name of its type, and the values of its fields.
-
-    Raises:
-        ValueError: there is no such event.
-    """
-    try:
-        name, *values = json.loads(raw, object_hook=_unpack)
-        return types[name](*values)
-    except (TypeError, KeyError, UnicodeDecodeError, RecursionError) as exc:
-        raise ValueError(f"these bytes are no event; known are {', '.join(types)}") from exc
-
-
-def pack_value(value: Any) -> Any:
-    """A value as JSON can hold it, with marks for what JSON does not know; reading it back gives an equal value.
-
-    A text, number or bytes of a subclass, such as the texts of lxml, is read back as one of the plain type. Members of
-    enumerations are not taken, as they are looked at by their names, nor are containers of a subclass.
-
-    Raises:
-        TypeError: it is, or holds, what has no such form; the message names the type.
-    """
-    kind = type(value)
-    if kind is list:
-        return [pack_value(part) for part in value]
-    if kind in _CONTAINERS:
-        return {_CONTAINERS[kind]: [pack_value(part) for part in value]}
-    return _pack_dict(value) if kind is dict else _pack_scalar(value)
-
-
-def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
-    if all(isinstance(name, str) for name in values) and not (len(values) == 1 and _MARKS.issuperset(values)):
-        return {_pack_scalar(name): pack_value(part) for name, part in values.items()}
-    return {"dict": [[pack_value(name), pack_value(part)] for name, part in values.items()]}
-
-
-def _pack_scalar(value: Any) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    for plain, make in _SCALARS.items():
-        if isinstance(value, plain) and not isinstance(value, Enum):
-            return make(value)
-    raise TypeError(f"an event cannot hold {type(value).__name__}")
-
-
-def _bytes(value: Any) -> dict[str, str]:
-    if isinstance(value, bytes):
-        return {"b64": b64encode(value).decode()}
-    raise TypeError(f"an event cannot hold {type(value).__name__}")
-
-
-def _unpack(found: dict[str, Any]) -> Any:
-    """What an object of JSON stands for: itself, unless it is marked."""
-    mark, value = next(iter(found.items()), ("", None))
-    if len(found) != 1 or mark not in _MARKS or not isinstance(value, str if mark == "b64" else list):
-        return found
-    return _UNPACKED[mark](value)
-
-
-_CONTAINERS: dict[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
-_UNPACKED: dict[str, Callable[[Any], Any]] = {
-    "b64": b64decode,
-    "dict": dict,
-    **{name: kind for kind, name in _CONTAINERS.items()},
-}
-_MARKS = frozenset(_UNPACKED)
-_SCALARS: dict[type, Callable[[Any], Any]] = {str: str.__str__, bytes: _bytes, int: int, float: float}
-"""Each with a function that makes a plain value of one of a subclass."""

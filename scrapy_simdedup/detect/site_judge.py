@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.detect import clocks, stubs
 from scrapy_simdedup.detect.clocks import ClockBook
-from scrapy_simdedup.detect.events import EventLog
+from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs

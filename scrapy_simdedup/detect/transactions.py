@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simdedup.detect.clocks import ClockBook
-    from scrapy_simdedup.detect.events import EventLog
+    from scrapy_simdedup.detect.event_log import EventLog
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.site_logs import SiteLogs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.servers import PASSWORD, PostgresqlServer, RedisServer
 from helpers.site_server import Site
+from scrapy_simdedup.signals import near_duplicate_dropped
 
 OUTAGE_SECONDS = float(os.environ.get("SIMDEDUP_TEST_OUTAGE", "3"))
 """How long the server is gone; 10 in the long form of this test."""
@@ -36,11 +38,19 @@ async def test_a_crawl_goes_on_while_its_server_is_gone_and_uses_it_after(
     back = threading.Timer(OUTAGE_SECONDS, server.start)
 
     class Breaking(PatientSpider):
-        def parse(self, response: Any) -> Any:
+        async def start(self) -> Any:
+            self.dropped = asyncio.Event()
+            self.crawler.signals.connect(self.dropped.set, near_duplicate_dropped)
+            async for made in super().start():
+                yield made
+
+        async def parse(self, response: Any) -> Any:
             if response.url.endswith("/break"):
+                await self.dropped.wait()  # the repeat waits for its original to be confirmed
                 server.stop(signal.SIGINT)  # in order: a crash may cost the last commits
                 back.start()
-            return super().parse(response)
+            for item in super().parse(response):
+                yield item
 
     paths = ["/before", "/before?again", "/break"]
     site["/before"], site["/before?again"], site["/break"] = page("before", 1), page("before", 2), page("break", 1)

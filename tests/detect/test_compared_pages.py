@@ -10,14 +10,8 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import record
-from scrapy_simdedup.detect.events import (
-    MAX_COMPARED_PER_SITE,
-    EventLog,
-    PageCompared,
-    compared_journal,
-    decode_event,
-    encode_event,
-)
+from scrapy_simdedup.detect.event_log import MAX_COMPARED_PER_SITE, EventLog
+from scrapy_simdedup.detect.events import PageCompared, compared_journal, decode_event, encode_event
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
