@@ -109,7 +109,7 @@ def _reason_not_to_parse(text: bytes, controls: int, tags: int) -> UnjudgedReaso
         tags_with_many = long_tags(text, 2 * MAX_ATTRIBUTES)
         if any(len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES for tag in tags_with_many):
             return "too_many_attributes"
-    return "cut" if _SENTINEL in text else None
+    return "cut" if b"<" + _SENTINEL in text else None
 
 
 def _reason_not_to_judge(html: str, tags: int, root: HtmlElement) -> UnjudgedReason | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from scrapy_simdedup.urls.hypotheses import other_parts
+
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.evidence import LearnerThresholds
     from scrapy_simdedup.urls.hypotheses import Hypothesis
@@ -69,7 +71,8 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
         why = _explain(site, rules, known)
         if not _is_safe(site, normalized, known, thresholds):
             return UrlDecision("deprioritize", *why)
-        if site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
+        is_untried = _is_untried(site, parts, known)
+        if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
             return UrlDecision("go", *why)
         if not dry:
             _log_skip(site, normalized, known, url)
@@ -131,6 +134,21 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             doubt = 1.0 if evidence.exceptions or evidence.agreeing < _FEW_PATTERNS else 0.5
             least = max(least, doubt / (1 + (own.verified if own is not None else 0)))
     return max(least, need)
+
+
+def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
+    """Whether a rule drops from the URL what hardly any page has had: a word, or the part beside such other parts.
+
+    What was learned of ``tab=text`` says little of ``tab=reviews``, and of ``branch`` beside an ``id`` little of a
+    ``branch`` alone.
+    """
+    values = dict(parts.parts)
+    for rule in known.tags:
+        if rule.value is None and not rule.any_value and not site.hypotheses.is_low_risk(rule):
+            for name in rule.names:
+                if name in values and site.hypotheses.parts[name].is_new(values[name], other_parts(values, name)):
+                    return True
+    return False
 
 
 def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:

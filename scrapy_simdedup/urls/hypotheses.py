@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scrapy_simdedup.urls.compact import U64_MASK, KeyedHash
 from scrapy_simdedup.urls.given import GIVEN_PREFIX
 from scrapy_simdedup.urls.parts import FLAG_PARTS, is_session, is_tracking, looks_random
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_NAMES = 200
 """Part names of a site that hypotheses are made about; parts with other names always matter."""
@@ -15,8 +20,14 @@ MAX_VALUES = 50
 MIN_VALUE_COUNT = 3
 """Observations of a value from which on a page without the part is compared with the page that has the value."""
 
+TRIED = 2
+"""Observations of a word, or of a part beside certain others, from which on a rule about the part is believed there."""
+
+MAX_BESIDE = 20
+"""Sets of other parts beside which a part is counted."""
+
 MANY_VALUES = 8
-"""Values of a part from which on it is examined whether any of them will do."""
+"""Values of a part from which on it is examined whether any of them will do; one more need not be tried first."""
 
 ANY_VALUE = "*"
 """Stands for the value in what is shown and remembered of a hypothesis that any value will do."""
@@ -24,13 +35,19 @@ ANY_VALUE = "*"
 MAX_JOINT = 10
 """Groups of parts that are examined together."""
 
-_NO_DEFAULTS = frozenset({"path", "segment", "spelling", GIVEN_PREFIX})
-_RARELY_MATTER = frozenset({"scheme", "slash", "slashes", "index", "spelling"})
+_NO_DEFAULTS = frozenset({"path", "segment", "spelling", "repeats", GIVEN_PREFIX})
+_RARELY_MATTER = frozenset({"scheme", "slash", "slashes", "index", "spelling", "repeats"})
 
 
 def is_given(part: str) -> bool:
     """Whether a part does not matter from the start: a tracking parameter, or what a given rule has removed."""
     return part.startswith(GIVEN_PREFIX) or is_tracking(part)
+
+
+def other_parts(names: Iterable[str], name: str) -> tuple[str, ...]:
+    """The names of the parameters that stand beside a part in a URL, but for those of tracking and sessions."""
+    found = (other for other in names if other != name and other.startswith("query:"))
+    return tuple(sorted(other for other in found if not is_given(other) and not is_session(other)))
 
 
 class Hypothesis:
@@ -90,7 +107,7 @@ class Hypothesis:
 class PartHypotheses:
     """A part of a site's URLs, with the hypotheses about this part alone."""
 
-    __slots__ = ("any_value", "irrelevant", "name", "random_balance", "value_counts", "values")
+    __slots__ = ("any_value", "beside", "irrelevant", "name", "random_balance", "value_counts", "values")
 
     def __init__(self, name: str) -> None:
         self.name: str = name
@@ -98,12 +115,28 @@ class PartHypotheses:
         """The hypothesis that the part is irrelevant; None for a part of ``FLAG_PARTS``."""
         self.any_value: Hypothesis | None = None
         """The hypothesis that any value will do; None while few values were observed that do not look random."""
+        self.beside: dict[tuple[str, ...], int] = {}
+        """The names of the other parts of a URL, as :func:`other_parts` gives them → how often the part stood there."""
         self.values: dict[str, Hypothesis] = {}
         """Value → the hypothesis that this value is the default."""
         self.value_counts: dict[Hypothesis, int] = {}
         """Hypothesis about a default value → how often the value was observed."""
         self.random_balance: int = 0
         """Observed values that look random, less the observed values that do not."""
+
+    def is_new(self, value: str, others: tuple[str, ...]) -> bool:
+        """Whether a value is one of few words and hardly observed, or the part was hardly observed beside others."""
+        if self.beside.get(others, TRIED if len(self.beside) >= MAX_BESIDE else 0) < TRIED:
+            return True
+        if not value or len(self.values) >= MANY_VALUES or any(map(str.isdigit, value)):
+            return False
+        default = self.values.get(value)
+        return default is None or self.value_counts[default] < TRIED
+
+    def count_beside(self, others: tuple[str, ...]) -> None:
+        """Count that the part was observed beside others."""
+        if others in self.beside or len(self.beside) < MAX_BESIDE:
+            self.beside[others] = self.beside.get(others, 0) + 1
 
     def hypotheses_about(self, value: str) -> tuple[Hypothesis, ...]:
         """The hypotheses under which the part can be dropped when it has this value."""

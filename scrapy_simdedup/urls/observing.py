@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.contradictions import is_variant, promising_parts
 from scrapy_simdedup.urls.disputes import differences, open_dispute, settle_disputes
+from scrapy_simdedup.urls.hypotheses import other_parts
 from scrapy_simdedup.urls.page_index import entry_content
 from scrapy_simdedup.urls.questions import EarlyFailure
 from scrapy_simdedup.urls.trials import propose_joint_hypothesis, trials_of, trials_of_values
@@ -35,6 +36,7 @@ def learn(seen: Observation) -> None:
     if site.contents.count_fetch(seen.content, len(site.pages), explained=known is not None or is_variant(seen)):
         site.readmit_by_content(seen.content)
     site.pages.append(seen.url)
+    _count_parts(seen, dropped=known is not None)
     if site.fetched % _ESTIMATE_EVERY == 0:
         site.noise.estimate(site.evidence_by_part())
     if site.noise.disputes:
@@ -49,6 +51,19 @@ def learn(seen: Observation) -> None:
                 _count(seen, trial)
     elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
+
+
+def _count_parts(seen: Observation, *, dropped: bool) -> None:
+    """Count the parts of a page's URL beside the others, and the words that rules have dropped from it."""
+    hypotheses, values = seen.site.hypotheses, dict(seen.parts.parts)
+    for name, value in values.items():
+        part = hypotheses.parts.get(name)
+        if part is None or part.irrelevant is None or part.irrelevant.is_initial:
+            continue
+        others = other_parts(values, name)
+        if dropped and name not in seen.page.remaining and part.is_new(value, others):
+            hypotheses.count_value(part, value, seen.page.part_hashes[name])
+        part.count_beside(others)
 
 
 def _try_on_host(seen: Observation) -> None:

@@ -107,6 +107,8 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
 
     >>> split_url("http://example.com/story/amp?ref=rss").parts
     (('suffix', 'amp'), ('query:ref', 'rss'))
+    >>> split_url("http://example.com/list?facet=red&facet=red").parts
+    (('query:facet', 'red'), ('repeats', 'query:facet'))
     """
     clean = url if is_nearly_canonical(url) else canonical_url(url)
     if clean is None:
@@ -125,7 +127,10 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
                 name, value = "utm_*", piece
             values.setdefault("query:" + name, []).append(value)
     for name, found in values.items():
-        parts[name] = "&".join(sorted(found))
+        parts[name] = "&".join(sorted(set(found)))
+    repeated = sorted(name for name, found in values.items() if len(set(found)) < len(found))
+    if repeated:
+        parts["repeats"] = ",".join(repeated)
     pairs = tuple((given.rename_parts(clean, segments, parts) if given else parts).items())
     rest = str(pairs[MAX_PARTS:]) if len(pairs) > MAX_PARTS else ""
     return UrlParts(scheme, host, tuple(segments), pairs[:MAX_PARTS], rest)

@@ -24,6 +24,7 @@ from scrapy_simdedup.urls.parts import MAX_PARTS, is_session, looks_random, spli
         ("http://e.com/(S(abcdefghijkl12))/v1", ("\1", "v1"), {"segment:0": "(S(abcdefghijkl12))"}),
         ("http://e.com/?a=1&b", (), {"query:a": "1", "query:b": ""}),
         ("http://e.com/?a=2&a=1", (), {"query:a": "1&2"}),
+        ("http://e.com/?a=2&a=1&a=2", (), {"query:a": "1&2", "repeats": "query:a"}),
         ("http://e.com/?utm_source=x", (), {"query:utm_*": "utm_source=x"}),
         ("http://e.com/?q=%41", (), {"query:q": "A"}),
     ],

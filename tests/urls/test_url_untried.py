@@ -1,0 +1,89 @@
+"""What a rule says of a parameter is not believed of words, and beside parameters, that hardly any page had."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from helpers.simulated_crawl import Page, crawl_and_ask, in_crawl_order, noisy, same
+from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
+
+SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
+URL = "https://code.example/commit"
+
+
+@in_crawl_order
+def commits(rng: random.Random, moved: float) -> Iterator[list[Page]]:
+    """A commit is the same in whichever branch, but for those that were moved; without an id it is the latest."""
+    yield [Page(f"{URL}?branch={branch}", f"latest of {branch}") for branch in ("main", "old", "new")]
+    for number in range(300):
+        url = f"{URL}?id={number}"
+        own = same(f"commit {number}", url, f"{url}&branch=main", f"{url}&branch=old")
+        if rng.random() < moved:
+            own.append(Page(f"{url}&branch=new", f"commit {number} as it was moved"))
+        yield own
+
+
+def taught() -> UrlLearner:
+    """A learner that knows thirty commits in two branches."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        for more in ("", "&branch=main", "&branch=old"):
+            learner.observe(f"{URL}?id={number}{more}", f"commit {number}")
+    learner.observe(f"{URL}?id=100", "commit 100")
+    return learner
+
+
+def test_words_that_many_pages_had_are_believed() -> None:
+    assert taught().decide(f"{URL}?id=100&branch=old").skip
+
+
+def test_a_word_that_no_page_had_is_tried_first() -> None:
+    learner = taught()
+    assert learner.decide(f"{URL}?id=100&branch=new").action == "go"
+    for number in (1, 2):
+        learner.observe(f"{URL}?id={number}&branch=new", f"commit {number}")
+    assert learner.decide(f"{URL}?id=100&branch=new").skip
+
+
+def test_of_many_words_no_other_needs_to_be_tried() -> None:
+    """Such are the words that a forum highlights."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        for more in ("", f"&hl={'abcdefghijkl'[number % 12]}"):
+            learner.observe(f"{URL}?id={number}{more}", f"commit {number}")
+    learner.observe(f"{URL}?id=100", "commit 100")
+    assert learner.decide(f"{URL}?id=100&hl=z").skip
+
+
+def test_numbers_are_no_words() -> None:
+    """Each page has another number, and trying each would save nothing."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        for more in ("", f"&reply={2 * number}", f"&reply={2 * number + 1}"):
+            learner.observe(f"{URL}?id={number}{more}", f"commit {number}")
+    learner.observe(f"{URL}?id=100", "commit 100")
+    assert learner.decide(f"{URL}?id=100&reply=900").skip
+
+
+def test_a_parameter_alone_is_tried_where_it_always_stood_beside_another() -> None:
+    learner = taught()
+    learner.observe(URL, "latest of main")
+    assert learner.decide(f"{URL}?branch=old").action == "go"
+    learner.observe(f"{URL}?branch=old", "latest of old", checked=True)
+    assert not learner.decide(f"{URL}?branch=main").skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.0, 0.03])
+@pytest.mark.parametrize("moved", [0.0, 0.02])
+def test_nothing_is_lost_where_a_rule_is_wrong_for_one_word_or_where_another_parameter_is_missing(
+    moved: float, rate: float
+) -> None:
+    for seed in range(1, 7):
+        rng = random.Random(seed)
+        pages = noisy(commits(rng, moved), rate, rng)
+        outcome, _ = crawl_and_ask(pages, UrlLearner(seed=seed, checks=0.05), rate, rng)
+        assert outcome.lost == frozenset()
