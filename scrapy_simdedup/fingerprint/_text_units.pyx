@@ -36,6 +36,8 @@ cdef enum:
 cdef uint64_t FILTER_SALT = 0x9E3779B97F4A7C15
 cdef uint32_t SPREAD = 0x9E3779B1
 cdef object is_price = _amounts.is_price
+cdef object without_age = _amounts.without_age
+cdef tuple AGE_MARKS = _amounts.AGE_MARKS
 cdef unsigned int BY_SHAPE = _roles.BY_SHAPE
 cdef unsigned int COOKIE = _roles.COOKIE
 
@@ -56,7 +58,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef list samples = []
     cdef dict seen = {}
     cdef tuple block
-    cdef str text
+    cdef str text, said
     cdef bint is_inset
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
@@ -74,20 +76,33 @@ def page_units(found, blocks, Py_ssize_t size):
         if classes[row] > BOILERPLATE:
             if pass_over[row]:
                 pass_over[row] = not is_price(text)
-            places[row] = place_of(block[5], text, seen)
+            said = without_age(text) if may_have_age(text) else text
+            places[row] = place_of(block[5], said, seen)
         digest, end = 0, place + lengths[row]
         while place < end:
             digest += hashes[place]
             place += 1
         digests[row] = mixed(digest) >> 32
+        if classes[row] > BOILERPLATE and said != text:
+            digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
     return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size)
+
+
+cdef bint may_have_age(str text):
+    """Whether a text is short, and has a number, or what may stand for one, and a word of an age."""
+    cdef str mark
+    if len(text) <= MAX_LENGTH and u"\0" not in text and (may_be_counter(text) or u" ago" in text):
+        for mark in AGE_MARKS:
+            if mark in text:
+                return True
+    return False
 
 
 cdef uint32_t place_of(path, str text, dict seen) except? 0:
     """The place of a block of the content; see :func:`scrapy_simdedup.fingerprint.text_units._places`."""
     cdef uint32_t which
     if len(text) <= MAX_LENGTH and may_be_counter(text):
-        which = crc32(without_numbers(text))
+        which = crc32(without_numbers(text).encode("utf-8", "surrogatepass"))
     else:
         seen[path] = number = seen.get(path, 0) + 1
         which = number
@@ -106,14 +121,14 @@ cdef bint may_be_counter(str text) noexcept:
     return found
 
 
-cdef bytes without_numbers(str text):
-    """A short text in UTF-8 with a sign for each number."""
+cdef str without_numbers(str text):
+    """A short text with a sign for each number."""
     cdef char made[MAX_LENGTH]
     cdef Py_ssize_t size = 0
     cdef Py_UCS4 character
     cdef bint in_number = False
     if not text.isascii():
-        return _twin.NUMBER.sub("#", text).encode("utf-8", "surrogatepass")
+        return _twin.NUMBER.sub("#", text)
     for character in text:
         if c"0" <= character <= c"9":
             if not in_number:
@@ -124,7 +139,7 @@ cdef bytes without_numbers(str text):
             in_number = False
             made[size] = character
             size += 1
-    return made[:size]
+    return made[:size].decode("ascii")
 
 
 def keep_units(units, clocks=()):

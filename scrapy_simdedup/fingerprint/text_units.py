@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.page.amounts import MAX_LENGTH, is_price
+from scrapy_simdedup.page.amounts import AGE_MARKS, MAX_LENGTH, is_price, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BY_SHAPE, COOKIE, RELATED, SOCIAL, WIDGET
 
@@ -170,19 +170,31 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
     for at in (pass_over & (classes > BOILERPLATE)).nonzero()[0].tolist():
         pass_over[at] = not is_price(samples[at])
     in_content = (classes > BOILERPLATE).nonzero()[0]
+    digests = fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF
+    said = [without_age(text) if _may_have_age(text) else text for text in map(samples.__getitem__, in_content)]
+    for at, text in zip(in_content.tolist(), said, strict=True):
+        if text != samples[at]:
+            digests[at] = crc32(text.encode("utf-8", "surrogatepass"))
     places = np.zeros(len(chosen), np.uint32)
-    places[in_content] = _places(paths[in_content], [samples[at] for at in in_content.tolist()])
+    places[in_content] = _places(paths[in_content], said)
     return PageUnits(
         found.hashes,
         found.starts,
         found.lengths,
-        fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF,
+        digests,
         places,
         classes,
         pass_over,
         samples,
         size,
     )
+
+
+def _may_have_age(text: str) -> bool:
+    """Whether a text is short, and has a number, or what may stand for one, and a word of an age."""
+    if len(text) > MAX_LENGTH or "\0" in text or not ("#" in text or " ago" in text or NUMBER.search(text)):
+        return False
+    return any(mark in text for mark in AGE_MARKS)
 
 
 def _places(paths: Places, texts: Sequence[str]) -> Places:

@@ -8,6 +8,7 @@ from cpython.unicode cimport PyUnicode_Tailmatch
 
 from scrapy_simdedup.page import roles as _roles
 
+cdef Py_ssize_t AD = _roles.AD
 cdef Py_ssize_t BOILERPLATE_ROLES = _roles.BOILERPLATE_ROLES
 cdef Py_ssize_t BRANDING = _roles.BRANDING
 cdef Py_ssize_t COMMENT = _roles.COMMENT
@@ -90,7 +91,9 @@ cdef int add_up(Py_ssize_t* totals, list parents) except -1:
 
 cdef struct Node:
     Py_ssize_t parent
-    Py_ssize_t own  # roles, as the next
+    Py_ssize_t own  # roles, as the next three
+    Py_ssize_t plausible
+    Py_ssize_t of_post  # the own roles of the post beside a long one that it is or lies in, or 0
     Py_ssize_t inherited
     Py_ssize_t text  # characters inside, as the next
     Py_ssize_t paragraphs
@@ -105,6 +108,7 @@ def classify_by_roles(tree):
         raise MemoryError
     try:
         measure_nodes(nodes, tree.role_parents, tree.node_roles, tree.role_nodes, tree.text_roles, tree.texts)
+        find_plausible_roles(nodes, len(tree.role_parents))
         inherit_roles(nodes, len(tree.role_parents))
         return classes_of_blocks(nodes, len(tree.role_parents), tree.role_nodes, tree.text_roles, tree.texts)
     finally:
@@ -137,6 +141,41 @@ cdef int measure_nodes(
     return 0
 
 
+cdef int find_plausible_roles(Node* nodes, Py_ssize_t count) except -1:
+    """See ``_plausible_roles``."""
+    cdef Py_ssize_t number
+    cdef Node* node
+    cdef set posts = set()
+    for number in range(count):
+        node = &nodes[number]
+        node.plausible = roles_by_size(nodes, node)
+        if node.plausible < 0:
+            node.plausible = node.own & (~WEAK_ROLES | HEADER | BRANDING) if node.holds_headline else node.own
+        elif node.own & ~node.plausible & COMMENT:
+            posts.add((node.parent, node.own))
+    if posts:
+        for number in range(count):
+            node = &nodes[number]
+            if node.plausible & COMMENT and (node.parent, node.own) in posts:
+                node.of_post = node.own
+            elif number:
+                node.of_post = nodes[node.parent].of_post
+            if node.of_post and node.of_post == node.own:
+                node.plausible &= ~COMMENT
+    return 0
+
+
+cdef Py_ssize_t roles_by_size(Node* nodes, Node* node) noexcept:
+    """The roles of a node without those that its size contradicts; -1 if it contradicts none."""
+    if node.text > WRAPPER_SHARE * nodes.text:
+        return node.own & ~BOILERPLATE_ROLES
+    if node.text > WEAK_WRAPPER_SHARE * nodes.text or (
+        node.part >= 0 and node.paragraphs > WEAK_WRAPPER_SHARE * nodes[node.part].paragraphs
+    ):
+        return node.own & ~(WRAPPER_ROLES if node.holds_headline else WEAK_ROLES)
+    return -1
+
+
 cdef void inherit_roles(Node* nodes, Py_ssize_t count) noexcept:
     """See ``_inherited_roles``."""
     cdef Py_ssize_t number, roles, around, in_parts = 0
@@ -147,7 +186,7 @@ cdef void inherit_roles(Node* nodes, Py_ssize_t count) noexcept:
             in_parts += node.text
     for number in range(count):
         node = &nodes[number]
-        roles = plausible_roles(nodes, node)
+        roles = node.plausible
         around = nodes[node.parent].inherited if number else 0
         if roles & MAIN_TAG:
             around = 0
@@ -156,17 +195,6 @@ cdef void inherit_roles(Node* nodes, Py_ssize_t count) noexcept:
         node.inherited = roles | around
         if node.inherited & MAIN:
             node.inherited &= ~HEADER
-
-
-cdef Py_ssize_t plausible_roles(Node* nodes, Node* node) noexcept:
-    """See ``_plausible_roles``."""
-    if node.text > WRAPPER_SHARE * nodes.text:
-        return node.own & ~BOILERPLATE_ROLES
-    if node.text > WEAK_WRAPPER_SHARE * nodes.text or (
-        node.part >= 0 and node.paragraphs > WEAK_WRAPPER_SHARE * nodes[node.part].paragraphs
-    ):
-        return node.own & ~(WRAPPER_ROLES if node.holds_headline else WEAK_ROLES)
-    return node.own & (~WEAK_ROLES | HEADER | BRANDING) if node.holds_headline else node.own
 
 
 cdef tuple classes_of_blocks(Node* nodes, Py_ssize_t count, list role_nodes, list text_roles, list texts):
@@ -186,8 +214,8 @@ cdef tuple classes_of_blocks(Node* nodes, Py_ssize_t count, list role_nodes, lis
 
 cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, list texts) except -1:
     """See ``_roles_to_ignore``."""
-    cdef Py_ssize_t number, length, inherited, found
-    cdef Py_ssize_t everything = 0, content = 0, comments = 0, widgets = 0, in_main = 0
+    cdef Py_ssize_t number, length, inherited, found, ignored
+    cdef Py_ssize_t everything = 0, content = 0, comments = 0, widgets = 0, ads = 0, in_main = 0
     for number in range(len(texts)):
         inherited, length = nodes[<Py_ssize_t> role_nodes[number]].inherited, len(<str> texts[number])
         found = inherited & BOILERPLATE_ROLES
@@ -195,9 +223,11 @@ cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, 
         content += 0 if found else length
         comments += length if found == COMMENT else 0
         widgets += length if found == WIDGET else 0
+        ads += length if found == AD else 0
         in_main += length if inherited & MAIN else 0
     if content > MIN_CONTENT_SHARE * everything:
-        return (COMMENT if comments > content else 0) | (WIDGET if widgets > content else 0)
+        ignored = (COMMENT if comments > content else 0) | (WIDGET if widgets > content else 0)
+        return ignored | (AD if ads > content else 0)
     for number in range(count):
         if nodes[number].own & MAIN:
             return 0 if in_main <= MIN_CONTENT_SHARE * everything else WEAK_ROLES

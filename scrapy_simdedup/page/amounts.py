@@ -1,4 +1,4 @@
-"""Short texts: amounts and counters, such as a price and "12 people are looking at this", and names."""
+"""Short texts: amounts and counters, such as a price and "12 people are looking at this", ages, and names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,63 @@ _CURRENCY = re.compile(
     r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
 )
 """Signs and codes of currencies, and the percent sign."""
+
+_UNITS = frozenset(
+    """
+    s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days w wk week weeks
+    mo mos month months y yr yrs year years
+    sekunde sekunden minuten std stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren
+    seconde secondes heure heures jour jours semaine semaines mois an ans année années
+    segundo segundos minuto minutos hora horas día días dia dias semana semanas mes meses mês año años ano anos
+    secondo secondi minuti ora ore giorno giorni settimana settimane mese mesi anno anni
+    seconden minuut uur dag dagen weken maand maanden jaar
+    sekund sekundy minut minuty godzina godziny godzin dzień dni tydzień tygodnie tygodni miesiąc miesiące miesięcy lat
+    sekunder minuter timmar timme timer dagar dage vecka veckor uger måneder månader år
+    секунда секунды секунд секунду минута минуты минут минуту час часа часов день дня дней неделя недели недель неделю
+    месяц месяца месяцев год года лет
+""".split()
+    + "秒钟 秒 分钟 分 小时 時間 時 天 日 周 週間 週 个月 か月 ヶ月 月 年 초 분 시간 일 주 개월 년".split()
+)
+"""Units of time in the languages of :data:`AGE_MARKS`, in lower case."""
+_NUMBER = r"(?:(?<![\d.,])\d[\d.,]{0,5}|\b(?:a few|an?)\b)"
+_SPAN = re.compile(rf"{_NUMBER}\s?([^\W\d_]+)", re.IGNORECASE)
+_SPANS = rf"{_SPAN.pattern}(?:,?\s(?:(?:and|und|et|y|e|en|og|och|и)\s)?{_SPAN.pattern}){{0,2}}"
+_AGE = re.compile(
+    rf"(?P<before>{_SPANS})\s?(?:(?:ago|fa|atrás|geleden|temu|sedan|siden|назад)(?![^\W\d_])|[前전])"
+    rf"|(?<![^\W\d_])(?:vor|il y a|hace|há)\s(?:\w+\s)?(?P<after>{_SPANS})",
+    re.IGNORECASE,
+)
+"""What may say how long ago something was: numbers with words, which :func:`_without_units` looks up."""
+
+AGE_MARKS = (
+    *("ago", "vor ", "Vor ", "l y a ", "ace ", "há ", "Há ", " fa", "atrás", "geleden", "temu", "sedan", "siden"),
+    *("назад", "前", "전"),
+)
+"""One of these stands in each age: to look for them takes a tenth of the time."""
+
+
+def without_age(text: str) -> str:
+    """A short text without the time that has passed since something, such as "3 days ago": that text changes by itself.
+
+    >>> without_age("Version 2 (modified by ada, 3 days ago)")
+    'Version 2 (modified by ada, )'
+    >>> without_age("vor 2 Stunden"), without_age("for 3 days"), without_age("3 pears 2 days ago")
+    ('', 'for 3 days', '3 pears ')
+    """
+    return _AGE.sub(_without_units, text)
+
+
+def _without_units(found: re.Match[str]) -> str:
+    """What is left of a text that looks like an age: what stands before its last numbers with units of time."""
+    spans = found["before"] or found["after"]
+    start = len(spans)
+    for span in reversed(list(_SPAN.finditer(spans))):
+        if span[1].lower().rstrip("前전") not in _UNITS:
+            break
+        start = span.start()
+    if start == 0:
+        return ""
+    return found[0] if start == len(spans) or found["after"] else spans[:start]
 
 
 def is_short(text: str) -> bool:

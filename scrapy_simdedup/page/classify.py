@@ -3,7 +3,8 @@
 1. Each node has the roles of its own tag, ARIA role, class and id, except those that its size contradicts: what wraps
    most of the page is no boilerplate, whatever it is called. Nodes inherit roles from the nodes around them.
 2. A block with a boilerplate role is boilerplate; of the others, paragraphs, headings and what lies in the main part
-   are content, and the rest is unmarked. Where that would leave hardly any content, weak roles are ignored.
+   are content, and the rest is unmarked. Where that would leave hardly any content, weak roles are ignored. So is a
+   role that what a box holds contradicts: see :func:`~scrapy_simdedup.page.misnomers.find_misnomers`.
 3. Consent notices, texts about cookies at the edge of a page, are boilerplate, whatever they are called: see
    :func:`find_consent_notices`.
 4. On a page whose names give no role of a layout, as on sites that hash their names, blocks lose one class or two:
@@ -19,7 +20,9 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.misnomers import find_misnomers
 from scrapy_simdedup.page.roles import (
+    AD,
     ASIDE,
     BOILERPLATE_ROLES,
     BRANDING,
@@ -96,6 +99,11 @@ class BlockClass(IntEnum):
 def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
     """The class of each block, and the boilerplate roles that made it so (0 where it is no boilerplate)."""
     classes, roles = classify_by_roles(tree)
+    for number, contradicted in enumerate(find_misnomers(tree, roles)):
+        if contradicted:
+            roles[number] &= ~contradicted
+            if not roles[number]:
+                classes[number] = BlockClass.CONTENT if tree.text_roles[number] else BlockClass.UNMARKED
     for number, is_notice in enumerate(find_consent_notices(tree, [not found for found in roles])):
         if is_notice:
             classes[number], roles[number] = BlockClass.BOILERPLATE, COOKIE
@@ -164,12 +172,17 @@ def _inherited_roles(tree: BlockTree) -> list[int]:
 
 
 def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list[int]:
-    """For each node, its own roles but those that its size contradicts: what wraps the content is no boilerplate."""
+    """For each node, its own roles but those that its size contradicts: what wraps the content is no boilerplate.
+
+    A comment that is most of the page is a post of a thread. So are those beside it that have the same roles, with what
+    has these roles inside of them.
+    """
     in_paragraphs = [len(t) if roles & PARAGRAPH else 0 for t, roles in zip(tree.texts, tree.text_roles, strict=True)]
     paragraphs = subtree_totals(tree.role_parents, tree.role_nodes, in_paragraphs)
     headlines = (node for node, roles in zip(tree.role_nodes, tree.text_roles, strict=True) if roles & H1)
     holds_headline = mark_ancestors(tree.role_parents, headlines)
     made = list(tree.node_roles)
+    posts: set[tuple[int, int]] = set()
     for node, part in enumerate(parts):
         if text[node] > WRAPPER_SHARE * text[0]:
             made[node] &= ~BOILERPLATE_ROLES
@@ -180,6 +193,18 @@ def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list
             made[node] &= ~(WRAPPER_ROLES if holds_headline[node] else WEAK_ROLES)
         elif holds_headline[node]:
             made[node] &= ~WEAK_ROLES | HEADER | BRANDING
+            continue
+        if tree.node_roles[node] & ~made[node] & COMMENT:
+            posts.add((tree.role_parents[node], tree.node_roles[node]))
+    inside: dict[int, int] = {}  # each node of a post beside it, with the roles of the post
+    for node, named in enumerate(zip(tree.role_parents, tree.node_roles, strict=True) if posts else ()):
+        parent, roles = named
+        if named in posts and made[node] & COMMENT:
+            inside[node] = roles
+        elif parent in inside:
+            inside[node] = inside[parent]
+        if inside.get(node) == roles:
+            made[node] &= ~COMMENT
     return made
 
 
@@ -205,7 +230,7 @@ def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[i
         has_main = any(roles & MAIN for roles in tree.node_roles)
         in_main = sum(map(len, compress(tree.texts, is_in_main)))
         return 0 if has_main and in_main <= least else WEAK_ROLES
-    return sum(role for role in (COMMENT, WIDGET) if size[role] > content)
+    return sum(role for role in (COMMENT, WIDGET, AD) if size[role] > content)
 
 
 def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:

@@ -90,7 +90,7 @@ ROLE_WORDS: dict[int, str] = {
         fusszeile piepagina rodape piedipagina podval подвал 页脚 フッター""",
     ASIDE: "aside sidebar seitenleiste barralateral 侧栏 侧边栏 サイドバー",
     WIDGET: "gadget widget widgets",
-    COOKIE: "cmpbox consent cookie cookiebar cookies didomi gdpr lightbox modal onetrust popup dsgvo rgpd lgpd",
+    COOKIE: "cmpbox consent cookie cookiebar cookies didomi gdpr modal onetrust popup dsgvo rgpd lgpd",
     AD: """
         ad ads adsense adslot advert advertisement advertising adverts banner banners dfp outbrain promo promoted
         promotion sponsor sponsored sponsors taboola
@@ -169,6 +169,10 @@ BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody",
 
 _ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
+_OF_THE_INSIDE = frozenset("no non not without with has".split())
+"""Words before a word that tell what an element holds or lacks, not what it is: ``has-sidebar``, ``no-footer``."""
+_JOINED = frozenset({"", "-", "_"})
+"""What stands between two words of one name."""
 _CACHE_SIZE = 50_000
 _MAX_CACHED_LENGTH = 300
 _MAX_NAME_LENGTH = 2_000  # characters of a class that are looked at: what follows was put there to cost time
@@ -199,10 +203,13 @@ class RoleWords(dict[str, int]):
     def __missing__(self, value: str) -> int:
         role = 0
         names = value[:_MAX_NAME_LENGTH].replace(_ELEMENTOR_WIDGET, "")
+        before, end = "", 0
         for match in _NAME_WORD.finditer(names):
             word = match.group().lower()
-            if word in self._roles and not _is_part_of_a_hash(names, *match.span()):
+            of_the_inside = before in _OF_THE_INSIDE and names[end : match.start()] in _JOINED
+            if word in self._roles and not of_the_inside and not _is_part_of_a_hash(names, *match.span()):
                 role |= self._roles[word]
+            before, end = word, match.end()
         if len(value) <= _MAX_CACHED_LENGTH:
             if len(self) >= _CACHE_SIZE:
                 self.clear()

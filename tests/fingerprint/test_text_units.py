@@ -12,6 +12,7 @@ from scrapy_simdedup.fingerprint.novelty import longest_own_text
 from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
 from scrapy_simdedup.fingerprint.worker import read_fingerprint
+from scrapy_simdedup.page.amounts import without_age
 
 PARAGRAPHS = [" ".join(pages.words(("paragraph", number), 30)) for number in range(12)]
 OWN = " ".join(pages.words("own", 30))
@@ -175,6 +176,46 @@ def test_what_is_ignored_changes_nothing(ignored: tuple[str, ...]) -> None:
         for n in (7, 9)
     )
     assert bool(changes(before, now)) is not bool(ignored)
+
+
+AGES = [
+    ("posted 17 seconds ago", "posted 3 days ago"),
+    ("Version 1 (modified by ada, an hour ago)", "Version 1 (modified by ada, 2 hours ago)"),
+    ("1 day, 3 hours ago", "2 days ago"),
+    ("vor 59 Minuten", "vor 1 Stunde"),
+    ("il y a 2 jours", "il y a environ 1 mois"),
+    ("hace 5 días", "hace 1 semana"),
+    ("2 giorni fa", "3 giorni fa"),
+    ("3 dagen geleden", "4 dagen geleden"),
+    ("3 дня назад", "5 дней назад"),
+    ("2小时前", "1天前"),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), AGES)
+def test_how_long_ago_something_was_is_no_edit(before: str, now: str) -> None:
+    assert not changes(page([*PARAGRAPHS, before]), page([*PARAGRAPHS, now]))
+
+
+@pytest.mark.parametrize("part", ["1d ", "1 day ", "1 day x ", "an an ", "1 d,", "vor 1 h ", "il y a 1 an ", "1.1."])
+def test_a_line_of_many_times_is_read_at_once(part: str) -> None:
+    """Else it would take longer than anybody waits."""
+    line = part * 300 + "x"
+    assert without_age(line).endswith("x")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("Version 1 (modified by ada, 3 days ago)", "Version 2 (modified by ada, 3 days ago)"),
+        ("posted 3 days ago by ada", "posted 3 days ago by bob"),
+        ("takes 3 days", "takes 4 days"),
+        ("for 2 hours", "for 3 hours"),
+        ("29 EUR", "31 EUR"),
+    ],
+)
+def test_what_stands_beside_an_age_is(before: str, now: str) -> None:
+    assert changes(page([*PARAGRAPHS, before]), page([*PARAGRAPHS, now]))
 
 
 def test_a_box_in_the_text_is_content_and_a_column_beside_it_is_not() -> None:

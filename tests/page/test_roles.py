@@ -52,6 +52,18 @@ def test_a_name_has_the_roles_of_its_words(name: str, role: int) -> None:
     assert DEFAULT_ROLE_WORDS[name] == role
 
 
+@pytest.mark.parametrize(
+    "name", ["no-footer", "has-sidebar", "layout--with-sidebar", "withoutNav", "hasComments", "NO_BANNER", "non-modal"]
+)
+def test_what_an_element_holds_or_lacks_is_not_what_it_is(name: str) -> None:
+    assert DEFAULT_ROLE_WORDS[name] == 0
+
+
+@pytest.mark.parametrize(("name", "role"), [("has footer", FOOTER), ("footer-no-border", FOOTER), ("no-js nav", NAV)])
+def test_such_a_word_says_nothing_of_other_names(name: str, role: int) -> None:
+    assert DEFAULT_ROLE_WORDS[name] == role
+
+
 @pytest.mark.parametrize("name", ["x3ad9f", "css-1ad2", "a9nav", "_7share", "x12date", "ad3f0"])
 def test_letters_between_the_digits_of_a_hash_are_no_word(name: str) -> None:
     """CSS modules append hashes to their names, and three letters of a hash spell anything."""
