@@ -41,6 +41,8 @@ MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
 MAX_PLACES = 12
 """Places of a site that are watched: of more, those that differ least are forgotten."""
+MAX_WITNESSES = 4_096
+"""Contents of a site that are remembered to have been seen in this run."""
 MAX_SEEN = 200
 """Pages that a place remembers; beyond, both counts are halved, so that a site may change."""
 MAX_SITES = 10_000
@@ -67,6 +69,8 @@ class ClockEvidence:
     """The places at which it is equal."""
     edited_share: float = 0.0
     """The share of the words of the content that are in units without an equal one, 0..1."""
+    content: int = 0
+    """A digest of the page's units; 0 where none is known. Under however many URLs, a content is one witness."""
 
 
 @dataclass(slots=True)
@@ -115,6 +119,7 @@ class SiteClocks:
         self.places: dict[int, PlaceCounts] = {}
         self.unsaved: int = 0
         """Observations since they were saved."""
+        self._witnesses: set[int] = set()
         with suppress(ValueError, TypeError):  # what cannot be read is learned again
             self.places = {counts.place: counts for counts in (PlaceCounts(*row) for row in json.loads(raw or "[]"))}
 
@@ -124,7 +129,16 @@ class SiteClocks:
         return frozenset(place for place, counts in self.places.items() if counts.is_clock)
 
     def observe(self, evidence: ClockEvidence, run: str) -> bool:
-        """Take in two versions of a page; whether a place became a clock, or is none any more."""
+        """Take in two versions of a page; whether a place became a clock, or is none any more.
+
+        A thread that got a reply, and stands under the URL of each of its posts, has changed once.
+        """
+        if evidence.content:
+            if evidence.content in self._witnesses:
+                return False
+            if len(self._witnesses) >= MAX_WITNESSES:
+                self._witnesses.clear()
+            self._witnesses.add(evidence.content)
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
         for place, sample in evidence.edited.items():

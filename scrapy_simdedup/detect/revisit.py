@@ -105,7 +105,7 @@ def _compare_units(
         edited[TITLE_PLACE] = "(the title)"
         if TITLE_PLACE not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
-    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share)
+    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, now.units.sequence if now.units else 0)
 
 
 def imported_record(

@@ -1,6 +1,7 @@
 """Unit changes: what differs between the text units of a page and those that its record kept of it.
 
-1. Units of clocks are passed over, places whose text changes by itself.
+1. Units of clocks are passed over, places whose text changes by itself. A long text that is a good part of its page is
+   none, whatever stands at its place on other pages.
 2. Where the digests of the two sequences are equal, nothing changed.
 3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
@@ -19,6 +20,7 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on
 from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
+from scrapy_simdedup.page.amounts import MAX_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
+
+MAX_CLOCK_SHARE = 0.25
+"""The share of the words of a page's units up to which long texts are clocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         clocks: Places to pass over.
     """
     is_joined = before.joined_by > 0
+    if clocks and not is_joined:
+        clocks = set(clocks) - _places_of_page(units, clocks)
     chosen = units.without(clocks if is_joined else ())
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
@@ -107,6 +114,15 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         reordered = _moved(rows, old, kept_clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
     return UnitComparison(changes, edited_places, equal_places, share)
+
+
+def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
+    """The clocks at whose places long texts stand which are together more than a clock on this page."""
+    at = (units.in_table & np.isin(units.places, list(clocks))).nonzero()[0]
+    long = [number for number in at.tolist() if len(units.samples[number]) > MAX_LENGTH]
+    if units.lengths[long].sum() <= MAX_CLOCK_SHARE * units.lengths[units.in_table].sum():
+        return set()
+    return set(units.places[long].tolist())
 
 
 def _without_pairs(

@@ -155,3 +155,14 @@ async def test_a_comment_is_a_pages_own_and_a_clock_is_not(tmp_path: Path) -> No
     longer = await detector.add(post(50, "three") + comment, url="https://b.example/50?comments")
     assert (longer.kind, longer.reason) == ("near", "own_text")
     await detector.close()
+
+
+def test_a_content_under_many_urls_is_one_witness() -> None:
+    """A thread that got a reply has the URL of each of its posts, and what stands there is no clock for that."""
+    clocks = SiteClocks()
+    for number in range(40):
+        clocks.observe(ClockEvidence({77: QUOTE}, frozenset(), content=1 + number // 20), "monday")
+    assert not clocks.clocks
+    for number in range(40):
+        clocks.observe(ClockEvidence({77: QUOTE}, frozenset(), content=100 + number), "monday")
+    assert clocks.clocks == {77}
