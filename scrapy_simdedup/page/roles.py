@@ -108,7 +108,7 @@ ROLE_WORDS: dict[int, str] = {
         addthis follow newsletter share sharedaddy sharing social subscribe subscription
         teilen partager partage compartir compartilhar condividi podelitsya fenxiang поделиться 分享""",
     META: """
-        byline counter date dateline likes meta modified postmeta pubdate stats tags timestamp updated views
+        byline counter date dateline likes meta modified postmeta pubdate stats timestamp updated views
         datum fecha дата 日期 日付""",
 }
 """Words of class and id names by the role they give. Words that also name sizes or places (``bottom``, ``side``,

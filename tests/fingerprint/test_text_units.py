@@ -277,3 +277,21 @@ def test_a_price_in_a_column_beside_the_text_is_not_the_page_s() -> None:
 def test_a_box_at_the_end_of_the_text_is_content() -> None:
     box = "<div class=sidebar><p>{}</p></div>"
     assert changes(page([*PARAGRAPHS, box.format("A word at last")]), page([*PARAGRAPHS, box.format("A last word")]))
+
+
+@pytest.mark.parametrize(("count", "is_seen"), [(2, True), (12, False)])
+def test_a_long_text_at_the_place_of_a_clock_is_compared_where_it_is_a_good_part_of_the_page(
+    count: int, is_seen: bool
+) -> None:
+    """The place of a quote of the day on one page may be that of the whole post on another."""
+    said = "<div class=text><blockquote>{}</blockquote></div>"
+    before, now = (page([*PARAGRAPHS[:count], said.format(text)]) for text in (PARAGRAPHS[0] + " end", OWN))
+    assert before.units is not None
+    assert now.page_units is not None
+    found = compare_units(now.page_units, before.units)
+    assert bool(compare_units(now.page_units, before.units, set(found.edited_places)).changes) is is_seen
+
+
+def test_what_a_page_is_tagged_with_is_its_own() -> None:
+    tags = "<div class=tags><span>Garden</span> <span>{}</span></div>"
+    assert changes(page([*PARAGRAPHS, tags.format("Lift")]), page([*PARAGRAPHS, tags.format("Guest toilet")]))
