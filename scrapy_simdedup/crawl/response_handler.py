@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.links import DeferredLinks
     from scrapy_simdedup.crawl.other_plugins import ImportedPages
     from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
+    from scrapy_simdedup.crawl.second_fetch import SecondFetches
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
@@ -50,6 +51,7 @@ class ResponseHandler:
         settler: confirms kept pages at once where nothing watches their delivery.
         links: says which repeats bring new links.
         item_values: watches the items of responses.
+        second_fetches: remembers dropped pages that may turn out to be others.
         reporter: samples pages for the report; None where no report is written.
         dropped_feed: gets a line for each page that is dropped, or would be; None where none is written.
         observations: learns from verdicts about URLs; None where URLs are not learned.
@@ -69,6 +71,7 @@ class ResponseHandler:
         imported: ImportedPages,
         links: DeferredLinks,
         item_values: ItemValues,
+        second_fetches: SecondFetches,
         reporter: Reporter | None = None,
         dropped_feed: DroppedFeed | None = None,
         observations: UrlObservations | None = None,
@@ -77,6 +80,7 @@ class ResponseHandler:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
         self._links, self._item_values, self._dropped_feed = links, item_values, dropped_feed
+        self._second_fetches = second_fetches
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -252,6 +256,7 @@ class ResponseHandler:
             return
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict
+        self._second_fetches.page_dropped(request, site, verdict)
         # Without the links of a start page that did not change the crawl would end where it began.
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
         if is_entrance or self._settings.mode == "items":

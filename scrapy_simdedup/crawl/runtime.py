@@ -26,6 +26,7 @@ from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Report
 from scrapy_simdedup.crawl.refusal import probe_store, refusing
 from scrapy_simdedup.crawl.requests import is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
+from scrapy_simdedup.crawl.second_fetch import SecondFetches
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
@@ -84,6 +85,7 @@ class Runtime:
         )
         fingerprinter = self.worker_pool if self.settings.workers else LocalFingerprinter(self.stats.extracted)
         store = self.settings.store or (job_store(jobdir) if jobdir else "memory:")
+        self.second_fetches: SecondFetches = SecondFetches(crawler, self.stats)
         self.detector: NearDuplicateDetector = NearDuplicateDetector(
             SnapshotStore(store_by_url(store, sleep)) if self._is_inspection else store,
             settings=self.settings,
@@ -91,6 +93,7 @@ class Runtime:
             sleep=sleep,
             on_store_error=self.store_failed,
             on_wall=partial(report_wall, crawler=crawler, stats=self.stats),
+            on_stub=self.second_fetches.stub_found if self.settings.stubs == "flag" else None,
             fingerprinter=fingerprinter,
             resumable=bool(self.settings.run or jobdir),
         )
@@ -153,6 +156,7 @@ class Runtime:
             imported=self.imported_pages,
             links=self.links,
             item_values=self.item_values,
+            second_fetches=self.second_fetches,
             reporter=self.reporter if self.settings.report else None,
             dropped_feed=self.dropped_feed if self.settings.dropped_feed else None,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,

@@ -226,6 +226,10 @@ class CrawlStats:
         if other_headline:
             self._add("pages/dropped_other_headline")
 
+    def page_fetched_twice(self) -> None:
+        """A page that was dropped is fetched once more, as its original turned out to be a stub."""
+        self._add("pages/fetched_twice")
+
     def item_dropped(self) -> None:
         """An item was dropped because its page, or it itself, is a repeat, or has the values of an earlier run."""
         self._add("items/dropped")

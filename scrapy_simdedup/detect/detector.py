@@ -53,6 +53,8 @@ class NearDuplicateDetector:
         sleep: lets other work go on while a store waits; needed where asyncio does not run.
         on_store_error: called with each :class:`~scrapy_simdedup.errors.StoreError`.
         on_wall: called when most of what a site gave lately is one content.
+        on_stub: called with the site and the key of an original that turned out to be a stub: pages that were dropped
+            for it would be kept now.
         fingerprinter: makes the fingerprints; None makes them in this process.
         resumable: whether another process may go on with the run; the store then keeps its counts of stubs, if it has a
             name.
@@ -72,6 +74,7 @@ class NearDuplicateDetector:
         sleep: Sleep = asyncio.sleep,
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
+        on_stub: Callable[[str, bytes], None] | None = None,
         fingerprinter: Fingerprinter | None = None,
         resumable: bool = True,
         **keywords: Any,
@@ -112,6 +115,7 @@ class NearDuplicateDetector:
             self.store_name,
             self._count_store_error,
             on_wall,
+            on_stub=on_stub,
             clocks=self.clocks,
             stubs=self._stubs,
         )

@@ -171,7 +171,12 @@ def _decide_copy(
         return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.delivered:
         if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
-            verdict = replace(verdict, is_duplicate=True, other_headline=_headline_differs(page, original))
+            verdict = replace(
+                verdict,
+                is_duplicate=True,
+                other_headline=_headline_differs(page, original),
+                other_line=match.other_line,
+            )
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
         rival = index.replacements.pending(cluster, page.key)

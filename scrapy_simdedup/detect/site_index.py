@@ -253,6 +253,7 @@ class SiteIndex:
                     originals.distance(rows[at], fp),
                     None if own is None else own.words,
                     has_own_text,
+                    None if own is None else own.other_line,
                     0,
                 )
             if alike[at] < drop or not is_own[at]:

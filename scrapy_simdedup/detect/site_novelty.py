@@ -10,6 +10,8 @@
 4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
    description that twenty products share. A headline vouches if both pages have it, and few others of the site do; a
    title only once the site is known. Where one vouches, such a line is a clock, a greeting or an advertisement.
+5. *Two such lines* are facts, whatever the headline says: the place and the salary of a job, or a town and a price.
+   Lists of links have none.
 """
 
 from __future__ import annotations
@@ -30,9 +32,14 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.candidate_index import CandidateIndex
     from scrapy_simdedup.detect.copy_check import CopyCheck
+    from scrapy_simdedup.detect.verdict import OtherLine
     from scrapy_simdedup.fingerprint.hashing import Rows
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
     from scrapy_simdedup.store.packed_records import PackedRecords
+
+MIN_FIELDS = 2
+"""Lines of the content in place of others, one of them with other words, from which they are facts: a page has a
+greeting, a clock or an advertisement among its texts, but seldom two of them."""
 
 
 class OwnText(NamedTuple):
@@ -42,6 +49,8 @@ class OwnText(NamedTuple):
     """The words of the longest text unit."""
     counts: bool
     """Whether the page is no copy for it."""
+    other_line: OtherLine | None = None
+    """In what a short line differs that stands in the place of another of the originals, and keeps no page."""
     is_in_work: bool = False
     """Whether an original that is not delivered yet has it: then whether that comes is waited for."""
 
@@ -128,11 +137,16 @@ class SiteNovelty:
         most = int(words.max(initial=0))
         if most > limit:
             return OwnText(most, counts=True)
-        if not self._has_same_name(fp, chosen, others, len(sample)):
-            lines = novelty.replaced_lines(units, kept, clocks)
-            if lines.any():
-                return OwnText(max(1, int(novelty.words_of_units(units)[lines].max())), counts=True)
-        return OwnText(most if most > novelty.MIN_OWN_WORDS else 0, counts=False)
+        lines = novelty.replaced_lines(units, kept, clocks)
+        of_texts = (lines.words | lines.numbers) & units.of_content & ~units.is_index
+        if lines.words.any() and (
+            np.count_nonzero(of_texts) >= MIN_FIELDS or not self._has_same_name(fp, chosen, others, len(sample))
+        ):
+            return OwnText(max(1, int(novelty.words_of_units(units)[lines.words].max())), counts=True)
+        other_line: OtherLine | None = None
+        if of_texts.any():
+            other_line = "words" if (of_texts & lines.words).any() else "numbers"
+        return OwnText(most if most > novelty.MIN_OWN_WORDS else 0, counts=False, other_line=other_line)
 
     def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
         """Whether title or h1 vouch that a page is one with originals: step 4 of this module.

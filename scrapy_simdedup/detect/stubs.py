@@ -9,6 +9,7 @@ for. Where most of what a site gave lately is one content, the site has put up a
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -22,10 +23,15 @@ from scrapy_simdedup.signals import Wall
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.detect.verdict import OtherLine
     from scrapy_simdedup.store.base import FingerprintStore
 
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
+MIN_PLACES_OF_WORDS = 8
+"""The same where each page has other words in one of its lines, as those of a family have: the dates of one course."""
+MIN_LINES = 0.8
+"""The share of a content's pages with a line of their own from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
 """Contents at one path that show that queries tell pages apart there."""
 MIN_SHARE_OF_PATH = 0.5
@@ -50,6 +56,8 @@ MAX_URL_TOKENS = 20
 """Segments of a URL's path, and parameters, that are looked at."""
 MAX_TOKEN_LENGTH = 40
 """Characters of a token; a longer one is its beginning and a hash."""
+MAX_SECTION_LENGTH = 24
+"""Characters of the name of a part of a site; longer ones are those of pages."""
 MAX_SAMPLES = 5
 """URLs that the signal of a wall names."""
 MAX_SAMPLE_LENGTH = 500
@@ -65,6 +73,8 @@ JOURNAL = "stubs"
 MAX_NOTE_BYTES = 2 * MAX_BYTES
 """Bytes of a note, once it is unpacked."""
 
+_DIGIT = re.compile(r"\d")
+
 
 @dataclass(slots=True)
 class _ContentUrls:
@@ -74,9 +84,25 @@ class _ContentUrls:
     tokens: Counter[str] = field(default_factory=Counter)
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
+    other_words: int = 0
+    """Pages with a short line in the place of another one of the original, which differs in words."""
+    other_numbers: int = 0
+    """Pages with one that differs in its numbers alone."""
 
-    def add(self, url: str, path: int, tokens: frozenset[str]) -> None:
+    @property
+    def is_family(self) -> bool:
+        """Whether the pages are those of a family: each but the first has a line of its own."""
+        return self.other_words + self.other_numbers >= MIN_LINES * (self.count - 1)
+
+    @property
+    def least(self) -> int:
+        """Places from which the content is a stub."""
+        return MIN_PLACES_OF_WORDS if self.other_words >= MIN_LINES * (self.count - 1) else MIN_PLACES
+
+    def add(self, url: str, path: int, tokens: frozenset[str], other_line: OtherLine | None) -> None:
         self.count += 1
+        self.other_words += other_line == "words"
+        self.other_numbers += other_line == "numbers"
         if path in self.paths or len(self.paths) < MAX_TOKENS:
             self.paths[path] += 1
         if len(self.tokens) > MAX_TOKENS:
@@ -120,8 +146,14 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples
 
-    def observe(self, url: str, content: str) -> bool:
-        """Count a page under its content; whether that content is a stub."""
+    def observe(self, url: str, content: str, other_line: OtherLine | None = None) -> bool:
+        """Count a page under its content; whether that content is a stub.
+
+        Args:
+            url: the page's URL.
+            content: the key of its content.
+            other_line: in what a short line of the page differs from that in its place in the content.
+        """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))
         urls = self._contents.get(content)
@@ -130,10 +162,10 @@ class StubDetector:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
                 self._contents = dict(ranked[: MAX_CONTENTS // 2])
             urls = self._contents[content] = _ContentUrls()
-        urls.add(url, path, tokens)
+        urls.add(url, path, tokens, other_line)
         self._count_path(path, content)
         self._recent.append((content, tokens))
-        if not urls.is_stub and urls.count >= MIN_PLACES and self._has_many_places(urls):
+        if not urls.is_stub and urls.count >= urls.least and self._places(urls) >= urls.least:
             urls.is_stub = self._are_unrelated(content, urls)
         return urls.is_stub
 
@@ -145,7 +177,7 @@ class StubDetector:
         content = contents[-1]
         urls = self._contents.get(content)
         share = contents.count(content) / len(contents)
-        if urls is None or share < WALL_SHARE or content in self._walls or not self._has_many_places(urls):
+        if urls is None or share < WALL_SHARE or content in self._walls or self._places(urls) < MIN_PLACES:
             return None
         if self._share_a_query(content, urls):
             return None
@@ -160,7 +192,16 @@ class StubDetector:
             "pages": self._pages,
             "walls": sorted(self._walls),
             "contents": [
-                (content, urls.count, urls.is_stub, urls.samples, list(urls.paths.items()), list(urls.tokens.items()))
+                (
+                    content,
+                    urls.count,
+                    urls.is_stub,
+                    urls.samples,
+                    list(urls.paths.items()),
+                    list(urls.tokens.items()),
+                    urls.other_words,
+                    urls.other_numbers,
+                )
                 for content, urls in self._contents.items()
             ],
             "recent": [(content, sorted(tokens)) for content, tokens in self._recent],
@@ -177,9 +218,15 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens in counts["contents"]:
+            for content, count, is_stub, samples, paths, tokens, words, numbers in counts["contents"]:
                 made._contents[content] = _ContentUrls(
-                    int(count), Counter(dict(paths)), Counter(dict(tokens)), list(samples), bool(is_stub)
+                    int(count),
+                    Counter(dict(paths)),
+                    Counter(dict(tokens)),
+                    list(samples),
+                    bool(is_stub),
+                    int(words),
+                    int(numbers),
                 )
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))
@@ -200,9 +247,8 @@ class StubDetector:
         if len(known.contents) < MIN_CONTENTS_OF_QUERIES:
             known.contents.add(content)
 
-    def _has_many_places(self, urls: _ContentUrls) -> bool:
-        places = sum(count if self._queries_tell(path) else 1 for path, count in urls.paths.items())
-        return places >= MIN_PLACES
+    def _places(self, urls: _ContentUrls) -> int:
+        return sum(count if self._queries_tell(path) else 1 for path, count in urls.paths.items())
 
     def _queries_tell(self, path: int) -> bool:
         """Whether pages at a path are told apart by their queries."""
@@ -234,9 +280,21 @@ class StubDetector:
             if len(others) < RECENT_PAGES // 8:
                 if token.startswith(("end ", "query ")):
                     return False
+            elif urls.is_family and _is_section(token):
+                continue  # a family may have a part of the site for itself
             elif seen[token] < MAX_TOKEN_ELSEWHERE * len(others):
                 return False
         return True
+
+
+def _is_section(token: str) -> bool:
+    """Whether a token is rather the name of a part of the site than that of a page, or its number.
+
+    >>> [_is_section(token) for token in ("path events", "path events-2026", "path how-to-bake-bread", "end events")]
+    [True, False, False, False]
+    """
+    kind, _, name = token.partition(" ")
+    return kind == "path" and len(name) <= MAX_SECTION_LENGTH and name.count("-") <= 2 and not _DIGIT.search(name)
 
 
 def asked_path(url: str) -> str:

@@ -38,6 +38,7 @@ class Transactions:
         store_name: the store's name in errors.
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
+        on_stub: called with the site and the key of an original that turned out to be a stub.
         clocks: learns which places of a site change by themselves; None learns nothing.
         stubs: counts the URLs of each content.
     """
@@ -50,11 +51,12 @@ class Transactions:
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None,
         *,
+        on_stub: Callable[[str, bytes], None] | None = None,
         clocks: ClockBook | None,
         stubs: StubWatch,
     ) -> None:
         self._logs, self._history, self._store_name = logs, history, store_name
-        self._on_store_error, self._on_wall = on_store_error, on_wall
+        self._on_store_error, self._on_wall, self._on_stub = on_store_error, on_wall, on_stub
         self._clocks, self._stubs = clocks, stubs
 
     async def judge(self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool = False) -> Verdict:
@@ -171,10 +173,16 @@ class Transactions:
         original = decision.original
         await self._stubs.restore(page.site)
         content, detector = _content_of(page, original), self._stubs.detector(page.site)
-        is_stub = detector.observe(page.url, content)
+        is_stub = detector.observe(page.url, content, decision.verdict.other_line)
         wall = detector.wall()
-        if original is not None and (is_stub or wall) and original.delivered:
-            await self.settle(page.site, original.id, "stub")
+        if (
+            original is not None
+            and (is_stub or wall)
+            and original.delivered
+            and await self.settle(page.site, original.id, "stub")
+            and self._on_stub is not None
+        ):
+            self._on_stub(page.site, original.original or original.key)
         if wall and self._on_wall is not None:
             self._on_wall(wall)
 

@@ -21,6 +21,9 @@ Reason: TypeAlias = (
     " | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
 )
 
+OtherLine: TypeAlias = Literal["words", "numbers"]
+"""In what a line differs from the one in whose place it stands; ``numbers``: in these alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageRef:
@@ -83,6 +86,9 @@ class Verdict:
     for a duplicate what it had of its own, usually 0; None where that is not known."""
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
+    other_line: OtherLine | None = None
+    """Of a duplicate, in what a short line differs that stands in the place of another one of its original: a quote of
+    the day, a counter, or the one fact that tells the pages of a family apart. None where all lines are the same."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
@@ -160,5 +166,7 @@ class Match:
     """Words of the page's longest text unit that the originals it is a copy of lack; None where that is not known."""
     has_own_text: bool
     """Whether these are so many that the page is no copy."""
+    other_line: OtherLine | None
+    """In what a short line of the page differs that stands in the place of another of the originals."""
     copies: int
     """Originals for which the page would be dropped: this one may be none of them."""

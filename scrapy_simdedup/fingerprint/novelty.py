@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 from math import ceil, inf, log, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -90,13 +90,22 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
     return np.where(is_whole, words, lacked).astype(np.intp)
 
 
-def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> Mask:
-    """Which blocks are short lines with words, in place of other lines of each of some pages; shape (m,).
+class ReplacedLines(NamedTuple):
+    """Which blocks of a page are short lines in place of other lines; each mask has the shape (m,)."""
+
+    words: Mask
+    """Lines with other words."""
+    numbers: Mask
+    """Lines that differ in their numbers alone."""
+
+
+def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> ReplacedLines:
+    """Which blocks are short lines in place of other lines of each of some pages.
 
     1. The rows of two unit tables are aligned. What one page has between equal neighbours, and the other page has other
        rows there, was replaced; what only one of them has was added.
-    2. Of the rows that were replaced, those that the other page has elsewhere are left out, and lines that differ from
-       one of the other page in their numbers alone.
+    2. Of the rows that were replaced, those that the other page has elsewhere are left out. Lines that differ from one
+       of the other page in their numbers alone stand by themselves.
 
     Args:
         units: The blocks of the page.
@@ -104,23 +113,23 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
             knows which lines were replaced.
         clocks: Places to pass over.
     """
-    replaced = np.zeros(len(units.lengths), np.bool_)
+    found = ReplacedLines(np.zeros(len(units.lengths), np.bool_), np.zeros(len(units.lengths), np.bool_))
     if any(other.joined_by for other in others):
-        return replaced
+        return found
     chosen, passed_over = units.without(clocks).nonzero()[0], kept_places(clocks)
     rows, _ = table_rows(units.digests[chosen], units.places[chosen], 0)
-    lines = set(range(len(chosen)))
+    lines, numbers = set(range(len(chosen))), set[int]()
     for other in others:
         theirs = other.rows[~np.isin(other.rows["place"], passed_over)] if passed_over else other.rows
-        lines &= {
-            row
-            for row, lost in _replaced_rows(rows, theirs)
-            if is_name(text := units.samples[chosen[row]]) and not (has_number(text) and rows["place"][row] in lost)
-        }
+        replaced = dict(_replaced_rows(rows, theirs))
+        lines &= replaced.keys()
         if not lines:
             break
-    replaced[chosen[sorted(lines)]] = True
-    return replaced
+        texts = ((row, units.samples[chosen[row]]) for row in lines)
+        numbers |= {row for row, text in texts if has_number(text) and rows["place"][row] in replaced[row]}
+    found.words[chosen[sorted(row for row in lines - numbers if is_name(units.samples[chosen[row]]))]] = True
+    found.numbers[chosen[sorted(lines & numbers)]] = True
+    return found
 
 
 def _replaced_rows(rows: NDArray[np.void], theirs: NDArray[np.void]) -> Iterator[tuple[int, set[int]]]:

@@ -107,10 +107,13 @@ class PageUnits(NamedTuple):
     @property
     def in_table(self) -> Mask:
         """Which blocks are rows of the unit table: those of the content, with its links if most of it is links."""
+        return self.block_classes > BOILERPLATE if self.is_index else self.of_content
+
+    @property
+    def is_index(self) -> bool:
+        """Whether most of the content is links."""
         content = self.block_classes > BOILERPLATE
-        texts = self.of_content
-        is_index = 2 * self.lengths[texts].sum() < self.lengths[content].sum()
-        return content if is_index else texts
+        return bool(2 * self.lengths[self.of_content].sum() < self.lengths[content].sum())
 
     def only(self, chosen: Mask) -> PageUnits:
         """Some of the blocks."""

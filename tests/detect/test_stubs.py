@@ -18,10 +18,12 @@ from scrapy_simdedup.detect.stubs import (
     MAX_CONTENTS,
     MAX_PATHS,
     MIN_PLACES,
+    MIN_PLACES_OF_WORDS,
     RECENT_PAGES,
     StubDetector,
     StubWatch,
 )
+from scrapy_simdedup.detect.verdict import OtherLine
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.url import store_by_url
@@ -63,6 +65,35 @@ def test_a_captcha_where_other_pages_should_be_is_a_stub(url: Callable[[int], st
 def test_an_article_under_many_urls_has_a_bond(url: Callable[[int], str]) -> None:
     watch = watch_with_pages()
     assert not any(watch.observe(url(number), STUB) for number in range(5 * MIN_PLACES))
+
+
+@pytest.mark.parametrize(
+    ("other_line", "least"), [("words", MIN_PLACES_OF_WORDS), ("numbers", MIN_PLACES), (None, None)]
+)
+@pytest.mark.parametrize("path", ["/events/{}", "/events/in-{}", "/courses/painting/{}/"])
+def test_a_family_may_have_a_part_of_its_site_for_itself(
+    path: str, other_line: OtherLine | None, least: int | None
+) -> None:
+    """What repeats one content to the last line there is an article under many URLs."""
+    watch = watch_with_pages()
+    watch.observe(f"{HOST}{path.format('first')}", STUB)
+    numbers = range(2, 2 * MIN_PLACES)
+    found = (number for number in numbers if watch.observe(f"{HOST}{path.format(number)}", STUB, other_line))
+    assert next(found, None) == least
+
+
+@pytest.mark.parametrize(
+    "path", ["/news/rain?sid={}", "/thread/77/post/{}", "/how-to-bake-good-bread/{}", "/s/{}/rain"]
+)
+def test_an_article_with_a_quote_of_the_day_is_no_family(path: str) -> None:
+    watch = watch_with_pages()
+    assert not any(watch.observe(f"{HOST}{path.format(n)}", STUB, "words") for n in range(2 * MIN_PLACES))
+
+
+def test_an_article_that_mostly_repeats_itself_to_the_last_line_is_no_family() -> None:
+    watch, lines = watch_with_pages(), ("words", None)
+    pages = ((f"{HOST}/events/{number}", lines[number % 2]) for number in range(2 * MIN_PLACES))
+    assert not any(watch.observe(url, STUB, line) for url, line in pages)
 
 
 def test_an_article_under_many_urls_is_no_stub_when_nothing_else_was_seen_yet() -> None:

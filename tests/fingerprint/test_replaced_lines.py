@@ -26,4 +26,4 @@ def test_a_line_is_replaced_if_other_words_stand_in_its_place(before: str, now: 
     assert one.page_units is not None
     assert other.units is not None
     lines = replaced_lines(one.page_units, [other.units])
-    assert [one.page_units.samples[number] for number in lines.nonzero()[0]] == expected
+    assert [one.page_units.samples[number] for number in lines.words.nonzero()[0]] == expected

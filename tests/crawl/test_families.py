@@ -1,0 +1,97 @@
+"""Families: pages of one headline and one text, each with one line of its own, are kept once they are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+from helpers.crawling import ADDON, crawl
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import page, prose, words
+from helpers.site_server import Site
+
+
+class SiteSpider(CrawlSpider):
+    name = "family"
+    rules = (Rule(LinkExtractor(), callback="parse_page", follow=True),)
+
+    def parse_page(self, response: Any) -> Any:
+        yield {"url": response.url, "verdict": response.meta["simdedup_verdict"]["kind"]}
+
+
+def city(number: int) -> str:
+    return " ".join(words(f"city {number}", 3)).capitalize()
+
+
+FAMILIES: dict[str, Callable[[int], str]] = {
+    "events in other cities": lambda number: f"<p>{city(number)}</p>{prose('event', 80)}",
+    "models with other numbers": lambda number: f"<p>Model {100 * number}</p>{prose('model', 80)}",
+}
+
+
+def member(body: str) -> str:
+    """A page of the family, whose title and h1 are the same on all of them."""
+    return page("family", "the same frame", body=body)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@on_asyncio
+async def test_no_page_of_a_family_is_lost(name: str) -> None:
+    """Be it a part of its site, with a CrawlSpider: what was dropped until then is fetched once more."""
+    with Site() as site:
+        of_family = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)]
+        others = [f"/about/{number}" for number in range(12)]
+        for number, path in enumerate(of_family):
+            site[path] = member(FAMILIES[name](number))
+        for number, path in enumerate(others):
+            site[path] = page(number)
+        site["/"] = page("start", links=(*others, *of_family))
+        done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
+        assert set(done.urls) == {site.url(path) for path in ("/", *of_family, *others)}
+        assert len(done.urls) == len(set(done.urls))
+        assert 0 < done.stat("pages/fetched_twice") == done.stat("pages/dropped") <= 21
+
+
+@on_asyncio
+async def test_an_article_with_a_quote_of_the_day_is_no_family() -> None:
+    """Its URLs have something in common that other pages of the site do not have."""
+    with Site() as site:
+        aliases = [f"/print/{number}/the-tide-comes-in" for number in range(12)]
+        for number, path in enumerate(aliases):
+            site[path] = member(f"<p>{city(number)}</p>{prose('article', 80)}")
+        others = [f"/about/{number}" for number in range(12)]
+        for number, path in enumerate(others):
+            site[path] = page(number)
+        site["/"] = page("start", links=(*others, *aliases))
+        done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
+        assert done.stat("pages/dropped") == len(aliases) - 1
+        assert done.stat("pages/fetched_twice") == 0
+
+
+@on_asyncio
+async def test_what_a_stub_dropped_is_fetched_once_more_only_where_stubs_are_kept() -> None:
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        site["/"] = page("start", links=tuple(paths))
+        done = await crawl(SiteSpider, {**ADDON, "SIMDEDUP_STUBS": "drop"}, start_urls=[site.url("/")])
+        assert done.stat("pages/fetched_twice") == 0
+        assert done.stat("pages/dropped") == len(paths) - 1
+
+
+@on_asyncio
+async def test_equal_answers_at_many_places_are_not_fetched_once_more() -> None:
+    """A login page says the same wherever it stands."""
+    with Site() as site:
+        paths = [f"/{'-'.join(words(number, 2))}" for number in range(30)]
+        for path in paths:
+            site[path] = member(prose("log in", 80))
+        site["/"] = page("start", links=tuple(paths))
+        done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
+        assert done.stat("pages/stub") > 0
+        assert done.stat("pages/fetched_twice") == 0
