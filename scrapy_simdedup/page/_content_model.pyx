@@ -5,6 +5,7 @@ They are written in the order in which the twin of :mod:`scrapy_simdedup.page.co
 """
 
 cimport cython
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -34,6 +35,7 @@ cdef enum:
     LONGEST_KEY = 100
     MAX_MASKS = 40
     MAX_TAG_KINDS = 10
+    MAX_DEPTH = 6
 
 cdef int64_t HEADING = _roles.HEADING
 cdef int64_t H1 = _roles.H1
@@ -63,7 +65,8 @@ if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len
 cdef uint64_t CODE_FACTOR = SystemRandom().getrandbits(64) | 1
 """Unknown outside of the process, so that nobody writes a page of words with the same hash."""
 cdef uint8_t KIND_OF_LATIN[256]
-cdef uint8_t IS_OF_WORD[128]
+cdef uint8_t IN_WORD[128]
+"""The character in lower case where it is of a word, else 0."""
 cdef int64_t BITS_OF_TAG[TAGS]
 cdef int64_t HEADING_LEVEL[TAGS]
 cdef uint8_t TAG_KINDS[MAX_TAG_KINDS][TAGS]
@@ -82,7 +85,7 @@ def _fill_tables():
     cdef int place
     for place in range(128):
         KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _texts.KIND_OF_BYTE[place], WIDE
-        IS_OF_WORD[place] = chr(place).isalnum() or chr(place) == "_"
+        IN_WORD[place] = ord(chr(place).lower()) if chr(place).isalnum() or chr(place) == "_" else 0
     KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
     KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
     for place in range(TAGS):
@@ -120,19 +123,32 @@ cdef int by_key(const void* one, const void* other) noexcept nogil:
 
 
 cdef int64_t number_groups(const int64_t* keys, int64_t count, int64_t* groups) except -1:
-    """Number the distinct keys in their order; how many there are."""
+    """Number the distinct keys in their order; how many there are. Only the distinct ones are sorted, which are few."""
+    cdef int64_t i, number, slot, before = -1, found = 0, mask = 15
+    while mask < 2 * count:
+        mask = 2 * mask + 1
+    cdef int64_t[::1] slots = np.zeros(mask + 1, np.int64)  # the number of a distinct key, and 1
     cdef int64_t[:, ::1] room = np.empty((count, 2), np.int64)
-    cdef Keyed* all_keys = <Keyed*> &room[0, 0]
-    cdef int64_t i, made = -1
+    cdef int64_t[::1] ranks = np.empty(count, np.int64)
+    cdef Keyed* distinct = <Keyed*> &room[0, 0]
     for i in range(count):
-        all_keys[i].key = keys[i]
-        all_keys[i].place = i
-    qsort(all_keys, count, sizeof(Keyed), by_key)
+        if before < 0 or distinct[before].key != keys[i]:
+            slot = (((<uint64_t> keys[i] + 1) * CODE_FACTOR) >> 20) & mask
+            while slots[slot] and distinct[slots[slot] - 1].key != keys[i]:
+                slot = (slot + 1) & mask
+            if not slots[slot]:
+                distinct[found].key = keys[i]
+                distinct[found].place = found
+                found += 1
+                slots[slot] = found
+            before = slots[slot] - 1
+        groups[i] = before
+    qsort(distinct, found, sizeof(Keyed), by_key)
+    for number in range(found):
+        ranks[distinct[number].place] = number
     for i in range(count):
-        if i == 0 or all_keys[i].key != all_keys[i - 1].key:
-            made += 1
-        groups[all_keys[i].place] = made
-    return made + 1
+        groups[i] = ranks[groups[i]]
+    return found
 
 
 cdef inline void put(float** at, int64_t step, double value) noexcept nogil:
@@ -143,10 +159,6 @@ cdef inline void put(float** at, int64_t step, double value) noexcept nogil:
 
 cdef inline double over(int64_t one, int64_t other) noexcept nogil:
     return <double> one / <double> other
-
-
-cdef inline bint is_of_word(Py_UCS4 sign):
-    return IS_OF_WORD[sign] if sign < 128 else sign.isalnum()
 
 
 cdef inline int64_t slot_of(uint64_t code, int64_t mask, const uint64_t* codes) noexcept nogil:
@@ -361,16 +373,18 @@ cdef class Page:
                 continue
             text = <str> self.texts[number]
             is_ascii = PyUnicode_IS_ASCII(text)
-            if not is_ascii:  # else characters are put into lower case one by one
+            if not is_ascii:  # else the table of characters puts them into lower case
                 text = text.lower()
             kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
             code, words, common, found = 1, 0, 0, 0
             for i in range(size + 1):
                 if i < size:
                     sign = (<const uint8_t*> data)[i] if is_ascii else PyUnicode_READ(kind, data, i)
-                    if is_ascii and 65 <= sign <= 90:
-                        sign = <Py_UCS4> (<uint64_t> sign + 32)
-                    if is_of_word(sign):
+                    if sign < 128:
+                        sign = IN_WORD[sign]
+                    elif not sign.isalnum():
+                        sign = 0
+                    if sign:
                         code = code * CODE_FACTOR + <uint64_t> sign
                         continue
                 if code != 1:
@@ -866,32 +880,48 @@ def sum_leaves(
     const int32_t[:, ::1] leaves not None,
 ):
     """See :func:`scrapy_simdedup.page.content_model.python_sum_leaves`."""
-    cdef Py_ssize_t n = values.shape[1], i, tree, level
-    if not n or leaves.shape[0] != columns.shape[1] or leaves.shape[1] < 1 << columns.shape[0]:
+    cdef Py_ssize_t n = values.shape[1], i, tree, level, depth = columns.shape[0]
+    if not n or leaves.shape[0] != columns.shape[1] or leaves.shape[1] < 1 << depth or depth > MAX_DEPTH:
         raise ValueError("values of some blocks, and as many leaves as the trees have, are needed")
-    found = np.zeros(n, np.int64)
-    cdef int64_t[::1] sums = found
+    found = np.zeros(n, np.int32)
+    cdef int32_t[::1] of_all = found
     cdef int32_t[::1] of_tree = np.empty(n, np.int32)
+    cdef int32_t* sums = &of_all[0]
     cdef int32_t* leaf = &of_tree[0]
-    cdef const float* asked
+    cdef const float* asked[MAX_DEPTH]
+    cdef float border[MAX_DEPTH]
+    cdef const float* a
+    cdef const float* b
+    cdef const float* c
+    cdef const float* d
+    cdef const float* e
+    cdef const float* f
+    cdef float of_a, of_b, of_c, of_d, of_e, of_f
     cdef const int32_t* of_leaves
-    cdef float border
+    for level in range(MAX_DEPTH):  # a level that the trees have not answers no
+        asked[level] = &values[0, 0]
+        border[level] = INFINITY
     for tree in range(columns.shape[1]):
-        for level in range(columns.shape[0]):
+        for level in range(depth):
             if columns[level, tree] >= values.shape[0]:
                 raise IndexError("as many features as the trees ask for are needed")
-            asked = &values[columns[level, tree], 0]
-            border = borders[level, tree]
-            if level == 0:
-                for i in range(n):
-                    leaf[i] = asked[i] > border
-            else:
-                for i in range(n):
-                    leaf[i] |= (asked[i] > border) << level
+            asked[level] = &values[columns[level, tree], 0]
+            border[level] = borders[level, tree]
+        a, b, c, d, e, f = asked[0], asked[1], asked[2], asked[3], asked[4], asked[5]
+        of_a, of_b, of_c, of_d, of_e, of_f = border[0], border[1], border[2], border[3], border[4], border[5]
+        for i in range(n):  # all levels at once: the compiler asks several blocks at a time
+            leaf[i] = (
+                (a[i] > of_a)
+                | ((b[i] > of_b) << 1)
+                | ((c[i] > of_c) << 2)
+                | ((d[i] > of_d) << 3)
+                | ((e[i] > of_e) << 4)
+                | ((f[i] > of_f) << 5)
+            )
         of_leaves = &leaves[tree, 0]
         for i in range(n):
             sums[i] += of_leaves[leaf[i]]
-    return found
+    return found.astype(np.int64)
 
 
 def what_was_said(const double[::1] said not None, features):

@@ -139,11 +139,11 @@ class Features(NamedTuple):
             others: Further numbers of each block by their names, which may be asked for as well.
         """
         made = np.empty((len(names), len(self.lengths)), np.float32)
-        gather(made, rows_of(tuple(names), self), self.blocks, self.boxes, self.page, self.places)
+        rows = rows_of(tuple(names), self)
+        gather(made, rows, self.blocks, self.boxes, self.page, self.places)
         if others:
-            for row, name in zip(made, names, strict=True):
-                if name in others:
-                    row[:] = others[name]
+            for row in np.flatnonzero(rows[:, 0] == _OF_OTHERS).tolist():
+                made[row] = others[names[row]]
         turned: Numbers = made.T
         return turned
 

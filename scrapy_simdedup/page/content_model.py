@@ -4,7 +4,8 @@
 2. A second round is given the same features and what the first said of the blocks around it: its neighbours, those in
    the same boxes, those in the same places of other boxes.
    The probability of a block is what both rounds say together.
-3. The blocks are taken in the order of their probability, down to the cut with the highest expected F1 of the words.
+3. The blocks are taken in the order of their probability, down to the cut with the highest expected F1 of the words,
+   see :func:`choose_blocks`.
 
 The trees are oblivious: all nodes at one level ask the same question, so that a leaf is a number of as many bits. They
 lie in ``content_model.npz``, which ``make model`` makes. Leaves are integers: their sums do not depend on the order of
@@ -36,11 +37,19 @@ UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
 SHARE_OF_ROUND = 0.375
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
-MIN_CUT, MAX_CUT = 0.1, 0.6
+MIN_CUT, MAX_CUT = 0.12, 0.6
 """The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
-CERTAIN, MIN_CERTAIN_SHARE = 0.8, 0.6
-"""Where blocks with this probability hold this share of the words that are expected, they are an article, and the cut
-is the highest one: what is doubtful beside an article is a teaser of another."""
+SHARPNESS, SHIFT = 0.55 / SHARE_OF_ROUND, -0.4
+"""What the cut makes of the log odds of a block: times the one, and the other added."""
+CERTAIN, MIN_CERTAIN_SHARE, ARTICLE_SHIFT = 0.8, 0.6, -1.0
+"""Where blocks with this probability hold this share of the words that are expected, they are an article, and this is
+added instead: what is doubtful beside an article is a teaser of another."""
+ERRORS = np.array([[-6.86], [-3.25], [0.0], [3.25], [6.86]])
+ERROR_WEIGHTS = np.array([0.01126, 0.22208, 0.53333, 0.22208, 0.01126])
+"""What the log odds of all blocks of a page may be wrong by, and how likely that is: five points of a normal
+distribution with a standard deviation of 2.4."""
+TINY = 1e-9
+"""What keeps the log odds of a probability of 0 or 1 finite."""
 CHARACTERS_PER_WORD = 6
 
 
@@ -119,7 +128,9 @@ def main_content(tree: BlockTree) -> NDArray[np.bool_]:
 def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which blocks are taken: those above the cut at which the expected F1 of the words is highest.
 
-    On a page with an article, that is the highest cut there is.
+    The model is wrong about many blocks of a page at once: all teasers of a list are content, or none. So the F1 of a
+    cut is expected over errors that all blocks share, with surer probabilities than those of single blocks. The more
+    text is certain, the less is what is doubtful beside it worth.
 
     Args:
         probabilities: How likely each block is main content.
@@ -128,14 +139,14 @@ def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]
     if not len(probabilities):
         return np.zeros(0, np.bool_)
     order = np.argsort(-probabilities, kind="stable")
+    ordered = probabilities[order]
     words = (lengths // CHARACTERS_PER_WORD + 1)[order]
-    expected = np.cumsum(words * probabilities[order])
-    f1 = 2 * expected / (np.cumsum(words) + expected[-1])
-    certain = np.count_nonzero(probabilities >= CERTAIN)
-    if certain and expected[certain - 1] >= MIN_CERTAIN_SHARE * expected[-1]:
-        cut = MAX_CUT
-    else:
-        cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
+    certain = (words * ordered)[: np.count_nonzero(ordered >= CERTAIN)].sum()
+    shift = ARTICLE_SHIFT if certain >= MIN_CERTAIN_SHARE * (words * ordered).sum() else SHIFT
+    log_odds = SHARPNESS * np.log((ordered + TINY) / (1 - ordered + TINY)) + shift
+    expected = np.cumsum(words / (1 + np.exp(-log_odds - ERRORS)), axis=1)
+    f1 = ERROR_WEIGHTS @ (2 * expected / (np.cumsum(words) + expected[:, -1:]))
+    cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
     chosen: NDArray[np.bool_] = probabilities >= cut
     return chosen
 

@@ -221,6 +221,7 @@ def test_the_cut_takes_what_the_expected_f1_is_highest_with() -> None:
     lengths = np.array([600, 600, 600, 600])
     assert choose_blocks(np.array([0.9, 0.95, 0.3, 0.1]), lengths).tolist() == [True, True, False, False]
     assert choose_blocks(np.array([0.3, 0.28, 0.02, 0.02]), lengths).tolist() == [True, True, False, False]
+    assert choose_blocks(np.array([1.0, 1.0, 0.0, 0.0]), lengths).tolist() == [True, True, False, False]
 
 
 def test_what_is_doubtful_beside_an_article_goes() -> None:
@@ -228,6 +229,13 @@ def test_what_is_doubtful_beside_an_article_goes() -> None:
     lengths = np.array([2400, 2400, 600, 600])
     assert choose_blocks(np.array([0.95, 0.9, 0.5, 0.5]), lengths).tolist() == [True, True, False, False]
     assert choose_blocks(np.array([0.7, 0.7, 0.5, 0.5]), lengths).tolist() == [True, True, True, True]
+
+
+def test_what_is_unlikely_in_a_list_goes_with_it_if_there_is_much_of_it() -> None:
+    """The model is right about all entries of a list or about none: so they count more than each by itself."""
+    lengths = np.array([600] * 30)
+    assert choose_blocks(np.array([0.5] * 5 + [0.3] * 25), lengths).all()
+    assert choose_blocks(np.array([0.97] * 25 + [0.3] * 5), lengths).tolist() == [True] * 25 + [False] * 5
 
 
 def test_a_file_of_another_version_is_not_loaded() -> None:
