@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from scrapy_simdedup.detect import clocks, stubs
+from scrapy_simdedup.detect import clocks, stub_watch
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import SiteLogs
-from scrapy_simdedup.detect.stubs import StubWatch
+from scrapy_simdedup.detect.stub_watch import StubWatch
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.make import fingerprint
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
-SITE_JOURNALS = (clocks.JOURNAL, stubs.JOURNAL)
+SITE_JOURNALS = (clocks.JOURNAL, stub_watch.JOURNAL)
 """The journals with what a crawl learned of its sites, beside the records: verdicts depend on their notes."""
 
 

@@ -17,14 +17,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.signals import Wall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy_simdedup.detect.verdict import OtherLine
-    from scrapy_simdedup.store.base import FingerprintStore
 
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
@@ -62,15 +58,9 @@ MAX_SAMPLES = 5
 """URLs that the signal of a wall names."""
 MAX_SAMPLE_LENGTH = 500
 """Characters of these URLs."""
-MAX_BYTES = 64_000_000
-"""Bytes of the watch on all sites, about; the site whose page came longest ago is forgotten first."""
 BYTES_PER_SITE, BYTES_PER_CONTENT, BYTES_PER_TOKEN, BYTES_PER_PAGE, BYTES_PER_PATH = 2_400, 1_000, 150, 300, 450
 """Bytes that a site, a content, each of its tokens and paths, a recent page, and a path of the site take, about."""
-COUNT_EVERY = 64
-"""Pages of a site between two counts of its bytes, once it has that many."""
-JOURNAL = "stubs"
-"""The journal in which each site has a note: the counts of the run that saw it last."""
-MAX_NOTE_BYTES = 2 * MAX_BYTES
+MAX_NOTE_BYTES = 128_000_000
 """Bytes of a note, once it is unpacked."""
 
 _DIGIT = re.compile(r"\d")
@@ -309,77 +299,6 @@ def asked_path(url: str) -> str:
         return url
     values = (value for _, value in parse_qsl(parts.query)[:MAX_URL_TOKENS])
     return " ".join([parts.path, *(value for value in values if value.startswith(("/", "http://", "https://")))])
-
-
-class StubWatch:
-    """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`.
-
-    A run that goes on in another process, as a crawl with a ``JOBDIR`` does, goes on counting. Another run begins anew:
-    pages that are fetched each night are no more places each night. Of several
-    processes that work on one run, that which ends last leaves its counts.
-
-    Args:
-        store: an open store, once there is a page, in which the counts are kept; None keeps none.
-        run: the run's name.
-        on_store_error: called with each failure of the store, for which a site is counted anew.
-    """
-
-    def __init__(
-        self,
-        store: FingerprintStore | None = None,
-        run: str = "",
-        on_store_error: Callable[[StoreError], None] | None = None,
-    ) -> None:
-        self._store, self._run, self._on_store_error = store, run, on_store_error
-        self._detectors: dict[str, tuple[StubDetector, int, int]] = {}
-        """By site, the one asked for last at the end: the detector, how often that was, and its counted bytes."""
-        self._bytes = 0
-
-    def detector(self, site: str) -> StubDetector:
-        """The detector of a site, for its next page; a new one if there was none, or it was forgotten."""
-        known = self._detectors.pop(site, None)
-        detector, pages, counted = (StubDetector(site), 0, 0) if known is None else known
-        # Young sites are counted whenever they have twice as many pages, so that many of them are no surprise.
-        if pages % COUNT_EVERY == 0 or pages & (pages - 1) == 0:
-            self._bytes -= counted
-            counted = detector.size
-            self._bytes += counted
-        self._detectors[site] = detector, pages + 1, counted
-        while self._bytes > MAX_BYTES and len(self._detectors) > 1:
-            *_, forgotten = self._detectors.pop(next(iter(self._detectors)))
-            self._bytes -= forgotten
-        return detector
-
-    async def restore(self, site: str) -> None:
-        """Take up the counts of a site that another process of this run has saved, unless the site is known here."""
-        if self._store is None or site in self._detectors:
-            return
-        raw = None
-        try:
-            raw = await self._store.get_note(JOURNAL, site.encode())
-        except StoreError as exc:
-            self._report(exc)
-        found = None if raw is None else StubDetector.from_note(site, raw, self._run)
-        if found is not None:
-            self._detectors.setdefault(site, (found, 0, 0))  # another page may have come while the store was asked
-
-    async def save(self) -> None:
-        """Save what was not saved yet."""
-        if self._store is None:
-            return
-        for site, (detector, *_) in list(self._detectors.items()):
-            if not detector.unsaved:
-                continue
-            detector.unsaved = 0
-            try:
-                await self._store.put_note(JOURNAL, site.encode(), detector.to_note(self._run))
-            except StoreError as exc:
-                self._report(exc)
-                return  # a store that fails is not asked once for each site
-
-    def _report(self, exc: StoreError) -> None:
-        if self._on_store_error is not None:
-            self._on_store_error(exc)
 
 
 def url_tokens(url: str) -> frozenset[str]:

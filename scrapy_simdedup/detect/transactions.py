@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.site_logs import SiteLogs
-    from scrapy_simdedup.detect.stubs import StubWatch
+    from scrapy_simdedup.detect.stub_watch import StubWatch
     from scrapy_simdedup.detect.verdict import FetchedPage
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.signals import Wall
