@@ -256,7 +256,8 @@ class ResponseHandler:
             return
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict
-        self._second_fetches.page_dropped(request, site, verdict)
+        if self._detector.settings_for(response.url).stubs == "flag":
+            self._second_fetches.page_dropped(request, site, verdict)
         # Without the links of a start page that did not change the crawl would end where it began.
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
         if is_entrance or self._settings.mode == "items":

@@ -93,7 +93,7 @@ class Runtime:
             sleep=sleep,
             on_store_error=self.store_failed,
             on_wall=partial(report_wall, crawler=crawler, stats=self.stats),
-            on_stub=self.second_fetches.stub_found if self.settings.stubs == "flag" else None,
+            on_stub=self.second_fetches.stub_found,
             fingerprinter=fingerprinter,
             resumable=bool(self.settings.run or jobdir),
         )

@@ -11,6 +11,8 @@ import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -23,8 +25,6 @@ logger = logging.getLogger(__name__)
 MAX_REQUESTS = 5_000
 """Requests of dropped pages that are remembered, some 3 KB each; the original without a repeat for longest is forgotten
 first."""
-OWN_META = "simdedup_"
-"""How the names begin of what this package notes in the meta of a request."""
 
 
 class SecondFetches:
@@ -39,6 +39,7 @@ class SecondFetches:
         """By the site and the key of the original."""
         self._count = 0
         self._stubs: set[tuple[str, bytes]] = set()
+        """The originals that are known to be stubs."""
 
     def page_dropped(self, request: Request, site: str, verdict: Verdict) -> None:
         """Remember the request of a dropped page that has a line of its own."""
@@ -63,7 +64,7 @@ class SecondFetches:
         requests = self._dropped.pop(key, [])
         self._count -= len(requests)
         for request in requests:
-            meta = {name: value for name, value in request.meta.items() if not str(name).startswith(OWN_META)}
+            meta = {name: value for name, value in request.meta.items() if name not in {META_DEFERRED, META_TRIAL}}
             try:  # the dupefilter knows the request already
                 self._crawler.engine.crawl(request.replace(dont_filter=True, meta=meta))
             except Exception:  # the crawl is closing

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from scrapy import Request, Spider
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
@@ -70,6 +71,29 @@ async def test_an_article_with_a_quote_of_the_day_is_no_family() -> None:
         done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
         assert done.stat("pages/dropped") == len(aliases) - 1
         assert done.stat("pages/fetched_twice") == 0
+
+
+class CourseSpider(Spider):
+    name = "courses"
+
+    async def start(self) -> Any:
+        for number, url in enumerate(self.urls):
+            yield Request(url, meta={"simdedup_identity": "one course"}, cb_kwargs={"number": number})
+
+    def parse(self, response: Any, number: int) -> Any:
+        yield {"url": response.url, "number": number, "identity": response.meta["simdedup_identity"]}
+
+
+@on_asyncio
+async def test_a_second_fetch_has_all_that_the_first_one_had() -> None:
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(12)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        done = await crawl(CourseSpider, ADDON, urls=[site.url(path) for path in paths])
+        assert done.stat("pages/fetched_twice") == 7
+        found = sorted((item["number"], item["url"], item["identity"]) for item in done.items)
+        assert found == [(number, site.url(path), "one course") for number, path in enumerate(paths)]
 
 
 @on_asyncio
