@@ -223,6 +223,8 @@ class ResponseHandler:
             self._drop(request, response, verdict, site)
         elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
+            if verdict.original_key is not None:  # maybe another process of the run found the stub
+                self._second_fetches.stub_found(site, verdict.original_key)
 
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None

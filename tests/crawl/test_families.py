@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from scrapy import Request, Spider
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
-from helpers.crawling import ADDON, crawl
+from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
@@ -119,3 +121,25 @@ async def test_equal_answers_at_many_places_are_not_fetched_once_more() -> None:
         done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
         assert done.stat("pages/stub") > 0
         assert done.stat("pages/fetched_twice") == 0
+
+
+@on_asyncio
+async def test_what_another_process_of_the_run_finds_to_be_a_family_is_fetched_once_more(tmp_path: Path) -> None:
+    """Each drops a part of the family, and only one of them sees the eighth page."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        shared = {
+            **ADDON,
+            "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}",
+            "SIMDEDUP_RUN": "night",
+            "DOWNLOAD_DELAY": 0.05,
+        }
+        urls = site.urls(*paths)
+        one, other = await asyncio.gather(
+            crawl(PathsSpider, shared, urls=urls[::2]), crawl(PathsSpider, shared, urls=urls[1::2])
+        )
+        assert sorted(one.urls + other.urls) == sorted(urls)
+        assert one.stat("pages/fetched_twice") > 0
+        assert other.stat("pages/fetched_twice") > 0
