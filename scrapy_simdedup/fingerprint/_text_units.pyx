@@ -38,6 +38,7 @@ cdef uint32_t SPREAD = 0x9E3779B1
 cdef object is_price = _amounts.is_price
 cdef object without_age = _amounts.without_age
 cdef tuple AGE_MARKS = _amounts.AGE_MARKS
+cdef frozenset AGE_ENDS = _amounts.AGE_ENDS
 cdef unsigned int BY_SHAPE = _roles.BY_SHAPE
 cdef unsigned int COOKIE = _roles.COOKIE
 
@@ -89,9 +90,13 @@ def page_units(found, blocks, Py_ssize_t size):
 
 
 cdef bint may_have_age(str text):
-    """Whether a text is short, and has a number, or what may stand for one, and a word of an age."""
+    """Whether a text is short, and ends like a day, or has a word of an age and a number, or what may stand for one."""
     cdef str mark
-    if len(text) <= MAX_LENGTH and u"\0" not in text and (may_be_counter(text) or u" ago" in text):
+    if len(text) > MAX_LENGTH or u"\0" in text:
+        return False
+    if text[max(0, len(text) - 3) :] in AGE_ENDS:
+        return True
+    if may_be_counter(text) or u" ago" in text:
         for mark in AGE_MARKS:
             if mark in text:
                 return True

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.page.amounts import AGE_MARKS, MAX_LENGTH, is_price, without_age
+from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, is_price, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BY_SHAPE, COOKIE, RELATED, SOCIAL, WIDGET
 
@@ -194,10 +194,12 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
 
 
 def _may_have_age(text: str) -> bool:
-    """Whether a text is short, and has a number, or what may stand for one, and a word of an age."""
-    if len(text) > MAX_LENGTH or "\0" in text or not ("#" in text or " ago" in text or NUMBER.search(text)):
+    """Whether a text is short, and ends like a day, or has a word of an age and a number, or what may stand for one."""
+    if len(text) > MAX_LENGTH or "\0" in text:
         return False
-    return any(mark in text for mark in AGE_MARKS)
+    if text[-3:] in AGE_ENDS:
+        return True
+    return ("#" in text or " ago" in text or NUMBER.search(text) is not None) and any(m in text for m in AGE_MARKS)
 
 
 def _places(paths: Places, texts: Sequence[str]) -> Places:

@@ -189,6 +189,10 @@ AGES = [
     ("3 dagen geleden", "4 dagen geleden"),
     ("3 дня назад", "5 дней назад"),
     ("2小时前", "1天前"),
+    ("Posted today", "Posted 9 days ago"),
+    ("Yesterday", "2 days ago"),
+    ("Gepostet gestern", "Gepostet vor 3 Tagen"),
+    ("just now", "5 minutes ago"),
 ]
 
 
@@ -210,6 +214,8 @@ def test_a_line_of_many_times_is_read_at_once(part: str) -> None:
         ("Version 1 (modified by ada, 3 days ago)", "Version 2 (modified by ada, 3 days ago)"),
         ("posted 3 days ago by ada", "posted 3 days ago by bob"),
         ("takes 3 days", "takes 4 days"),
+        ("Posted today", "Moved today"),
+        ("Open today until noon", "Open until noon"),
         ("for 2 hours", "for 3 hours"),
         ("29 EUR", "31 EUR"),
     ],
