@@ -33,6 +33,8 @@ BODY_GROUP, TEXT_GROUPS = 1, {"roles": 2, "readability": 3, "content": 4}
 """Comparison groups: whole bodies, or texts that were found in the same way. Pages of group 0 are never compared."""
 ANY_HANDLER = 0
 """The number of the handler that nobody knows, which counts as every handler."""
+DELIVERED = {"itemless": 1, "confirmed": 2, "stub": 3}
+"""The numbers of the states of what was delivered; 0 for what is in work."""
 _FIRST_ROWS = 4
 _STAMP = 0xFFFF_FFFF
 
@@ -80,7 +82,7 @@ class CandidateIndex:
         return found
 
     def delivered(self, rows: Rows) -> NDArray[np.uint8]:
-        """2 for each record that was delivered with items, 1 for each that was delivered without, 0 for others."""
+        """3 for each stub, 2 for each record that was delivered with items, 1 without, 0 for one that is in work."""
         return self._delivered[rows]
 
     def handled_alike(self, rows: Rows, handler: str) -> NDArray[np.bool_]:
@@ -122,7 +124,7 @@ class CandidateIndex:
 
     def update(self, slot: int, record: Record) -> None:
         """Take in the new state of a record that is there; its fingerprint does not change."""
-        self._delivered[slot] = 2 if record.state == "confirmed" else record.state == "itemless"
+        self._delivered[slot] = DELIVERED.get(record.state, 0)
         if record.state == "stub":
             self._handler[slot] = ANY_HANDLER
 

@@ -49,7 +49,8 @@ def decide(
 ) -> Decision:
     """Decide about a page, in this order.
 
-    0. A page that repeats a stub is a stub, and nothing is remembered of it.
+    0. A page that repeats a stub is a stub. If it has a line of its own, as the pages of a family have, it is
+       remembered for its own next visit alone; else nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, where as many with its content are kept as
        may be. One that is a better copy, as the settings say, is kept and takes that page's place. So is one
        that was edited since an earlier run, if the settings drop what was not; it takes no place.
@@ -119,9 +120,12 @@ def _choose(
     page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
 ) -> Decision:
     copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
-    if copied is not None and copied.similarity < 1.0 and _is_edit(revisit, settings):
+    is_stub = copied is not None and copied.record.state == "stub"
+    if copied is not None and copied.similarity < 1.0 and not is_stub and _is_edit(revisit, settings):
         copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
-    if copied is not None and (copied.copies >= settings.max_copies or copied.record.state == "stub"):
+    if copied is not None and is_stub:
+        return _decide_stub(page, copied, revisit, index, settings)
+    if copied is not None and copied.copies >= settings.max_copies:
         return _decide_copy(page, copied, revisit, index, settings)
     reason = None if copied is None else _reason_to_keep(page, copied.record)
     cluster = index.cluster_key(copied.record) if copied is not None and reason == "no_item_yet" else None
@@ -167,8 +171,6 @@ def _decide_copy(
 ) -> Decision:
     verdict = _verdict_about(match, settings)
     original = match.record
-    if original.state == "stub":
-        return Decision(replace(verdict, kind="stub", is_duplicate=settings.stubs == "drop"), None, original)
     if original.delivered:
         if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
             verdict = replace(
@@ -186,6 +188,22 @@ def _decide_copy(
         original = rival
     pending = PageRef(page.site, original.id, original.key, original.url)
     return Decision(replace(verdict, pending=pending), None, original)
+
+
+def _decide_stub(
+    page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
+) -> Decision:
+    stub = match.record
+    verdict = replace(_verdict_about(match, settings), kind="stub", is_duplicate=settings.stubs == "drop")
+    if verdict.is_duplicate:
+        return Decision(verdict, None, stub)
+    if revisit is not None and revisit.kind == "unchanged" and revisit.record.kind == "stub":
+        decision = _decide_revisit(page, revisit, revisit.kind, index, settings, cluster=None, reason=None)
+        if decision.verdict.is_duplicate:
+            return replace(decision, original=stub)
+    if match.other_line is None:
+        return Decision(verdict, None, stub)
+    return replace(_keep(page, revisit, verdict), original=stub)
 
 
 def _decide_revisit(
@@ -216,6 +234,10 @@ def _decide_revisit(
     # By fields the items decide, which the callback may get elsewhere, even where the bytes are the same.
     if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
+        known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
+        again = replace(before, fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
+        if before.state == "stub":  # kept, as it may have given no item; and still a stub, so that its repeats are kept
+            return Decision(verdict, again)
         if delivered is None:
             pass
         elif not handled_alike(page, before):
@@ -223,8 +245,6 @@ def _decide_revisit(
         elif delivered.state == "itemless":
             reason = "for_links"
         else:
-            known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
-            again = replace(before, fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
             return Decision(replace(verdict, is_duplicate=True), again)
     return _keep(page, revisit, replace(verdict, reason=reason), cluster)
 

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record, Tail
 
 SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
-"""States of the records that a page is compared with."""
+"""States of the records that a page is compared with, but for repeats of a stub: the stub stands for them."""
 STILL_A_COPY = 0.5
 """Similarity below which a page is no copy any more of what it was, whatever the thresholds of the settings are."""
-RANKS = np.array([3, 2, 4])
-"""Ranks of originals that may displace a page: in work, or a stub; delivered without items; delivered with items."""
+RANKS = np.array([3, 2, 4, 5])
+"""Ranks of originals that may displace a page: in work; delivered without items; delivered with items; stubs, which
+displace none."""
 FREE_TRIES, PAGES_PER_TRY = 5, 200
 """How many second tries a handler has that never gave an item, and after how many pages without one it has another."""
 EMPTY_INDEX_BYTES = 3_500
@@ -102,8 +103,9 @@ class SiteIndex:
         slot = self._slot(record)
         if slot is None:
             return
-        is_of_run = self._run in {None, record.run} and record.run != IMPORTED
-        if record.state not in SEARCHED_STATES or not is_of_run:
+        is_of_run = (self._run in {None, record.run} or record.state == "stub") and record.run != IMPORTED
+        is_searched = record.state in SEARCHED_STATES and record.kind != "stub"
+        if not is_searched or not is_of_run:
             self._originals.remove(slot)
             if record.state == "duplicate" and is_of_run:
                 self._copy_check.members.add(record, slot)
@@ -197,10 +199,10 @@ class SiteIndex:
     ) -> Match | None:
         """The original of another key that decides about a page.
 
-        That is the most similar one: of the originals that gave items, from ``drop`` on; else of those still in work,
-        and of stubs; else of those that gave no item; else of those of other handlers; else of all from ``near`` on. Of
-        equally similar ones it is the oldest. Originals that may share nothing but boilerplate with the page stay below
-        ``drop``.
+        That is the most similar one: of stubs, from ``drop`` on; else of the originals that gave items; else of those
+        still in work; else of those that gave no item; else of those of other handlers; else of all from ``near`` on.
+        Of equally similar ones it is the oldest. Originals that may share nothing but boilerplate with the page stay
+        below ``drop``.
 
         Originals of other handlers are no copies. Of those that gave no item the first one is none, unless its handler
         never gives any, and none that gave no item in another run.

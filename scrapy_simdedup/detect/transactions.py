@@ -150,7 +150,8 @@ class Transactions:
             # No await from here to the append: what is decided holds for this cursor.
             expected = index.cursor
             decision = decide(page, index, settings, clocks=clocks, keep_pending=keep_pending)
-            if page.read is not None and decision.verdict.kind == "identical" and decision.verdict.own_words is None:
+            is_repeat = decision.verdict.kind in {"identical", "stub"}
+            if page.read is not None and is_repeat and decision.verdict.own_words is None:
                 page = replace(page, fingerprint=await page.read(), read=None)
                 continue
             if decision.record is None:

@@ -143,3 +143,23 @@ async def test_what_another_process_of_the_run_finds_to_be_a_family_is_fetched_o
         assert sorted(one.urls + other.urls) == sorted(urls)
         assert one.stat("pages/fetched_twice") > 0
         assert other.stat("pages/fetched_twice") > 0
+
+
+@on_asyncio
+async def test_later_runs_see_of_a_family_what_is_new_and_what_was_edited(tmp_path: Path) -> None:
+    """Beside it comes the page with which the others were compared: it may have given no item."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(32)]
+        known, added = paths[:31], paths[31]
+        for number, path in enumerate(known):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        incremental = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "SIMDEDUP_UNCHANGED": "drop"}
+        first = await crawl(PathsSpider, incremental, urls=site.urls(*known))
+        assert sorted(first.urls) == sorted(site.urls(*known))
+        again = await crawl(PathsSpider, incremental, urls=site.urls(*known))
+        assert again.urls == site.urls(known[0])
+        edited = known[20]
+        site[edited] = member(FAMILIES["events in other cities"](20).replace("</p>", " and elsewhere</p>", 1))
+        site[added] = member(FAMILIES["events in other cities"](40))
+        later = await crawl(PathsSpider, incremental, urls=site.urls(*paths))
+        assert sorted(later.urls) == sorted(site.urls(known[0], edited, added))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import tracemalloc
 import zlib
@@ -210,6 +211,7 @@ def test_the_watch_on_all_sites_takes_bounded_memory(
     for number in range(contents):
         for site in range(sites):
             watch.detector(f"{site}.example").observe(url(number), number * sites + site)
+    gc.collect()
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     largest = max(detector.size for detector, *_ in watch._detectors.values())
