@@ -125,18 +125,22 @@ class SiteNovelty:
         if units is None or not kept or len(kept) < len(found):
             return None
         sample = self._copy_check.sampled_pages(fp)
-        is_known, others = len(sample) >= MIN_SAMPLE, [row for row in sample if row not in near]
-        asked = ~units.pass_over if is_known and others else units.of_content
+        others = [row for row in sample if row not in near]
+        is_known = len(sample) >= MIN_SAMPLE and bool(others)
+        asked = ~units.pass_over if is_known else units.of_content
         if clocks:
             asked &= ~np.isin(units.places, list(clocks))
         words = novelty.own_words(units, kept, asked)
         words[~units.of_content & (words <= novel_words)] = 0
         limit = novelty.own_word_limit(units, novel_words)
-        if is_known and others and words.max(initial=0) > limit:  # shorter texts keep no page, wherever else they stand
+        if is_known and words.max(initial=0) > limit:  # shorter texts keep no page, wherever else they stand
             words[self._on_other_pages(units, words > limit, others)] = 0
         most = int(words.max(initial=0))
         if most > limit:
             return OwnText(most, counts=True)
+        run = novelty.longest_own_run(units, kept, asked & units.of_content)
+        if run.words > limit and not (is_known and self._is_on_other_pages(units.joined(run.blocks), others)):
+            return OwnText(run.words, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
         of_texts = (lines.words | lines.numbers) & units.of_content & ~units.is_index
         if lines.words.any() and (
@@ -164,6 +168,10 @@ class SiteNovelty:
             if own and (theirs[name] == own).any() and np.count_nonzero(elsewhere[name] == own) < many:
                 return True
         return False
+
+    def _is_on_other_pages(self, unit: PageUnits, sample: Sequence[int]) -> bool:
+        """Whether a text that is one block stands on other pages of the site."""
+        return bool(self._on_other_pages(unit, np.ones(1, np.bool_), sample)[0])
 
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""

@@ -9,6 +9,8 @@ comment of its own. The page at hand has all its shingles, the other pages are k
 2. From the missing ones follows how many shingles of the unit the other pages lack, and from these how many words: as
    many, but for a word or two at the edges.
 3. A unit of which about as much is missing as of a text that is not there at all is the page's own as a whole.
+4. Lines may be blocks of their own, as in code, poems and tables. So neighbours of which that is true together are one
+   text, however short each of them is: see :func:`longest_own_run`.
 
 A short line is another question: a name, a place or a caption tells pages apart that share all the rest, and so does
 the line of a clock. :func:`replaced_lines` finds such lines by the unit tables; whether they count, others decide.
@@ -29,7 +31,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     kept_places,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import has_number, is_name
+from scrapy_simdedup.page.amounts import has_number, is_name, is_short
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -44,6 +46,8 @@ OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 DEVIATIONS_ALLOWED, MIN_MISSING = 2.0, 2
 """Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and
 how many are missing at least."""
+MIN_MISSING_OF_RUN = 6
+"""The same of neighbouring blocks together."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
@@ -63,8 +67,9 @@ def words_of_units(units: PageUnits) -> Rows:
 
 
 def longest_own_text(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> int:
-    """The most words of a block that other pages lack, if they are more than :data:`MIN_OWN_WORDS`; else 0."""
+    """The most words of a block, or of neighbours, that other pages lack; 0 unless more than :data:`MIN_OWN_WORDS`."""
     most = int(own_words(units, others, asked).max(initial=0))
+    most = max(most, longest_own_run(units, others, asked).words)
     return most if most > MIN_OWN_WORDS else 0
 
 
@@ -77,17 +82,85 @@ def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Row
         asked: Which blocks are asked for, shape (m,).
     """
     words = words_of_units(units)
-    asked = asked & (words > MIN_OWN_WORDS)
-    sampling = min(other.sampling for other in others)
-    found, at = _looked_up(units, asked, sampling)
-    missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in others])
-    looked_up = np.bincount(found, minlength=len(words))
-    missed = np.bincount(found, missing, minlength=len(words))
-    shown = prod(1 - other.false_share for other in others)  # of the missing ones, the share that is seen to be missing
-    lacked = np.minimum(words, missed * SAMPLE_OF / max(1e-9, sampling * shown))
-    least = shown * looked_up - DEVIATIONS_ALLOWED * np.sqrt(shown * (1 - shown) * looked_up)
-    is_whole = (missed >= least) & (missed >= MIN_MISSING)
+    found = _look_up(units, others, asked & (words > MIN_OWN_WORDS))
+    lacked = np.minimum(words, found.missing * SAMPLE_OF / max(1e-9, found.sampling * found.shown))
+    is_whole = found.missing >= np.maximum(found.least_missing(found.looked_up), MIN_MISSING)
     return np.where(is_whole, words, lacked).astype(np.intp)
+
+
+class OwnRun(NamedTuple):
+    """Neighbouring blocks that other pages lack."""
+
+    words: int
+    """Their words with a letter: a row of counters says nothing."""
+    blocks: Mask
+    """Which blocks they are, shape (m,)."""
+
+
+def longest_own_run(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> OwnRun:
+    """The neighbouring blocks that are as a whole the page's own, two of them at least.
+
+    A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there at
+    all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
+    "Programming Pearls: algorithm design techniques", 1984).
+
+    Args:
+        units: The blocks of the page.
+        others: The text units of the other pages, one at least.
+        asked: Which blocks may be in it, shape (m,); those in between are passed over.
+    """
+    found, order = _look_up(units, others, asked), asked.nonzero()[0]
+    looked_up, missing = found.looked_up[order], found.missing[order]
+    best, first, last = 0.0, 0, 0
+    total, start = 0.0, 0
+    for at, gain in enumerate((missing - found.shown / 2 * looked_up).tolist()):
+        if total <= 0:
+            total, start = 0.0, at
+        total += gain
+        if total > best:
+            best, first, last = total, start, at + 1
+    least = max(found.least_missing(looked_up[first:last].sum()), MIN_MISSING_OF_RUN)
+    blocks = np.zeros(len(asked), np.bool_)
+    if last - first < 2 or missing[first:last].sum() < least:
+        return OwnRun(0, blocks)
+    blocks[order[first:last]] = True
+    return OwnRun(sum(_words_with_letters(units, at) for at in order[first:last].tolist()), blocks)
+
+
+def _words_with_letters(units: PageUnits, block: int) -> int:
+    """The words of a block that have a letter; of a long one all words, about."""
+    text = units.samples[block]
+    if not is_short(text):
+        return int(units.lengths[block]) + units.size - 1
+    return sum(any(map(str.isalpha, word)) for word in text.split())
+
+
+class _LookUp(NamedTuple):
+    """What was found out about the shingles of each block, in the filters of other pages."""
+
+    looked_up: Rows
+    """How many of them are in the samples of all filters, shape (m,)."""
+    missing: Rows
+    """How many of these are in no filter, shape (m,)."""
+    sampling: int
+    """How many of 65,536 shingles are in all samples."""
+    shown: float
+    """The share of the shingles that all pages lack that is seen to be missing."""
+
+    def least_missing(self, looked_up: Rows) -> NDArray[np.float64]:
+        """How many are missing at least, of so many that were looked up, of a text that is on none of the pages."""
+        expected = self.shown * looked_up
+        made: NDArray[np.float64] = expected - DEVIATIONS_ALLOWED * np.sqrt((1 - self.shown) * expected)
+        return made
+
+
+def _look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> _LookUp:
+    sampling = min(other.sampling for other in others)
+    at = (np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)).nonzero()[0]
+    of_block = np.repeat(np.arange(len(asked)), units.lengths)[at]
+    is_missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in others])
+    looked_up, missing = (np.bincount(of_block, weights, minlength=len(asked)) for weights in (None, is_missing))
+    return _LookUp(looked_up, missing, sampling, prod(1 - other.false_share for other in others))
 
 
 class ReplacedLines(NamedTuple):
@@ -216,10 +289,3 @@ class FilterBank:
 def _least_looked_up(false_share: float, chance: float) -> float:
     by_chance = max(1e-9, false_share)
     return max(MIN_SAMPLES, ceil(log(chance) / log(by_chance))) if by_chance < 1 else inf
-
-
-def _looked_up(units: PageUnits, asked: Mask, sampling: int) -> tuple[Rows, Rows]:
-    """The sampled shingles of the blocks that are asked for: the block of each, and its number; both of shape (k,)."""
-    sampled = np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)
-    at = sampled.nonzero()[0]
-    return np.repeat(np.arange(len(asked)), units.lengths)[at], at

@@ -130,6 +130,12 @@ class PageUnits(NamedTuple):
             self.size,
         )
 
+    def joined(self, chosen: Mask) -> PageUnits:
+        """Some of the blocks, one at least, as one block; it has the place and the digest of the first one."""
+        some = self.only(chosen)
+        first = some.only(np.arange(len(some.lengths)) == 0)
+        return first._replace(hashes=some.hashes, lengths=some.lengths.sum(keepdims=True))
+
     def without(self, clocks: Collection[int]) -> Mask:
         """Which blocks are rows of the unit table and stand at none of some places."""
         chosen = self.in_table

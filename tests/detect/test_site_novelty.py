@@ -135,3 +135,46 @@ async def test_another_line_keeps_no_page_whose_headline_is_its_own(line: str) -
                     page = text + line.format(name=said((h1, number, visit), 1), number=700 + 9 * number + visit)
                     verdict = await detector.add(page, url=f"https://blog.example/{len(h1)}/{number}?from={visit}")
                     assert verdict.is_duplicate is (visit > 0)
+
+
+LINES = {"code": "<div class=line>{}</div>", "a poem": "{}<br>", "a glossary": "<dd>{}</dd>", "a table": "<tr><td>{}"}
+NEW_LINES = {
+    "ten lines": ([said(("new", line), 5) for line in range(10)], False),
+    "three lines": ([said(("new", line), 5) for line in range(3)], True),
+    "ten counters": ([f"{line}7 {line}.03" for line in range(10)], True),
+}
+
+
+@pytest.mark.parametrize("shape", LINES)
+@pytest.mark.parametrize("added", NEW_LINES)
+@on_asyncio
+async def test_lines_that_are_blocks_of_their_own_are_one_text_together(shape: str, added: str) -> None:
+    """A function that came to a file is lost with its lines, of which none is long."""
+    new, is_dropped = NEW_LINES[added]
+    known = [said(line, 5) for line in range(300)]
+
+    def source(lines: list[str]) -> str:
+        text = "".join(LINES[shape].format(line) for line in lines)
+        return f"<title>tides.py</title><h1>tides.py</h1>{'<table>' * (shape == 'a table')}{text}"
+
+    async with NearDuplicateDetector(secret="lines") as detector:
+        await detector.add(source(known), url="https://git.example/tides?h=1")
+        verdict = await detector.add(source([*known[:200], *new, *known[200:]]), url="https://git.example/tides?h=2")
+        again = await detector.add(source([*known[:200], *new, *known[200:]]), url="https://git.example/tides?h=3")
+    assert verdict.is_duplicate is is_dropped
+    assert verdict.reason == (None if is_dropped else "own_text")
+    assert again.is_duplicate
+
+
+@on_asyncio
+async def test_lines_that_also_stand_on_other_pages_of_the_site_are_nobodys() -> None:
+    """Such as a list of the members who are here, which is another one each hour."""
+    here = ["".join(f"<li>{said((hour, member), 2)}" for member in range(20)) for hour in range(2)]
+    async with NearDuplicateDetector(secret="lines") as detector:
+        for number in range(12):
+            around = f"<div><ul>{here[number > 5]}</ul></div>"
+            await detector.add(article(number, around), url=f"https://forum.example/{number}")
+        again = await detector.add(
+            article(1, f"<div><ul>{here[1]}</ul></div>"), url="https://forum.example/1?from=home"
+        )
+    assert again.is_duplicate
