@@ -297,7 +297,7 @@ def asked_path(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return url
-    values = (value for _, value in parse_qsl(parts.query)[:MAX_URL_TOKENS])
+    values = (value for _, value in _parameters(parts.query))
     return " ".join([parts.path, *(value for value in values if value.startswith(("/", "http://", "https://")))])
 
 
@@ -306,6 +306,8 @@ def url_tokens(url: str) -> frozenset[str]:
 
     >>> sorted(url_tokens("http://site.example/news/rain?page=2"))
     ['end rain', 'path news', 'path rain', 'query page=2']
+    >>> sorted(url_tokens("http://site.example/git?a=blob;f=LICENSE"))
+    ['end git', 'path git', 'query a=blob', 'query f=LICENSE']
     """
     try:
         parts = urlsplit(url)
@@ -315,9 +317,15 @@ def url_tokens(url: str) -> frozenset[str]:
     tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
     if words:
         tokens.add(f"end {words[-1]}")
-    parameters = parse_qsl(parts.query, keep_blank_values=True)[:MAX_URL_TOKENS]
-    tokens.update(f"query {name}={value}" for name, value in parameters)
+    tokens.update(f"query {name}={value}" for name, value in _parameters(parts.query))
     return frozenset(map(_shortened, tokens))
+
+
+def _parameters(query: str) -> list[tuple[str, str]]:
+    """The parameters of a query, between which some applications write semicolons (HTML 4.01, B.2.2)."""
+    pieces = query.split(";")
+    has_semicolons = len(pieces) > 1 and "&" not in query and all("=" in piece for piece in pieces)
+    return parse_qsl(query, keep_blank_values=True, separator=";" if has_semicolons else "&")[:MAX_URL_TOKENS]
 
 
 def _shortened(token: str) -> str:

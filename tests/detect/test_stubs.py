@@ -91,6 +91,17 @@ def test_an_article_with_a_quote_of_the_day_is_no_family(path: str) -> None:
     assert not any(watch.observe(f"{HOST}{path.format(n)}", STUB, "words") for n in range(2 * MIN_PLACES))
 
 
+@pytest.mark.parametrize("separator", "&;")
+def test_a_file_that_many_commits_have_is_no_stub(separator: str) -> None:
+    """A git browser has one path, and may write semicolons between parameters."""
+
+    def url(file: str, commit: int) -> str:
+        return f"{HOST}/git?{separator.join(('a=blob', f'f={file}', f'hb=c{commit}'))}"
+
+    watch = watch_with_pages(lambda number: url(f"src/{number}.py", number % 9))
+    assert not any(watch.observe(url("LICENSE", commit), STUB) for commit in range(3 * MIN_PLACES))
+
+
 def test_an_article_that_mostly_repeats_itself_to_the_last_line_is_no_family() -> None:
     watch, lines = watch_with_pages(), ("words", None)
     pages = ((f"{HOST}/events/{number}", lines[number % 2]) for number in range(2 * MIN_PLACES))
