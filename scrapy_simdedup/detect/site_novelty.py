@@ -117,12 +117,12 @@ class SiteNovelty:
         """What a page says that some of the originals lack it is a copy of."""
         chosen = copied.tolist()
         records = [self._records[row] for row in chosen]
-        found = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
-        if any(other.exact == fp.exact and not fp.unjudged for other in found):
+        originals = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
+        if any(original.exact == fp.exact and not fp.unjudged for original in originals):
             return OwnText(0, counts=False)
-        kept = [other.units for other in found if other.units is not None]
+        kept = [original.units for original in originals if original.units is not None]
         units = fp.page_units
-        if units is None or not kept or len(kept) < len(found):
+        if units is None or not kept or len(kept) < len(originals):
             return None
         sample = self._copy_check.sampled_pages(fp)
         others = [row for row in sample if row not in near]
@@ -130,7 +130,8 @@ class SiteNovelty:
         asked = ~units.pass_over if is_known else units.of_content
         if clocks:
             asked &= ~np.isin(units.places, list(clocks))
-        words = novelty.own_words(units, kept, asked)
+        found = novelty.look_up(units, kept, asked)
+        words = found.own_words()
         words[~units.of_content & (words <= novel_words)] = 0
         limit = novelty.own_word_limit(units, novel_words)
         if is_known and words.max(initial=0) > limit:  # shorter texts keep no page, wherever else they stand
@@ -138,7 +139,7 @@ class SiteNovelty:
         most = int(words.max(initial=0))
         if most > limit:
             return OwnText(most, counts=True)
-        run = novelty.longest_own_run(units, kept, asked & units.of_content)
+        run = found.longest_own_run(asked & units.of_content)
         if run.words > limit and not (is_known and self._is_on_other_pages(units.joined(run.blocks), others)):
             return OwnText(run.words, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)

@@ -10,7 +10,7 @@ comment of its own. The page at hand has all its shingles, the other pages are k
    many, but for a word or two at the edges.
 3. A unit of which about as much is missing as of a text that is not there at all is the page's own as a whole.
 4. Lines may be blocks of their own, as in code, poems and tables. So neighbours of which that is true together are one
-   text, however short each of them is: see :func:`longest_own_run`.
+   text, however short each of them is: see :meth:`LookUp.longest_own_run`.
 
 A short line is another question: a name, a place or a caption tells pages apart that share all the rest, and so does
 the line of a clock. :func:`replaced_lines` finds such lines by the unit tables; whether they count, others decide.
@@ -68,24 +68,9 @@ def words_of_units(units: PageUnits) -> Rows:
 
 def longest_own_text(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> int:
     """The most words of a block, or of neighbours, that other pages lack; 0 unless more than :data:`MIN_OWN_WORDS`."""
-    most = int(own_words(units, others, asked).max(initial=0))
-    most = max(most, longest_own_run(units, others, asked).words)
+    found = look_up(units, others, asked)
+    most = max(int(found.own_words().max(initial=0)), found.longest_own_run(asked).words)
     return most if most > MIN_OWN_WORDS else 0
-
-
-def own_words(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> Rows:
-    """Estimate the words of each block that other pages lack, shape (m,); of blocks of a few words 0.
-
-    Args:
-        units: The blocks of the page.
-        others: The text units of the other pages, one at least.
-        asked: Which blocks are asked for, shape (m,).
-    """
-    words = words_of_units(units)
-    found = _look_up(units, others, asked & (words > MIN_OWN_WORDS))
-    lacked = np.minimum(words, found.missing * SAMPLE_OF / max(1e-9, found.sampling * found.shown))
-    is_whole = found.missing >= np.maximum(found.least_missing(found.looked_up), MIN_MISSING)
-    return np.where(is_whole, words, lacked).astype(np.intp)
 
 
 class OwnRun(NamedTuple):
@@ -97,34 +82,75 @@ class OwnRun(NamedTuple):
     """Which blocks they are, shape (m,)."""
 
 
-def longest_own_run(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> OwnRun:
-    """The neighbouring blocks that are as a whole the page's own, two of them at least.
+class LookUp(NamedTuple):
+    """What was found of the shingles of each block of a page in the filters of other pages."""
 
-    A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there at
-    all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
-    "Programming Pearls: algorithm design techniques", 1984).
+    units: PageUnits
+    looked_up: Rows
+    """How many of them are in the samples of all filters, shape (m,)."""
+    missing: Rows
+    """How many of these are in no filter, shape (m,)."""
+    sampling: int
+    """How many of 65,536 shingles are in all samples."""
+    shown: float
+    """Of the shingles that all pages lack, the share that is seen to be missing."""
+
+    def own_words(self) -> Rows:
+        """Estimate the words of each block that the other pages lack, shape (m,); of blocks of a few words 0."""
+        words = words_of_units(self.units)
+        lacked = np.minimum(words, self.missing * SAMPLE_OF / max(1e-9, self.sampling * self.shown))
+        is_whole = self.missing >= np.maximum(self._least_missing(self.looked_up), MIN_MISSING)
+        return np.where(words > MIN_OWN_WORDS, np.where(is_whole, words, lacked), 0).astype(np.intp)
+
+    def longest_own_run(self, asked: Mask) -> OwnRun:
+        """The neighbouring blocks that are as a whole the page's own, two of them at least.
+
+        A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there
+        at all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
+        "Programming Pearls: algorithm design techniques", 1984).
+
+        Args:
+            asked: Which blocks may be in it, shape (m,); those in between are passed over.
+        """
+        order = asked.nonzero()[0]
+        looked_up, missing = self.looked_up[order], self.missing[order]
+        best, first, last = 0.0, 0, 0
+        total, start = 0.0, 0
+        for at, gain in enumerate((missing - self.shown / 2 * looked_up).tolist()):
+            if total <= 0:
+                total, start = 0.0, at
+            total += gain
+            if total > best:
+                best, first, last = total, start, at + 1
+        least = max(self._least_missing(looked_up[first:last].sum()), MIN_MISSING_OF_RUN)
+        blocks = np.zeros(len(asked), np.bool_)
+        if last - first < 2 or missing[first:last].sum() < least:
+            return OwnRun(0, blocks)
+        blocks[order[first:last]] = True
+        return OwnRun(sum(_words_with_letters(self.units, block) for block in order[first:last].tolist()), blocks)
+
+    def _least_missing(self, looked_up: Rows) -> NDArray[np.float64]:
+        """How many are missing at least, of so many that were looked up, of a text that is on none of the pages."""
+        expected = self.shown * looked_up
+        least: NDArray[np.float64] = expected - DEVIATIONS_ALLOWED * np.sqrt((1 - self.shown) * expected)
+        return least
+
+
+def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookUp:
+    """Look the shingles of the blocks of a page up in the filters of other pages.
 
     Args:
         units: The blocks of the page.
         others: The text units of the other pages, one at least.
-        asked: Which blocks may be in it, shape (m,); those in between are passed over.
+        asked: Which blocks are looked up, shape (m,); of the others nothing is missing.
     """
-    found, order = _look_up(units, others, asked), asked.nonzero()[0]
-    looked_up, missing = found.looked_up[order], found.missing[order]
-    best, first, last = 0.0, 0, 0
-    total, start = 0.0, 0
-    for at, gain in enumerate((missing - found.shown / 2 * looked_up).tolist()):
-        if total <= 0:
-            total, start = 0.0, at
-        total += gain
-        if total > best:
-            best, first, last = total, start, at + 1
-    least = max(found.least_missing(looked_up[first:last].sum()), MIN_MISSING_OF_RUN)
-    blocks = np.zeros(len(asked), np.bool_)
-    if last - first < 2 or missing[first:last].sum() < least:
-        return OwnRun(0, blocks)
-    blocks[order[first:last]] = True
-    return OwnRun(sum(_words_with_letters(units, at) for at in order[first:last].tolist()), blocks)
+    sampling = min(other.sampling for other in others)
+    at = (np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)).nonzero()[0]
+    of_block = np.repeat(np.arange(len(asked)), units.lengths)[at]
+    is_missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in others])
+    looked_up = np.bincount(of_block, minlength=len(asked))
+    missing = np.bincount(of_block[is_missing], minlength=len(asked))
+    return LookUp(units, looked_up, missing, sampling, prod(1 - other.false_share for other in others))
 
 
 def _words_with_letters(units: PageUnits, block: int) -> int:
@@ -133,34 +159,6 @@ def _words_with_letters(units: PageUnits, block: int) -> int:
     if not is_short(text):
         return int(units.lengths[block]) + units.size - 1
     return sum(any(map(str.isalpha, word)) for word in text.split())
-
-
-class _LookUp(NamedTuple):
-    """What was found out about the shingles of each block, in the filters of other pages."""
-
-    looked_up: Rows
-    """How many of them are in the samples of all filters, shape (m,)."""
-    missing: Rows
-    """How many of these are in no filter, shape (m,)."""
-    sampling: int
-    """How many of 65,536 shingles are in all samples."""
-    shown: float
-    """The share of the shingles that all pages lack that is seen to be missing."""
-
-    def least_missing(self, looked_up: Rows) -> NDArray[np.float64]:
-        """How many are missing at least, of so many that were looked up, of a text that is on none of the pages."""
-        expected = self.shown * looked_up
-        made: NDArray[np.float64] = expected - DEVIATIONS_ALLOWED * np.sqrt((1 - self.shown) * expected)
-        return made
-
-
-def _look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> _LookUp:
-    sampling = min(other.sampling for other in others)
-    at = (np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)).nonzero()[0]
-    of_block = np.repeat(np.arange(len(asked)), units.lengths)[at]
-    is_missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in others])
-    looked_up, missing = (np.bincount(of_block, weights, minlength=len(asked)) for weights in (None, is_missing))
-    return _LookUp(looked_up, missing, sampling, prod(1 - other.false_share for other in others))
 
 
 class ReplacedLines(NamedTuple):

@@ -12,7 +12,7 @@ from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
 from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
-from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, own_words, replaced_lines
+from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, look_up, replaced_lines
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import compare_units
 from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name
@@ -64,7 +64,7 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
 def test_what_other_pages_lack_or_say_otherwise_is_the_same(name: str, other: str) -> None:
     (whole, packed), before = units_of(PAGES[name]), kept(PAGES[other])
     for asked in (whole.of_content, ~whole.pass_over):
-        assert np.array_equal(own_words(packed, [before], asked), own_words(whole, [before], asked))
+        assert np.array_equal(look_up(packed, [before], asked).own_words(), look_up(whole, [before], asked).own_words())
         assert np.array_equal(are_on(packed, FilterBank([before]), asked), are_on(whole, FilterBank([before]), asked))
     for of_packed, of_whole in zip(replaced_lines(packed, [before]), replaced_lines(whole, [before]), strict=True):
         assert np.array_equal(of_packed, of_whole)
