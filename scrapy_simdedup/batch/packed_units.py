@@ -3,7 +3,8 @@
 A judge asks three things of them: which of the sampled shingles other pages lack, what the unit table of an earlier
 version would be, and which places are clocks. So nothing is kept of a shingle that no sample can have; of one that a
 sample can have, in which samples it is, and 16 bits for its place in a filter; and of the text of a unit what makes it
-an amount, a counter or a name. Nobody asks for the order of the shingles of a unit.
+an amount, a counter or a name, and how many of its words have a letter. Nobody asks for the order of the shingles of a
+unit.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, SAMPLING_BITS, PageUnits, is_sampled
-from scrapy_simdedup.page.amounts import has_number, is_amount, is_counter, is_name
+from scrapy_simdedup.page.amounts import (
+    MAX_LENGTH,
+    MAX_LETTERED_WORDS,
+    has_number,
+    is_amount,
+    is_counter,
+    is_name,
+    is_short,
+    lettered_words,
+)
 
 _HEAD = struct.Struct("<B3I")
 """Words per shingle; blocks, sampled shingles, and bytes of what describes the blocks."""
@@ -25,7 +35,9 @@ _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
 _SAMPLES = "", "x", "0", "0 x", "0 x $"
-"""Texts of each kind: a long one, a name, an amount, a counter, and a name with a price."""
+"""Texts of each kind: neither of what follows, a name, an amount, a counter, and a name with a price."""
+_KIND_BITS, _IS_LONG = 3, MAX_LETTERED_WORDS + 1
+"""The bits of a kind, before those of the words with a letter; and what stands there for a long text."""
 _STEPS = 1 << SAMPLING_BITS - 1
 """Samplings between one power of two and the next."""
 _NUMBERS = np.unique([step << power for power in range(16) for step in range(2 * _STEPS) if step << power < 1 << 16])
@@ -43,7 +55,7 @@ def pack_units(units: PageUnits) -> bytes:
     order = np.lexsort((levels, blocks))
     is_content = units.block_classes > BOILERPLATE
     texts = [units.samples[at] for at in is_content.nonzero()[0].tolist()]
-    kinds = [_KINDS.get(_kind(text), 0) for text in texts]
+    kinds = [_KINDS.get(_kind(text), 0) | _lettered_words(text) << _KIND_BITS for text in texts]
     arrays = (
         units.lengths.astype("<u4"),
         np.bincount(blocks, minlength=len(units.lengths)).astype("<u4"),
@@ -87,13 +99,25 @@ def unpack_units(raw: bytes) -> PageUnits:
     in_block = np.arange(shingles) - np.repeat(np.cumsum(sampled) - sampled, sampled)
     salted = _NUMBERS[levels] << _SALT_BITS | of_filter << _PLACE_BITS
     hashes[np.repeat(starts, sampled) + in_block] = salted * _UNSALT
-    samples = [_SAMPLES[kind] for kind in kinds.tolist()]
+    samples = [_sample(kind & (1 << _KIND_BITS) - 1, kind >> _KIND_BITS) for kind in kinds.tolist()]
     return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size)
 
 
 def _kind(text: str) -> tuple[bool, ...]:
-    """All that is ever asked of the text of a unit."""
+    """What is asked of the text of a unit, besides the number of its words."""
     return is_name(text), is_amount(text), is_counter(text), has_number(text)
+
+
+def _lettered_words(text: str) -> int:
+    return lettered_words(text) if is_short(text) else _IS_LONG
+
+
+def _sample(kind: int, words: int) -> str:
+    """A text of a kind with so many words that have a letter; those of what is no name are currencies."""
+    if words == _IS_LONG:
+        return "x" * (MAX_LENGTH + 1)
+    text = _SAMPLES[kind]
+    return text.replace("x", " ".join(["x"] * words)) if "x" in text else " ".join([text, *["kr"] * words])
 
 
 _KINDS = {_kind(text): number for number, text in enumerate(_SAMPLES)}

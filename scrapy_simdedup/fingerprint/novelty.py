@@ -31,7 +31,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     kept_places,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import has_number, is_name, is_short
+from scrapy_simdedup.page.amounts import has_number, is_name, is_short, lettered_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -127,7 +127,9 @@ class LookUp(NamedTuple):
         if last - first < 2 or missing[first:last].sum() < least:
             return OwnRun(0, blocks)
         blocks[order[first:last]] = True
-        return OwnRun(sum(_words_with_letters(self.units, block) for block in order[first:last].tolist()), blocks)
+        words, samples, run = words_of_units(self.units), self.units.samples, order[first:last].tolist()
+        counts = (lettered_words(samples[at]) if is_short(samples[at]) else int(words[at]) for at in run)
+        return OwnRun(sum(counts), blocks)
 
     def _least_missing(self, looked_up: Rows) -> NDArray[np.float64]:
         """How many are missing at least, of so many that were looked up, of a text that is on none of the pages."""
@@ -151,14 +153,6 @@ def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookU
     looked_up = np.bincount(of_block, minlength=len(asked))
     missing = np.bincount(of_block[is_missing], minlength=len(asked))
     return LookUp(units, looked_up, missing, sampling, prod(1 - other.false_share for other in others))
-
-
-def _words_with_letters(units: PageUnits, block: int) -> int:
-    """The words of a block that have a letter; of a long one all words, about."""
-    text = units.samples[block]
-    if not is_short(text):
-        return int(units.lengths[block]) + units.size - 1
-    return sum(any(map(str.isalpha, word)) for word in text.split())
 
 
 class ReplacedLines(NamedTuple):

@@ -7,6 +7,9 @@ import re
 MAX_LENGTH = 100
 """Characters of a short text at most."""
 
+MAX_LETTERED_WORDS = 30
+"""Words with a letter that are counted in a short text."""
+
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _CURRENCY = re.compile(
     r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
@@ -112,3 +115,12 @@ def is_counter(text: str) -> bool:
 def is_name(text: str) -> bool:
     """Whether a short text has letters beside its numbers and currency: it may name what the page is about."""
     return is_short(text) and _LETTER.search(_CURRENCY.sub("", text)) is not None
+
+
+def lettered_words(text: str) -> int:
+    """The words of a short text that have a letter, :data:`MAX_LETTERED_WORDS` at most: a row of counters has none.
+
+    >>> lettered_words("17 return high - low"), lettered_words("11,046 | 461")
+    (3, 0)
+    """
+    return min(MAX_LETTERED_WORDS, sum(_LETTER.search(word) is not None for word in text.split()))

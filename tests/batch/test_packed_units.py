@@ -15,8 +15,13 @@ from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, look_up, replaced_lines
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import compare_units
-from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name
+from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name, is_short
 
+LINES = [" ".join(pages.words(("line", number), 1 + number % 7)) for number in range(80)]
+NEW_LINES = [
+    *(f"{number} {' '.join(pages.words(('new', number), 1 + number % 7))}" for number in range(12)),
+    *("29 EUR", "EUR", "—", "7 9 11", "x²", " ".join("abcdefghijklmnopqrstuvwxyz0123456789" * 1), "x " * 45),
+]
 NOTE = " ".join(pages.words("note", 40))
 
 
@@ -32,6 +37,8 @@ PAGES = {
     "with a note in its footer": page(12, around=f"<footer><p>{NOTE}</p></footer>"),
     "of links": page(1, inside="".join(f"<p><a href=/{n}>{' '.join(pages.words(n, 5))}</a></p>" for n in range(30))),
     "of many units": page(90),
+    "of lines": page(1, inside="".join(f"<div>{line}</div>" for line in LINES)),
+    "of more lines": page(1, inside="".join(f"<div>{line}</div>" for line in (*LINES[:40], *NEW_LINES, *LINES[40:]))),
     "of so many that few shingles are sampled": page(420),
     "of many others": page(230, seed=1),
 }
@@ -56,7 +63,7 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
         assert keep_units(packed, places) == keep_units(whole, places)
     for at in (whole.block_classes > BOILERPLATE).nonzero()[0]:
         texts = whole.samples[at], packed.samples[at]
-        for asked in (is_amount, is_counter, is_name):
+        for asked in (is_amount, is_counter, is_name, is_short):
             assert len({asked(text) for text in texts}) == 1
 
 
@@ -64,10 +71,12 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
 def test_what_other_pages_lack_or_say_otherwise_is_the_same(name: str, other: str) -> None:
     (whole, packed), before = units_of(PAGES[name]), kept(PAGES[other])
     for asked in (whole.of_content, ~whole.pass_over):
-        assert np.array_equal(look_up(packed, [before], asked).own_words(), look_up(whole, [before], asked).own_words())
+        of_packed, of_whole = look_up(packed, [before], asked), look_up(whole, [before], asked)
+        assert np.array_equal(of_packed.own_words(), of_whole.own_words())
+        assert of_packed.longest_own_run(whole.of_content).words == of_whole.longest_own_run(whole.of_content).words
         assert np.array_equal(are_on(packed, FilterBank([before]), asked), are_on(whole, FilterBank([before]), asked))
-    for of_packed, of_whole in zip(replaced_lines(packed, [before]), replaced_lines(whole, [before]), strict=True):
-        assert np.array_equal(of_packed, of_whole)
+    for one_mask, other_mask in zip(replaced_lines(packed, [before]), replaced_lines(whole, [before]), strict=True):
+        assert np.array_equal(one_mask, other_mask)
     for clocks in (set[int](), set(whole.places[whole.in_table][::5].tolist())):
         one, two = compare_units(packed, before, clocks), compare_units(whole, before, clocks)
         assert one._replace(edited_places=sorted(one.edited_places)) == two._replace(
