@@ -66,6 +66,45 @@ def test_it_takes_the_same_out_of_long_pages(page: bytes) -> None:
     assert _raw.long_tags(page, 1_000) == parsing.python_long_tags(page, 1_000)
 
 
+READ = {"class", "id", "itemprop", "role", "shadowrootmode", "type"}
+TAG_PIECES = (
+    *(b"<", b">", b"/", b"=", b'"', b"'", b" ", b"\n", b"\r", b"-", b"!", b"?", b"</", b"/>", b" =", b"x='", b'y="'),
+    *(b"<!--", b"-->", b"--!>", b"<!-->", b"<!", b"<?", b"<![CDATA[", b"]]>", b"<a ", b"<p class=a b =c>", b"<p id"),
+    *(b"<b c='1' d=2>", b"<i CLASS=x hidden>", b"<br type=1/ e/>", b"</b f='>'>", b"class", b"id", b"b", b"\xc3\xa9"),
+    *(b"<script", b"<script>", b"</script ", b"</SCRIPT>", b"<title>", b"</title>", b"<textarea ", b"</textarea"),
+    *(b"<style>", b"<iframe>", b"<noscript>", b"<plaintext>", b"<xmp", b"</xmp", b"<svg><title/>", b"<body/>"),
+)
+
+
+def nodes_of(page: bytes) -> list[object]:
+    """The elements that are made of a page, with their texts and the attributes that are read."""
+    try:
+        root = etree.fromstring(page + b"<end>", etree.HTMLParser(encoding="utf-8", huge_tree=True))
+    except etree.LxmlError:
+        return []
+    nodes = [] if root is None else root.iter(etree.Element)
+    return [
+        (node.tag, node.text, node.tail, len(node), [pair for pair in node.attrib.items() if pair[0] in READ])
+        for node in nodes
+    ]
+
+
+@settings(max_examples=1_000)
+@given(st.lists(st.sampled_from(TAG_PIECES), max_size=25).map(b"".join))
+@example(b"<p class a=b =c>")
+@example(b"<script><!--<script></script><p style='</script>'>--></script><p style>")
+def test_it_drops_attributes_and_nothing_else(page: bytes) -> None:
+    """Also in comments and scripts, and where tags and quotations are never closed."""
+    assert nodes_of(_raw.drop_idle_attributes(page)) == nodes_of(page)
+
+
+@law
+@given(soup.map(lambda html: _raw.sanitise(html.encode("utf-8", "replace"))[0]))
+def test_it_drops_nothing_else_from_long_pages(page: bytes) -> None:
+    """Thousands of levels deep."""
+    assert nodes_of(_raw.drop_idle_attributes(page)) == nodes_of(page)
+
+
 def walks_alike(root: HtmlElement) -> bool:
     """For the fingerprint, and with the details that the content model asks for."""
     return all(

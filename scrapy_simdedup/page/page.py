@@ -111,7 +111,12 @@ def read_page(
         layout: Whether to find the layout paths.
         identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
     """
-    document = parse(html, max_bytes=max_bytes, with_html_methods=extractor == "readability")
+    document = parse(
+        html,
+        max_bytes=max_bytes,
+        with_html_methods=extractor == "readability",
+        with_idle_attributes=extractor != "roles" or identity != (),
+    )
     if document.root is None:
         return Page((), "", "", document.unjudged)
     named = find_identity(document.root, identity) if identity else ""
