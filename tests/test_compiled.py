@@ -20,7 +20,7 @@ from scrapy_simdedup import fingerprint_page, page_markdown
 from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
 from scrapy_simdedup.fingerprint.methods import base
-from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
+from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES, split_words
 from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.block_tree import BlockTree
@@ -268,6 +268,7 @@ def test_it_finds_the_same_words(texts: list[str], hashes: WordHasher) -> None:
     same_words, same_counts = hashing.hash_words(texts, hashes.keys, hashes.digest)
     assert words.tolist() == same_words.tolist()
     assert counts.tolist() == same_counts.tolist()
+    assert [*map(_hashing.split_words, texts)] == [*map(split_words, texts)]
 
 
 @given(st.lists(st.integers(0, 7)), st.integers(1, 6))
@@ -275,7 +276,8 @@ def test_it_joins_words_to_the_same_shingles(counts: list[int], size: int) -> No
     """In texts shorter than one shingle, too."""
     words = hashing.fmix64(np.arange(sum(counts), dtype=np.uint64))
     made = _hashing.hash_shingles(words, np.array(counts, np.intp), size)
-    assert made.tolist() == hashing.hash_shingles(words, np.array(counts, np.intp), size).tolist()
+    expected = hashing.hash_shingles(words, np.array(counts, np.intp), size)
+    assert [part.tolist() for part in made] == [part.tolist() for part in expected]
 
 
 _classes = st.sampled_from(list(BlockClass))

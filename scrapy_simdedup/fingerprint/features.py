@@ -79,10 +79,7 @@ class BlockSignatures(NamedTuple):
 
 def find_shingles(blocks: Sequence[Block], words: WordHasher, size: int = 3) -> Shingles:
     """The shingles of blocks: every run of ``size`` words; a block of fewer words is one shingle."""
-    hashes, counts = words.hash_texts([block.text for block in blocks])
-    not_empty = counts.nonzero()[0]
-    lengths = np.maximum(counts[not_empty] - size + 1, 1)
-    return Shingles(hash_shingles(hashes, counts, size), not_empty, np.cumsum(lengths) - lengths, lengths)
+    return Shingles(*hash_shingles(*words.hash_texts([block.text for block in blocks]), size))
 
 
 def python_distinct_features(found: Shingles, blocks: Sequence[Block]) -> Features:
