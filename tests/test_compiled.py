@@ -21,13 +21,14 @@ from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
 from scrapy_simdedup.fingerprint.methods import base
 from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES, split_words
-from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree
+from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree, misnomers
+from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS, NAV, WIDGET
+from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS, FORM, NAV, WIDGET, RoleWords
 
 try:
     from scrapy_simdedup.fingerprint import _features, _hashing, _text_units
@@ -127,6 +128,37 @@ def classifies_alike(root: HtmlElement) -> bool:
         and _classify.mark_descendants(tree.box_parents, marked)
         == block_tree.python_mark_descendants(tree.box_parents, marked)
     )
+
+
+NAMED = RoleWords({NAV: ("content",), FORM: ("comment",)})
+PROSE = "<p>The tide rises and falls twice a day, as the moon draws the water of the sea after it.</p>" * 3
+
+
+def values_alike(root: HtmlElement, words: RoleWords) -> bool:
+    """The blocks, and what the boxes around them contradict or make insets."""
+    tree = block_tree.build_block_tree(root, words)
+    classes, roles = classify.classify_blocks(tree)
+    _, of_names = classify.classify_by_roles(tree)
+    insets = _classify.find_insets(tree, classes, roles)
+    same = pages_room.python_make_blocks(Block, tree, classes, roles, insets)
+    return (
+        insets == pages_room.python_find_insets(tree, classes, roles)
+        and _classify.make_blocks(Block, tree, classes, roles, insets) == same
+        and _classify.unlinked_navigation(tree, of_names) == misnomers.python_unlinked_navigation(tree, of_names)
+    )
+
+
+@law
+@given(markup, st.sampled_from([DEFAULT_ROLE_WORDS, NAMED]))
+@example(f"<main>{PROSE}<aside>A note.</aside><aside><form>$ 5</form><form>{PROSE}</form></aside></main>", NAMED)
+@example(f"<div>{PROSE}<aside><p>£5</aside><div class=sidebar>A note.</div></div><form>9 kr</form>", NAMED)
+@example(f"<div class=menu>{PROSE}<a href=/>Dish</a><div>\u0663 \u20ac</div></div><nav>{PROSE}</nav>", NAMED)
+@example(f"<div class='menu content'>{PROSE}<p>1</div>{PROSE * 3}", NAMED)
+def test_it_makes_the_same_blocks(html: str, words: RoleWords) -> None:
+    """Also where a box is not what its name says, and where a setting named it."""
+    root = parse(html, with_html_methods=False).root
+    if root is not None:
+        assert values_alike(root, words)
 
 
 @law

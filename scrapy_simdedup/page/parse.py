@@ -105,7 +105,7 @@ def utf8(html: str, errors: Literal["replace", "surrogatepass"]) -> bytes:
 
 
 def _reason_not_to_parse(text: bytes, controls: int, tags: int) -> UnjudgedReason | None:
-    if not text.strip():
+    if not text or text.isspace():
         return "empty"
     if controls > MAX_CONTROL_SHARE * len(text):
         return "binary"
