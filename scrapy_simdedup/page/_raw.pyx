@@ -49,29 +49,25 @@ cdef tuple cleaned(bytes raw, bint whole):
 
     If ``whole``, without the ends of ``<html>`` and ``<body>`` too, which is all that most pages need; None for others.
     """
-    cdef Py_ssize_t size = len(raw)
-    cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, len(raw))
     cdef const unsigned char* begin = raw
     cdef const unsigned char* here = begin
-    cdef const unsigned char* end = here + size
+    cdef const unsigned char* end = here + len(raw)
     cdef unsigned char* start = <unsigned char*> PyBytes_AS_STRING(made)
-    cdef unsigned char* into = start
-    cdef const unsigned char* plain
+    cdef Kept kept = Kept(here, start)
     cdef Py_ssize_t controls = 0, tags = 0, found
     cdef unsigned char byte
     while True:
-        plain = here
-        while here < end and not is_in(here[0], SPECIAL):
+        while not is_in(here[0], SPECIAL):  # as is the zero behind the bytes
             here += 1
-        memcpy(into, plain, here - plain)
-        into += here - plain
         if here == end:
             break
         byte = here[0]
         if byte == c"<":
-            found = html_end(here, end) if whole else 0
+            found = html_end(here, end) if whole and here[1] == c"/" else 0
             if found:
-                if into > start and into[-1] != c">" and not is_in(into[-1], SPACE):
+                keep(&kept, here, here + found)
+                if kept.into > start and kept.into[-1] != c">" and not is_in(kept.into[-1], SPACE):
                     return None  # what stands on both sides might become one reference or address
                 here += found
                 continue
@@ -80,15 +76,28 @@ cdef tuple cleaned(bytes raw, bint whole):
             if whole and control_reference(here, end):
                 return None
         elif byte == c":":
-            if whole and here - begin >= 4 and data_address(here - 4, end):
+            if whole and here - begin >= 4 and here[-1] == c"a" and data_address(here - 4, end):
                 return None
         else:
             controls += byte != c"\f"
-            byte = c" "
-        into[0] = byte
+            keep(&kept, here, here + 1)
+            kept.into[0] = c" "
+            kept.into += 1
         here += 1
-        into += 1
-    return made if into - start == size else made[: into - start], controls, tags
+    keep(&kept, end, end)
+    return made if kept.into - start == len(raw) else made[: kept.into - start], controls, tags
+
+
+cdef struct Kept:
+    const unsigned char* until  # what stands before is copied, or dropped
+    unsigned char* into
+
+
+cdef inline void keep(Kept* kept, const unsigned char* end, const unsigned char* following) noexcept:
+    """Copy what is left up to ``end``, and drop what stands from there to ``following``."""
+    memcpy(kept.into, kept.until, end - kept.until)
+    kept.into += end - kept.until
+    kept.until = following
 
 
 cdef bytes replaced(bytes raw, unsigned char first, Length length, bytes by):
@@ -270,18 +279,6 @@ def drop_idle_attributes(bytes raw not None):
             here = behind(here, end, c">")
     keep(&kept, end, end)
     return made[: kept.into - start]
-
-
-cdef struct Kept:
-    const unsigned char* until  # what stands before is copied, or dropped
-    unsigned char* into
-
-
-cdef inline void keep(Kept* kept, const unsigned char* end, const unsigned char* following) noexcept:
-    """Copy what is left up to ``end``, and drop what stands from there to ``following``."""
-    memcpy(kept.into, kept.until, end - kept.until)
-    kept.into += end - kept.until
-    kept.until = following
 
 
 cdef inline bint is_letter(unsigned char byte) noexcept:
