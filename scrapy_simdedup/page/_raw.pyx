@@ -15,6 +15,9 @@ cdef enum:  # classes of bytes
     SPECIAL = 32
     ENDS_NAME = 64
 
+cdef enum:
+    BLOCK = 64  # bytes that are looked at together
+
 cdef unsigned char CLASSES[256]
 
 for _byte in range(256):
@@ -55,9 +58,11 @@ cdef tuple cleaned(bytes raw, bint whole):
     cdef const unsigned char* end = here + len(raw)
     cdef unsigned char* start = <unsigned char*> PyBytes_AS_STRING(made)
     cdef Kept kept = Kept(here, start)
-    cdef Py_ssize_t controls = 0, tags = 0, found
+    cdef Py_ssize_t controls = 0, tags, found
     cdef unsigned char byte
     while True:
+        while end - here > BLOCK + 2 and is_plain(here):
+            here += BLOCK
         while not is_in(here[0], SPECIAL):  # as is the zero behind the bytes
             here += 1
         if here == end:
@@ -71,7 +76,6 @@ cdef tuple cleaned(bytes raw, bint whole):
                     return None  # what stands on both sides might become one reference or address
                 here += found
                 continue
-            tags += 1
         elif byte == c"&":
             if whole and control_reference(here, end):
                 return None
@@ -85,7 +89,30 @@ cdef tuple cleaned(bytes raw, bint whole):
             kept.into += 1
         here += 1
     keep(&kept, end, end)
+    tags = count_tags(start, kept.into)
     return made if kept.into - start == len(raw) else made[: kept.into - start], controls, tags
+
+
+cdef inline bint is_plain(const unsigned char* text) noexcept:
+    """Whether nothing begins in a block that would be taken out of it; compilers look at many of its bytes at once."""
+    cdef unsigned char found = 0, byte
+    cdef int place
+    for place in range(BLOCK):
+        byte = text[place]
+        found |= (byte < 32) & (byte != c"\t") & (byte != c"\n") & (byte != c"\r") | (byte == 127)
+        found |= (byte == c"&") & (text[place + 1] == c"#") | (byte == c"a") & (text[place + 1] == c":")
+        found |= (byte == c"<") & (text[place + 1] == c"/") & (
+            ((text[place + 2] | 0x20) == c"h") | ((text[place + 2] | 0x20) == c"b")
+        )
+    return not found
+
+
+cdef Py_ssize_t count_tags(const unsigned char* text, const unsigned char* end) noexcept:
+    cdef Py_ssize_t made = 0
+    while text < end:
+        made += text[0] == c"<"
+        text += 1
+    return made
 
 
 cdef struct Kept:
