@@ -132,6 +132,7 @@ def classifies_alike(root: HtmlElement) -> bool:
 
 NAMED = RoleWords({NAV: ("content",), FORM: ("comment",)})
 PROSE = "<p>The tide rises and falls twice a day, as the moon draws the water of the sea after it.</p>" * 3
+COOKIES = "<p>Cookies! We use a cookie.</p>"
 
 
 def values_alike(root: HtmlElement, words: RoleWords) -> bool:
@@ -145,6 +146,7 @@ def values_alike(root: HtmlElement, words: RoleWords) -> bool:
         insets == pages_room.python_find_insets(tree, classes, roles)
         and _classify.make_blocks(Block, tree, classes, roles, insets) == same
         and _classify.unlinked_navigation(tree, of_names) == misnomers.python_unlinked_navigation(tree, of_names)
+        and _classify.find_consent_notices(tree, of_names) == classify.python_find_consent_notices(tree, of_names)
     )
 
 
@@ -154,6 +156,9 @@ def values_alike(root: HtmlElement, words: RoleWords) -> bool:
 @example(f"<div>{PROSE}<aside><p>£5</aside><div class=sidebar>A note.</div></div><form>9 kr</form>", NAMED)
 @example(f"<div class=menu>{PROSE}<a href=/>Dish</a><div>\u0663 \u20ac</div></div><nav>{PROSE}</nav>", NAMED)
 @example(f"<div class='menu content'>{PROSE}<p>1</div>{PROSE * 3}", NAMED)
+@example(f"<div>{COOKIES}<p>Yes</div><main><h1>Tides</h1>{PROSE * 3}</main><div><b>{COOKIES}</b></div>", NAMED)
+@example(f"<div>{COOKIES}</div>{PROSE * 3}<div><div>{COOKIES}</div>{COOKIES}</div>{PROSE * 3}", NAMED)
+@example(f"<div><h1>A</h1>{COOKIES}</div>{PROSE * 3}<div class=footer>{COOKIES}</div>", NAMED)
 def test_it_makes_the_same_blocks(html: str, words: RoleWords) -> None:
     """Also where a box is not what its name says, and where a setting named it."""
     root = parse(html, with_html_methods=False).root

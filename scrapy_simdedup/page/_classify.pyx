@@ -401,4 +401,102 @@ cdef inline void put(tuple made, Py_ssize_t place, value) noexcept:
     PyTuple_SET_ITEM(made, place, value)
 
 
+cdef struct Banner:
+    Py_ssize_t parent
+    Py_ssize_t size  # characters of content inside, as the next
+    Py_ssize_t mentioning  # in blocks that mention cookies
+    Py_ssize_t mentions
+    Py_ssize_t start  # characters of content before it
+    bint is_page  # it holds the headline or a main part
+    bint is_notice  # it is a candidate, or lies in one
+    bint at_edge  # it is a notice, or lies in one
+
+
+def find_consent_notices(tree, list roles not None):
+    """See :func:`scrapy_simdedup.page.classify.find_consent_notices`."""
+    cdef list texts = tree.texts, boxes = tree.boxes
+    cdef list mentions = count_mentions(texts)
+    cdef Py_ssize_t number, count = len(tree.box_parents), own = 0, least = _twin.MIN_MENTIONS
+    cdef Banner* banners
+    for number in range(len(texts)):
+        own += 0 if roles[number] else <Py_ssize_t> mentions[number]
+    if own < least or count_words(tree.title, _twin.COOKIE_WORDS):
+        return []
+    banners = <Banner*> PyMem_Calloc(count, sizeof(Banner))
+    if banners is NULL:
+        raise MemoryError
+    try:
+        measure_banners(banners, tree, roles, mentions)
+        if not choose_notices(banners, count, least):
+            return []
+        return [bool(banners[<Py_ssize_t> box].at_edge) for box in boxes]
+    finally:
+        PyMem_Free(banners)
+
+
+cdef int measure_banners(Banner* banners, tree, list roles, list mentions) except -1:
+    """Fill in all but what is a notice."""
+    cdef list texts = tree.texts, text_roles = tree.text_roles, boxes = tree.boxes
+    cdef list parents = tree.box_parents, box_roles = tree.box_roles
+    cdef Py_ssize_t number, length, position = 0, count = len(parents)
+    cdef Banner* banner
+    for number in range(count):
+        banners[number].parent = parents[number]
+        banners[number].is_page = <Py_ssize_t> box_roles[number] & MAIN != 0
+        banners[number].start = -1
+    for number in range(len(texts)):
+        if roles[number]:
+            continue
+        banner = &banners[<Py_ssize_t> boxes[number]]
+        length = len(<str> texts[number])
+        banner.size += length
+        banner.mentions += <Py_ssize_t> mentions[number]
+        banner.mentioning += length if mentions[number] else 0
+        banner.is_page = banner.is_page or <Py_ssize_t> text_roles[number] & H1 != 0
+        if banner.start < 0:
+            banner.start = position
+        position += length
+    for number in range(count - 1, 0, -1):
+        banner = &banners[banners[number].parent]
+        banner.size += banners[number].size
+        banner.mentions += banners[number].mentions
+        banner.mentioning += banners[number].mentioning
+        banner.is_page = banner.is_page or banners[number].is_page
+        if banner.start < 0 or 0 <= banners[number].start < banner.start:
+            banner.start = banners[number].start
+    return 0
+
+
+cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) except -1:
+    """Find the notices; whether there may be any."""
+    cdef double of_mentions = _twin.MIN_MENTIONING_SHARE, most = _twin.MAX_NOTICE_SHARE, edge = _twin.MAX_EDGE_DISTANCE
+    cdef double rest = max(_twin.MIN_REST, _twin.MIN_REST_SHARE * banners.size)
+    cdef Py_ssize_t number, left = banners.size, passed = 0, before
+    cdef bint found = False, inside
+    cdef Banner* banner
+    for number in range(1, count):
+        banner = &banners[number]
+        inside = banners[banner.parent].is_notice
+        banner.is_notice = inside or (
+            banner.mentions >= least
+            and banner.mentioning >= of_mentions * banner.size
+            and banner.size < most * banners.size
+            and not banner.is_page
+        )
+        if banner.is_notice and not inside:
+            left -= banner.size
+            found = True
+    if not found or left < rest:
+        return False
+    for number in range(1, count):
+        banner = &banners[number]
+        inside = banners[banner.parent].is_notice
+        banner.at_edge = banners[banner.parent].at_edge
+        if banner.is_notice and not inside:
+            before = banner.start - passed
+            banner.at_edge = min(before, left - before) <= edge * left
+            passed += banner.size
+    return True
+
+
 from scrapy_simdedup.page import classify as _twin

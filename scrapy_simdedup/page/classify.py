@@ -312,7 +312,7 @@ def python_count_mentions(texts: Sequence[str]) -> list[int]:
     return [sum(map(text.count, words)) for text in texts] if words else [0] * len(texts)
 
 
-def find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[bool]:
+def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[bool]:
     """For each block, whether it belongs to a consent notice; an empty list if none does.
 
     1. A page that mentions cookies in its title is about cookies and has no notice.
@@ -382,6 +382,7 @@ def _starts(tree: BlockTree, lengths: Sequence[int]) -> list[int]:
 
 
 try:
-    from scrapy_simdedup.page._classify import classify_by_roles, count_mentions
+    from scrapy_simdedup.page._classify import classify_by_roles, count_mentions, find_consent_notices
 except ImportError:  # installed without a compiler
     classify_by_roles, count_mentions = python_classify_by_roles, python_count_mentions
+    find_consent_notices = python_find_consent_notices
