@@ -374,9 +374,9 @@ def test_it_is_in_use_whichever_module_is_imported_first(name: str) -> None:
     script = f"""
 import scrapy_simdedup.{name}
 from scrapy_simdedup.fingerprint import features, sketch, text_units
-from scrapy_simdedup.page import block_tree, classify
+from scrapy_simdedup.page import block_tree, classify, misnomers, page
 made = features.distinct_features, sketch.sketch, text_units.keep_units
-made += block_tree.subtree_totals, classify.count_mentions
+made += block_tree.subtree_totals, classify.count_mentions, misnomers.unlinked_navigation, page.make_blocks
 print(sorted({{one.__module__.rpartition(".")[2] for one in made}}))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -1,6 +1,7 @@
 """Parsing HTML: never raises, takes linear time, and notices when a part of the page is missing from the tree.
 
-1. The bytes are sanitised: what ends a page early or stops the parser goes, and control characters are counted.
+1. The bytes are sanitised: what ends a page early or stops the parser goes, and control characters are counted. Where
+   only roles are asked for, attributes that give none go as well.
 2. Bytes that are no HTML, or that would cost the parser quadratic time, are not parsed.
 3. A sentinel element is put behind the page. Where it is not the last element of the tree, the end of the page was
    swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits.
