@@ -20,14 +20,15 @@ from scrapy_simdedup import fingerprint_page, page_markdown
 from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
 from scrapy_simdedup.fingerprint.methods import base
-from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES
-from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree
+from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES, split_words
+from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree, misnomers
+from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS, NAV, WIDGET
+from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS, FORM, NAV, WIDGET, RoleWords
 
 try:
     from scrapy_simdedup.fingerprint import _features, _hashing, _text_units
@@ -66,6 +67,45 @@ def test_it_takes_the_same_out_of_long_pages(page: bytes) -> None:
     assert _raw.long_tags(page, 1_000) == parsing.python_long_tags(page, 1_000)
 
 
+READ = {"class", "id", "itemprop", "role", "shadowrootmode", "type"}
+TAG_PIECES = (
+    *(b"<", b">", b"/", b"=", b'"', b"'", b" ", b"\n", b"\r", b"-", b"!", b"?", b"</", b"/>", b" =", b"x='", b'y="'),
+    *(b"<!--", b"-->", b"--!>", b"<!-->", b"<!", b"<?", b"<![CDATA[", b"]]>", b"<a ", b"<p class=a b =c>", b"<p id"),
+    *(b"<b c='1' d=2>", b"<i CLASS=x hidden>", b"<br type=1/ e/>", b"</b f='>'>", b"class", b"id", b"b", b"\xc3\xa9"),
+    *(b"<script", b"<script>", b"</script ", b"</SCRIPT>", b"<title>", b"</title>", b"<textarea ", b"</textarea"),
+    *(b"<style>", b"<iframe>", b"<noscript>", b"<plaintext>", b"<xmp", b"</xmp", b"<svg><title/>", b"<body/>"),
+)
+
+
+def nodes_of(page: bytes) -> list[object]:
+    """The elements that are made of a page, with their texts and the attributes that are read."""
+    try:
+        root = etree.fromstring(page + b"<end>", etree.HTMLParser(encoding="utf-8", huge_tree=True))
+    except etree.LxmlError:
+        return []
+    nodes = [] if root is None else root.iter(etree.Element)
+    return [
+        (node.tag, node.text, node.tail, len(node), [pair for pair in node.attrib.items() if pair[0] in READ])
+        for node in nodes
+    ]
+
+
+@settings(max_examples=1_000)
+@given(st.lists(st.sampled_from(TAG_PIECES), max_size=25).map(b"".join))
+@example(b"<p class a=b =c>")
+@example(b"<script><!--<script></script><p style='</script>'>--></script><p style>")
+def test_it_drops_attributes_and_nothing_else(page: bytes) -> None:
+    """Also in comments and scripts, and where tags and quotations are never closed."""
+    assert nodes_of(_raw.drop_idle_attributes(page)) == nodes_of(page)
+
+
+@law
+@given(soup.map(lambda html: _raw.sanitise(html.encode("utf-8", "replace"))[0]))
+def test_it_drops_nothing_else_from_long_pages(page: bytes) -> None:
+    """Thousands of levels deep."""
+    assert nodes_of(_raw.drop_idle_attributes(page)) == nodes_of(page)
+
+
 def walks_alike(root: HtmlElement) -> bool:
     """For the fingerprint, and with the details that the content model asks for."""
     return all(
@@ -88,6 +128,42 @@ def classifies_alike(root: HtmlElement) -> bool:
         and _classify.mark_descendants(tree.box_parents, marked)
         == block_tree.python_mark_descendants(tree.box_parents, marked)
     )
+
+
+NAMED = RoleWords({NAV: ("content",), FORM: ("comment",)})
+PROSE = "<p>The tide rises and falls twice a day, as the moon draws the water of the sea after it.</p>" * 3
+COOKIES = "<p>Cookies! We use a cookie.</p>"
+
+
+def values_alike(root: HtmlElement, words: RoleWords) -> bool:
+    """The blocks, and what the boxes around them contradict or make insets."""
+    tree = block_tree.build_block_tree(root, words)
+    classes, roles = classify.classify_blocks(tree)
+    _, of_names = classify.classify_by_roles(tree)
+    insets = _classify.find_insets(tree, classes, roles)
+    same = pages_room.python_make_blocks(Block, tree, classes, roles, insets)
+    return (
+        insets == pages_room.python_find_insets(tree, classes, roles)
+        and _classify.make_blocks(Block, tree, classes, roles, insets) == same
+        and _classify.unlinked_navigation(tree, of_names) == misnomers.python_unlinked_navigation(tree, of_names)
+        and _classify.find_consent_notices(tree, of_names) == classify.python_find_consent_notices(tree, of_names)
+    )
+
+
+@law
+@given(markup, st.sampled_from([DEFAULT_ROLE_WORDS, NAMED]))
+@example(f"<main>{PROSE}<aside>A note.</aside><aside><form>$ 5</form><form>{PROSE}</form></aside></main>", NAMED)
+@example(f"<div>{PROSE}<aside><p>£5</aside><div class=sidebar>A note.</div></div><form>9 kr</form>", NAMED)
+@example(f"<div class=menu>{PROSE}<a href=/>Dish</a><div>\u0663 \u20ac</div></div><nav>{PROSE}</nav>", NAMED)
+@example(f"<div class='menu content'>{PROSE}<p>1</div>{PROSE * 3}", NAMED)
+@example(f"<div>{COOKIES}<p>Yes</div><main><h1>Tides</h1>{PROSE * 3}</main><div><b>{COOKIES}</b></div>", NAMED)
+@example(f"<div>{COOKIES}</div>{PROSE * 3}<div><div>{COOKIES}</div>{COOKIES}</div>{PROSE * 3}", NAMED)
+@example(f"<div><h1>A</h1>{COOKIES}</div>{PROSE * 3}<div class=footer>{COOKIES}</div>", NAMED)
+def test_it_makes_the_same_blocks(html: str, words: RoleWords) -> None:
+    """Also where a box is not what its name says, and where a setting named it."""
+    root = parse(html, with_html_methods=False).root
+    if root is not None:
+        assert values_alike(root, words)
 
 
 @law
@@ -229,6 +305,7 @@ def test_it_finds_the_same_words(texts: list[str], hashes: WordHasher) -> None:
     same_words, same_counts = hashing.hash_words(texts, hashes.keys, hashes.digest)
     assert words.tolist() == same_words.tolist()
     assert counts.tolist() == same_counts.tolist()
+    assert [*map(_hashing.split_words, texts)] == [*map(split_words, texts)]
 
 
 @given(st.lists(st.integers(0, 7)), st.integers(1, 6))
@@ -236,7 +313,8 @@ def test_it_joins_words_to_the_same_shingles(counts: list[int], size: int) -> No
     """In texts shorter than one shingle, too."""
     words = hashing.fmix64(np.arange(sum(counts), dtype=np.uint64))
     made = _hashing.hash_shingles(words, np.array(counts, np.intp), size)
-    assert made.tolist() == hashing.hash_shingles(words, np.array(counts, np.intp), size).tolist()
+    expected = hashing.hash_shingles(words, np.array(counts, np.intp), size)
+    assert [part.tolist() for part in made] == [part.tolist() for part in expected]
 
 
 _classes = st.sampled_from(list(BlockClass))
@@ -296,9 +374,9 @@ def test_it_is_in_use_whichever_module_is_imported_first(name: str) -> None:
     script = f"""
 import scrapy_simdedup.{name}
 from scrapy_simdedup.fingerprint import features, sketch, text_units
-from scrapy_simdedup.page import block_tree, classify
+from scrapy_simdedup.page import block_tree, classify, misnomers, page
 made = features.distinct_features, sketch.sketch, text_units.keep_units
-made += block_tree.subtree_totals, classify.count_mentions
+made += block_tree.subtree_totals, classify.count_mentions, misnomers.unlinked_navigation, page.make_blocks
 print(sorted({{one.__module__.rpartition(".")[2] for one in made}}))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -14,11 +14,15 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     void* PyUnicode_DATA(object text)
     uint32_t PyUnicode_READ(int kind, void* data, Py_ssize_t place)
+    int PyUnicode_4BYTE_KIND
+    object PyUnicode_FromKindAndData(int kind, const void* codes, Py_ssize_t size)
 
-cdef uint32_t TEXT_END = _words.TEXT_END
+cdef enum:
+    TEXT_END = 30  # of words, as the next
+    CODE_POINT_MASK = 0x1FFFFF
 cdef uint32_t IS_OWN_WORD = _words.IS_OWN_WORD
+cdef uint32_t IS_MARK = _words.IS_MARK
 cdef uint32_t FAILS_QUICK_CHECK = _words.FAILS_QUICK_CHECK
-cdef uint32_t CODE_POINT_MASK = _words.CODE_POINT_MASK
 cdef Py_ssize_t MAX_QUICK_CHECK_FAILURES = _words.MAX_QUICK_CHECK_FAILURES
 
 
@@ -37,28 +41,40 @@ def hash_words(texts, const uint64_t[::1] keys not None, digest):
             if failures > MAX_QUICK_CHECK_FAILURES:  # whether the page is normalised depends on all its texts
                 return _hashing.hash_words(texts, keys.base, digest)
             made.count = before
-            made.length = 0
-            made.add_plain(_words.normalised_words(text))
+            made.add_normalised(text, &fold_table[0])
         count[number] = made.count - before
     return made.hashes(), counts
 
 
+def split_words(str text not None):
+    """See :func:`scrapy_simdedup.fingerprint.words.split_words`."""
+    cdef const uint32_t[::1] fold_table = _words.fold_table()
+    cdef Words made = Words(None, None)
+    made.words = []
+    return made.words if made.add_text(text, &fold_table[0]) else _words.split_words(text)
+
+
 def hash_shingles(const uint64_t[::1] words not None, const Py_ssize_t[::1] counts not None, Py_ssize_t size):
     """See :func:`scrapy_simdedup.fingerprint.hashing.hash_shingles`."""
-    cdef Py_ssize_t text, start, end = 0, first, ahead, made = 0
+    cdef Py_ssize_t text, start, end = 0, first, ahead, made = 0, row = 0
     cdef uint64_t number
-    found = np.empty(len(words), np.uint64)
+    found, rows = np.empty(len(words), np.uint64), np.empty((3, len(counts)), np.intp)
     cdef uint64_t[::1] shingles = found
+    cdef Py_ssize_t[:, ::1] into = rows
     for text in range(counts.shape[0]):
+        if not counts[text]:
+            continue
         start = end
         end += counts[text]
-        for first in range(start, max(end - size, min(start, end - 1)) + 1):
+        into[0, row], into[1, row], into[2, row] = text, made, max(1, counts[text] - size + 1)
+        for first in range(start, start + into[2, row]):
             number = mixed(words[first])
             for ahead in range(first + 1, min(first + size, end)):
                 number = mixed(number + words[ahead])
             shingles[made] = number
             made += 1
-    return found[:made]
+        row += 1
+    return found[:made], rows[0, :row], rows[1, :row], rows[2, :row]
 
 
 cdef inline uint64_t mixed(uint64_t number) noexcept:
@@ -77,14 +93,17 @@ cdef Py_ssize_t count_quick_check_failures(str text, const uint32_t* fold_table)
 
 @cython.final
 cdef class Words:
-    """The hashes of the words so far, and the bytes of the one that has not ended."""
+    """The hashes of the words so far."""
 
     cdef const uint64_t[::1] keys
     cdef object digest
+    cdef list words
+    """Where to put the words, if these are wanted and not their hashes."""
     cdef uint64_t* numbers
     cdef Py_ssize_t count, room
     cdef unsigned char* word
-    cdef Py_ssize_t length, word_room
+    """Room for a word."""
+    cdef Py_ssize_t word_room
 
     def __cinit__(self, const uint64_t[::1] keys, digest):
         self.keys, self.digest = keys, digest
@@ -99,34 +118,45 @@ cdef class Words:
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t place
         cdef uint32_t code
+        cdef unsigned char* here
         self.reserve(len(text))
+        here = self.word
         for place in range(len(text)):
             code = fold_table[PyUnicode_READ(kind, data, place)]
-            if TEXT_END < code < IS_OWN_WORD:
-                self.add(code)
+            if TEXT_END < code < 0x80:
+                here[0] = code
+                here += 1
             elif code <= TEXT_END:
-                self.end()
+                if here is not self.word:
+                    here = self.end(here)
+            elif code < IS_OWN_WORD:
+                here = behind_letter(here, code)
             elif code & FAILS_QUICK_CHECK:
                 return False
             else:
-                self.end()
-                self.add(code & CODE_POINT_MASK)
-                self.end()
-        self.end()
+                self.end(here)
+                here = self.end(behind_letter(self.word, code & CODE_POINT_MASK))
+        self.end(here)
         return True
 
-    cdef int add_plain(self, str text) except -1:
-        """Add a text of words that are separated by zeros and text ends."""
+    cdef int add_normalised(self, str text, const uint32_t* fold_table) except -1:
+        """Add the words of a text in normal form, without marks that are no words."""
+        cdef str normal = _words.normal_form(folded(text, fold_table))
         cdef Py_ssize_t place
         cdef uint32_t code
-        self.reserve(len(text))
-        for place in range(len(text)):
-            code = PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)
-            if code > TEXT_END:
-                self.add(code)
-            else:
-                self.end()
-        self.end()
+        cdef unsigned char* here
+        self.reserve(len(normal))
+        here = self.word
+        for place in range(len(normal)):
+            code = fold_table[PyUnicode_READ(PyUnicode_KIND(normal), PyUnicode_DATA(normal), place)]
+            if code <= TEXT_END:
+                here = self.end(here)
+            elif code & IS_OWN_WORD:
+                self.end(here)
+                here = self.end(behind_letter(self.word, code & CODE_POINT_MASK))
+            elif not code & IS_MARK:
+                here = behind_letter(here, code & CODE_POINT_MASK)
+        self.end(here)
         return 0
 
     cdef int reserve(self, Py_ssize_t letters) except -1:
@@ -136,47 +166,31 @@ cdef class Words:
             self.word_room = 4 * letters + 8
         return 0
 
-    cdef inline void add(self, uint32_t code) noexcept:
-        """Add a letter, in UTF-8."""
-        cdef unsigned char* word = self.word + self.length
-        if code < 0x80:
-            word[0] = code
-            self.length += 1
-        elif code < 0x800:
-            word[0], word[1] = 0xC0 | code >> 6, 0x80 | code & 0x3F
-            self.length += 2
-        elif code < 0x10000:
-            word[0], word[1], word[2] = 0xE0 | code >> 12, 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
-            self.length += 3
-        else:
-            word[0], word[1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 0x3F
-            word[2], word[3] = 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
-            self.length += 4
-
-    cdef inline int end(self) except -1:
-        """End the word, if there is one."""
+    cdef inline unsigned char* end(self, unsigned char* here) except NULL:
+        """End the word that ends at ``here``, if there is one; where the next begins."""
         cdef uint64_t made = 0
-        cdef Py_ssize_t place
+        cdef Py_ssize_t place, length = here - self.word
         cdef unsigned char* four
-        if not self.length:
-            return 0
+        if not length:
+            return self.word
+        if self.words is not None:
+            self.words.append(<bytes> self.word[:length])
+            return self.word
         if self.count == self.room:
             self.room = 2 * self.room + 500
             self.numbers = <uint64_t*> grown(self.numbers, self.room * sizeof(uint64_t))
-        if self.length > 4 * self.keys.shape[0]:
-            made = int.from_bytes(self.digest(self.word[: self.length]), "little")
+        if length > 4 * self.keys.shape[0]:
+            made = int.from_bytes(self.digest(self.word[:length]), "little")
         else:
-            for place in range(3):
-                self.word[self.length + place] = 0
-            for place in range((self.length + 3) >> 2):
+            here[0] = here[1] = here[2] = 0
+            for place in range((length + 3) >> 2):
                 four = self.word + 4 * place
                 made += self.keys[place] * (
                     four[0] | <uint64_t> four[1] << 8 | <uint64_t> four[2] << 16 | <uint64_t> four[3] << 24
                 )
         self.numbers[self.count] = made
         self.count += 1
-        self.length = 0
-        return 0
+        return self.word
 
     cdef hashes(self):
         made = np.empty(self.count, np.uint64)
@@ -184,6 +198,34 @@ cdef class Words:
         if self.count:
             memcpy(&into[0], self.numbers, self.count * sizeof(uint64_t))
         return made
+
+
+cdef inline unsigned char* behind_letter(unsigned char* word, uint32_t code) noexcept:
+    """Write a letter in UTF-8; the place behind it."""
+    if code < 0x80:
+        word[0] = code
+        return word + 1
+    if code < 0x800:
+        word[0], word[1] = 0xC0 | code >> 6, 0x80 | code & 0x3F
+        return word + 2
+    if code < 0x10000:
+        word[0], word[1], word[2] = 0xE0 | code >> 12, 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
+        return word + 3
+    word[0], word[1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 0x3F
+    word[2], word[3] = 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
+    return word + 4
+
+
+cdef str folded(str text, const uint32_t* fold_table):
+    """A text in lower case, with zeros for spaces and signs."""
+    cdef Py_ssize_t place
+    cdef uint32_t* codes = <uint32_t*> grown(NULL, len(text) * sizeof(uint32_t))
+    for place in range(len(text)):
+        codes[place] = fold_table[PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)] & CODE_POINT_MASK
+    try:
+        return PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, codes, len(text))
+    finally:
+        PyMem_Free(codes)
 
 
 cdef void* grown(void* memory, Py_ssize_t size) except NULL:

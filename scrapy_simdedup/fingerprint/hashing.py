@@ -70,13 +70,17 @@ def _multilinear(raw: bytes, starts: Rows, lengths: Rows, keys: Hashes, digest: 
     return hashes
 
 
-def hash_shingles(words: Hashes, counts: Rows, size: int) -> Hashes:
-    """The hashes of all runs of ``size`` words inside a text; fewer words are one run. Shape (n,).
+def hash_shingles(words: Hashes, counts: Rows, size: int) -> tuple[Hashes, Rows, Rows, Rows]:
+    """The hashes of all runs of ``size`` words inside a text; fewer words are one run.
 
     Args:
         words: The hashes of the words of all texts.
         counts: How many words each text has.
         size: Words per shingle.
+
+    Returns:
+        The hashes, shape (n,); the texts that have words, where the runs of each of these begin, and how many it has,
+        shapes (m,).
     """
     left = np.repeat(np.cumsum(counts), counts) - np.arange(len(words))  # words from here to the end of the text
     made = fmix64(words)
@@ -85,7 +89,9 @@ def hash_shingles(words: Hashes, counts: Rows, size: int) -> Hashes:
         np.copyto(made[:-ahead], following, where=left[:-ahead] > ahead)
     is_first = np.ones(len(left), np.bool_)
     np.greater_equal(left[1:], left[:-1], out=is_first[1:])
-    return made[(left >= size) | is_first]
+    texts = counts.nonzero()[0]
+    lengths = np.maximum(counts[texts] - size + 1, 1)
+    return made[(left >= size) | is_first], texts, np.cumsum(lengths) - lengths, lengths
 
 
 def fmix64(numbers: Hashes) -> Hashes:

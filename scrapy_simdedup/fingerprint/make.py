@@ -16,7 +16,7 @@ from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.methods.exact import normalise
 from scrapy_simdedup.fingerprint.structure import structure_minhash
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
-from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
+from scrapy_simdedup.fingerprint.words import TEXT_END, join_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.parse import utf8
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher
     from scrapy_simdedup.settings import Extractor
     from scrapy_simdedup.unjudged import UnjudgedReason
+
+try:
+    from scrapy_simdedup.fingerprint._hashing import split_words
+except ImportError:  # installed without a compiler
+    from scrapy_simdedup.fingerprint.words import split_words
 
 MAX_EMPTY_SHARE = 0.05
 """Share of a page's distinct shingles up to which too little content is none: what is left is the site's own, and all

@@ -84,7 +84,7 @@ def normalised_words(text: str) -> str:
     found = np.bitwise_or.reduce(codes)
     letters = _decode(codes)
     if found & FAILS_QUICK_CHECK and (found & IS_MARK or not unicodedata.is_normalized("NFKC", letters)):
-        codes = _fold(_nfkc(_LONG_MARKS.sub(r"\1", letters)))
+        codes = _fold(normal_form(letters))
         codes = codes[codes & (IS_MARK | IS_OWN_WORD) != IS_MARK]
     elif not found & IS_OWN_WORD:
         return letters
@@ -96,7 +96,9 @@ def normalised_words(text: str) -> str:
     return _decode(codes)
 
 
-def _nfkc(text: str) -> str:
+def normal_form(letters: str) -> str:
+    """Letters in normal form KC, without the rest of long runs of marks; as they are where that would grow too much."""
+    text = _LONG_MARKS.sub(r"\1", letters)
     if 17 * text.count(_LIGATURE) > len(text) + _MAX_NFKC_GROWTH:
         return text
     normal = unicodedata.normalize("NFKC", text)

@@ -1,26 +1,53 @@
-"""The compiled loops of :mod:`scrapy_simdedup.page.classify` and of the trees that it asks; a twelfth of the time.
+"""The compiled loops of :mod:`scrapy_simdedup.page.classify`, of what it asks, and of the blocks that are made then.
+
+They take a twelfth of the time, consent notices a fifth.
 
 The functions stand before what they import of their twins, so that it does not matter which module is imported first.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_Tailmatch
+from libc.string cimport memchr, memcmp
 
+from scrapy_simdedup.page import amounts as _amounts
 from scrapy_simdedup.page import roles as _roles
 
+cdef extern from "Python.h":
+    int PyUnicode_1BYTE_KIND
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    int Py_UNICODE_ISDECIMAL(Py_UCS4 character)
+    ctypedef struct PyTypeObject
+    tuple PyType_GenericAlloc(PyTypeObject* kind, Py_ssize_t size)
+
 cdef Py_ssize_t AD = _roles.AD
+cdef Py_ssize_t ASIDE = _roles.ASIDE
 cdef Py_ssize_t BOILERPLATE_ROLES = _roles.BOILERPLATE_ROLES
 cdef Py_ssize_t BRANDING = _roles.BRANDING
+cdef Py_ssize_t BY_SETTING = _roles.BY_SETTING
+cdef Py_ssize_t BY_SHAPE = _roles.BY_SHAPE
 cdef Py_ssize_t COMMENT = _roles.COMMENT
+cdef Py_ssize_t FORM = _roles.FORM
 cdef Py_ssize_t H1 = _roles.H1
+cdef Py_ssize_t HEADING = _roles.HEADING
 cdef Py_ssize_t HEADER = _roles.HEADER
 cdef Py_ssize_t MAIN = _roles.MAIN
 cdef Py_ssize_t MAIN_TAG = _roles.MAIN_TAG
+cdef Py_ssize_t NAV = _roles.NAV
 cdef Py_ssize_t PARAGRAPH = _roles.PARAGRAPH
+cdef Py_ssize_t TEXT_ROLES = _roles.TEXT_ROLES
 cdef Py_ssize_t WEAK_ROLES = _roles.WEAK_ROLES
 cdef Py_ssize_t WIDGET = _roles.WIDGET
 cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
-cdef double WRAPPER_SHARE = 0.8  # of classify, as the next
+cdef Py_ssize_t INSET_ROLES = ASIDE | FORM | _roles.META | WIDGET  # of page
+cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of misnomers
+cdef Py_ssize_t MIN_PROSE_LENGTH = 200  # of classify, as the next
+cdef enum:
+    BOILERPLATE = 1
+    BLOCK_FIELDS = 7  # of page.Block
+cdef double WRAPPER_SHARE = 0.8
 cdef double WEAK_WRAPPER_SHARE = 0.5
 cdef double MIN_CONTENT_SHARE = 0.05
 
@@ -72,6 +99,8 @@ cdef Py_ssize_t count_words(str text, tuple words) except -1:
     """How often one of the words for cookies stands in a text; their first two letters say where to look."""
     cdef Py_ssize_t place = 0, made = 0
     cdef Py_UCS4 before = 0, letter
+    if PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND:
+        return count_latin_words(<const unsigned char*> PyUnicode_DATA(text), len(text))
     for letter in text:
         if before in u"cCкКクע쿠" and letter in u"oOуッו키":
             for word in words:
@@ -79,6 +108,27 @@ cdef Py_ssize_t count_words(str text, tuple words) except -1:
         before = letter
         place += 1
     return made
+
+
+cdef Py_ssize_t count_latin_words(const unsigned char* text, Py_ssize_t size) noexcept:
+    """The same where there are Latin letters alone: there is no other ``k`` in these words, and it is rare."""
+    cdef const unsigned char* here = text
+    cdef const unsigned char* end = text + size
+    cdef Py_ssize_t made = 0
+    while True:
+        here = <const unsigned char*> memchr(here, c"k", end - here)
+        if here is NULL:
+            break
+        if here - text >= 3 and end - here >= 3 and memcmp(here - 2, b"ookie", 5) == 0:
+            made += here[-3] == c"c" or here[-3] == c"C"
+        here += 1
+    here = text
+    while True:
+        here = <const unsigned char*> memchr(here, c"K", end - here)
+        if here is NULL:
+            return made
+        made += here - text >= 3 and end - here >= 3 and memcmp(here - 3, b"COOKIE", 6) == 0
+        here += 1
 
 
 cdef int add_up(Py_ssize_t* totals, list parents) except -1:
@@ -232,6 +282,223 @@ cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, 
         if nodes[number].own & MAIN:
             return 0 if in_main <= MIN_CONTENT_SHARE * everything else WEAK_ROLES
     return WEAK_ROLES
+
+
+def unlinked_navigation(tree, list roles not None):
+    """See :func:`scrapy_simdedup.page.misnomers.unlinked_navigation`."""
+    cdef list texts = tree.texts, links = tree.link_lengths, text_roles = tree.text_roles, nodes = tree.role_nodes
+    cdef list named = None
+    cdef Py_ssize_t number, linked, in_links = 0, said = 0
+    cdef list is_menu = []
+    cdef bint called
+    cdef str text
+    if tree.named_roles & BY_SETTING:
+        named = mark_descendants(tree.role_parents, [found & BY_SETTING > 0 for found in tree.node_roles])
+    for number in range(len(texts)):
+        called = is_navigation(roles[number]) and (named is None or named[<Py_ssize_t> nodes[number]] is False)
+        is_menu.append(called)
+        if called:
+            text, linked = texts[number], links[number]
+            in_links += linked
+            if not linked and (<Py_ssize_t> text_roles[number] & TEXT_ROLES or has_digit(text)):
+                said += len(text)
+    if said < MIN_MENU_LENGTH or said <= in_links:
+        return []
+    for number in range(len(texts)):
+        called = is_menu[number] is True and 2 * <Py_ssize_t> links[number] < len(<str> texts[number])
+        is_menu[number] = (NAV | WEAK_ROLES) if called else 0
+    return is_menu
+
+
+cdef inline bint is_navigation(Py_ssize_t roles) noexcept:
+    """Whether these are the roles of navigation, and no other but those that are ignored with it."""
+    return roles & NAV and not roles & (~(NAV | WEAK_ROLES) | HEADER)
+
+
+cdef bint has_digit(str text) noexcept:
+    cdef Py_UCS4 character
+    for character in text:
+        if c"0" <= character <= c"9" or (character > 127 and Py_UNICODE_ISDECIMAL(character)):
+            return True
+    return False
+
+
+cdef struct Box:
+    Py_ssize_t roles  # of the box and of those around it
+    Py_ssize_t outermost  # the outermost box with a role of insets, or 0
+    Py_ssize_t prose  # characters of content in the boxes that stand in it
+
+
+def find_insets(tree, list classes not None, list roles not None):
+    """See :func:`scrapy_simdedup.page.page.find_insets`."""
+    cdef list texts = tree.texts, of_blocks = tree.boxes, parents = tree.box_parents, box_roles = tree.box_roles
+    cdef list insets = [False] * len(roles)
+    cdef Py_ssize_t number, parent, found, asked = 0
+    cdef Box* boxes
+    cdef Box* box
+    cdef bint among_text, is_inset
+    for number in range(len(roles)):
+        asked += may_be_inset(roles[number])
+    if not asked:
+        return insets
+    boxes = <Box*> PyMem_Calloc(len(parents), sizeof(Box))
+    if boxes is NULL:
+        raise MemoryError
+    try:
+        for number in range(1, len(parents)):
+            box, parent, found = &boxes[number], parents[number], box_roles[number]
+            box.roles = boxes[parent].roles | found
+            box.outermost = boxes[parent].outermost
+            if not box.outermost and found & INSET_ROLES:
+                box.outermost = number
+        for number in range(len(texts)):
+            parent = parents[<Py_ssize_t> of_blocks[number]]
+            if parent >= 0 and <Py_ssize_t> classes[number] != BOILERPLATE:
+                boxes[parent].prose += len(<str> texts[number])
+        for number in range(len(roles)):
+            found = roles[number]
+            if not may_be_inset(found):
+                continue
+            box = &boxes[<Py_ssize_t> of_blocks[number]]
+            among_text = box.outermost > 0 and boxes[<Py_ssize_t> parents[box.outermost]].prose > MIN_PROSE_LENGTH
+            if box.roles & BY_SETTING or not (among_text or box.roles & MAIN):
+                continue
+            is_inset = among_text and found & INSET_ROLES == ASIDE
+            insets[number] = (
+                is_inset
+                or (found & FORM > 0 and _amounts.is_short(texts[number]))
+                or _amounts.is_price(texts[number])
+            )
+        return insets
+    finally:
+        PyMem_Free(boxes)
+
+
+cdef inline bint may_be_inset(Py_ssize_t roles) noexcept:
+    return roles != 0 and not roles & ~(INSET_ROLES | BY_SHAPE)
+
+
+def make_blocks(block, tree, list classes not None, list roles not None, list insets not None):
+    """See :func:`scrapy_simdedup.page.page.make_blocks`."""
+    cdef list texts = tree.texts, links = tree.link_lengths, text_roles = tree.text_roles
+    cdef list boxes = tree.boxes, paths = tree.box_paths
+    cdef Py_ssize_t number, size = len(texts)
+    cdef tuple made = PyTuple_New(size), one
+    for number in range(size):
+        one = PyType_GenericAlloc(<PyTypeObject*> block, BLOCK_FIELDS)
+        put(one, 0, texts[number])
+        put(one, 1, classes[number])
+        put(one, 2, roles[number])
+        put(one, 3, <Py_ssize_t> text_roles[number] & HEADING > 0)
+        put(one, 4, 2 * <Py_ssize_t> links[number] >= len(<str> texts[number]))
+        put(one, 5, paths[<Py_ssize_t> boxes[number]])
+        put(one, 6, insets[number])
+        put(made, number, one)
+    return made
+
+
+cdef inline void put(tuple made, Py_ssize_t place, value) noexcept:
+    """Fill a place of a new tuple, which nobody else has seen."""
+    Py_INCREF(value)
+    PyTuple_SET_ITEM(made, place, value)
+
+
+cdef struct Banner:
+    Py_ssize_t parent
+    Py_ssize_t size  # characters of content inside, as the next
+    Py_ssize_t mentioning  # in blocks that mention cookies
+    Py_ssize_t mentions
+    Py_ssize_t start  # characters of content before it
+    bint is_page  # it holds the headline or a main part
+    bint is_notice  # it is a candidate, or lies in one
+    bint at_edge  # it is a notice, or lies in one
+
+
+def find_consent_notices(tree, list roles not None):
+    """See :func:`scrapy_simdedup.page.classify.find_consent_notices`."""
+    cdef list texts = tree.texts, boxes = tree.boxes
+    cdef list mentions = count_mentions(texts)
+    cdef Py_ssize_t number, count = len(tree.box_parents), own = 0, least = _twin.MIN_MENTIONS
+    cdef Banner* banners
+    for number in range(len(texts)):
+        own += 0 if roles[number] else <Py_ssize_t> mentions[number]
+    if own < least or count_words(tree.title, _twin.COOKIE_WORDS):
+        return []
+    banners = <Banner*> PyMem_Calloc(count, sizeof(Banner))
+    if banners is NULL:
+        raise MemoryError
+    try:
+        measure_banners(banners, tree, roles, mentions)
+        if not choose_notices(banners, count, least):
+            return []
+        return [bool(banners[<Py_ssize_t> box].at_edge) for box in boxes]
+    finally:
+        PyMem_Free(banners)
+
+
+cdef int measure_banners(Banner* banners, tree, list roles, list mentions) except -1:
+    """Fill in all but what is a notice."""
+    cdef list texts = tree.texts, text_roles = tree.text_roles, boxes = tree.boxes
+    cdef list parents = tree.box_parents, box_roles = tree.box_roles
+    cdef Py_ssize_t number, length, position = 0, count = len(parents)
+    cdef Banner* banner
+    for number in range(count):
+        banners[number].parent = parents[number]
+        banners[number].is_page = <Py_ssize_t> box_roles[number] & MAIN != 0
+        banners[number].start = -1
+    for number in range(len(texts)):
+        if roles[number]:
+            continue
+        banner = &banners[<Py_ssize_t> boxes[number]]
+        length = len(<str> texts[number])
+        banner.size += length
+        banner.mentions += <Py_ssize_t> mentions[number]
+        banner.mentioning += length if mentions[number] else 0
+        banner.is_page = banner.is_page or <Py_ssize_t> text_roles[number] & H1 != 0
+        if banner.start < 0:
+            banner.start = position
+        position += length
+    for number in range(count - 1, 0, -1):
+        banner = &banners[banners[number].parent]
+        banner.size += banners[number].size
+        banner.mentions += banners[number].mentions
+        banner.mentioning += banners[number].mentioning
+        banner.is_page = banner.is_page or banners[number].is_page
+        if banner.start < 0 or 0 <= banners[number].start < banner.start:
+            banner.start = banners[number].start
+    return 0
+
+
+cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) except -1:
+    """Find the notices; whether there may be any."""
+    cdef double of_mentions = _twin.MIN_MENTIONING_SHARE, most = _twin.MAX_NOTICE_SHARE, edge = _twin.MAX_EDGE_DISTANCE
+    cdef double rest = max(_twin.MIN_REST, _twin.MIN_REST_SHARE * banners.size)
+    cdef Py_ssize_t number, left = banners.size, passed = 0, before
+    cdef bint found = False, inside
+    cdef Banner* banner
+    for number in range(1, count):
+        banner = &banners[number]
+        inside = banners[banner.parent].is_notice
+        banner.is_notice = inside or (
+            banner.mentions >= least
+            and banner.mentioning >= of_mentions * banner.size
+            and banner.size < most * banners.size
+            and not banner.is_page
+        )
+        if banner.is_notice and not inside:
+            left -= banner.size
+            found = True
+    if not found or left < rest:
+        return False
+    for number in range(1, count):
+        banner = &banners[number]
+        inside = banners[banner.parent].is_notice
+        banner.at_edge = banners[banner.parent].at_edge
+        if banner.is_notice and not inside:
+            before = banner.start - passed
+            banner.at_edge = min(before, left - before) <= edge * left
+            passed += banner.size
+    return True
 
 
 from scrapy_simdedup.page import classify as _twin

@@ -1,7 +1,7 @@
 """The compiled functions of :mod:`scrapy_simdedup.page.parse`: byte by byte, a tenth of the time."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.string cimport memchr, memcpy
+from libc.string cimport memchr, memcmp, memcpy, strlen
 
 ctypedef Py_ssize_t (*Length)(const unsigned char* text, const unsigned char* end) noexcept
 """Finds the length of something that begins at ``text``; 0 if it does not begin there."""
@@ -13,6 +13,10 @@ cdef enum:  # classes of bytes
     IN_DATA_TYPE = 8
     IN_DATA = 16
     SPECIAL = 32
+    ENDS_NAME = 64
+
+cdef enum:
+    BLOCK = 64  # bytes that are looked at together
 
 cdef unsigned char CLASSES[256]
 
@@ -25,6 +29,7 @@ for _byte in range(256):
         | IN_DATA_TYPE * (_letter.isalnum() or _letter in "_/+.;=-")
         | IN_DATA * (_letter.isalnum() or _letter in "+/=%")
         | SPECIAL * (_letter in "<&:\f\x7f" or _byte < 32 and _letter not in "\t\n\r")
+        | ENDS_NAME * (_byte in b" \t\n\r/>=")
     )
 
 
@@ -47,46 +52,79 @@ cdef tuple cleaned(bytes raw, bint whole):
 
     If ``whole``, without the ends of ``<html>`` and ``<body>`` too, which is all that most pages need; None for others.
     """
-    cdef Py_ssize_t size = len(raw)
-    cdef bytes made = PyBytes_FromStringAndSize(NULL, size)
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, len(raw))
     cdef const unsigned char* begin = raw
     cdef const unsigned char* here = begin
-    cdef const unsigned char* end = here + size
+    cdef const unsigned char* end = here + len(raw)
     cdef unsigned char* start = <unsigned char*> PyBytes_AS_STRING(made)
-    cdef unsigned char* into = start
-    cdef const unsigned char* plain
-    cdef Py_ssize_t controls = 0, tags = 0, found
+    cdef Kept kept = Kept(here, start)
+    cdef Py_ssize_t controls = 0, tags, found
     cdef unsigned char byte
     while True:
-        plain = here
-        while here < end and not is_in(here[0], SPECIAL):
+        while end - here > BLOCK + 2 and is_plain(here):
+            here += BLOCK
+        while not is_in(here[0], SPECIAL):  # as is the zero behind the bytes
             here += 1
-        memcpy(into, plain, here - plain)
-        into += here - plain
         if here == end:
             break
         byte = here[0]
         if byte == c"<":
-            found = html_end(here, end) if whole else 0
+            found = html_end(here, end) if whole and here[1] == c"/" else 0
             if found:
-                if into > start and into[-1] != c">" and not is_in(into[-1], SPACE):
+                keep(&kept, here, here + found)
+                if kept.into > start and kept.into[-1] != c">" and not is_in(kept.into[-1], SPACE):
                     return None  # what stands on both sides might become one reference or address
                 here += found
                 continue
-            tags += 1
         elif byte == c"&":
             if whole and control_reference(here, end):
                 return None
         elif byte == c":":
-            if whole and here - begin >= 4 and data_address(here - 4, end):
+            if whole and here - begin >= 4 and here[-1] == c"a" and data_address(here - 4, end):
                 return None
         else:
             controls += byte != c"\f"
-            byte = c" "
-        into[0] = byte
+            keep(&kept, here, here + 1)
+            kept.into[0] = c" "
+            kept.into += 1
         here += 1
-        into += 1
-    return made if into - start == size else made[: into - start], controls, tags
+    keep(&kept, end, end)
+    tags = count_tags(start, kept.into)
+    return made if kept.into - start == len(raw) else made[: kept.into - start], controls, tags
+
+
+cdef inline bint is_plain(const unsigned char* text) noexcept:
+    """Whether nothing begins in a block that would be taken out of it; compilers look at many of its bytes at once."""
+    cdef unsigned char found = 0, byte
+    cdef int place
+    for place in range(BLOCK):
+        byte = text[place]
+        found |= (byte < 32) & (byte != c"\t") & (byte != c"\n") & (byte != c"\r") | (byte == 127)
+        found |= (byte == c"&") & (text[place + 1] == c"#") | (byte == c"a") & (text[place + 1] == c":")
+        found |= (byte == c"<") & (text[place + 1] == c"/") & (
+            ((text[place + 2] | 0x20) == c"h") | ((text[place + 2] | 0x20) == c"b")
+        )
+    return not found
+
+
+cdef Py_ssize_t count_tags(const unsigned char* text, const unsigned char* end) noexcept:
+    cdef Py_ssize_t made = 0
+    while text < end:
+        made += text[0] == c"<"
+        text += 1
+    return made
+
+
+cdef struct Kept:
+    const unsigned char* until  # what stands before is copied, or dropped
+    unsigned char* into
+
+
+cdef inline void keep(Kept* kept, const unsigned char* end, const unsigned char* following) noexcept:
+    """Copy what is left up to ``end``, and drop what stands from there to ``following``."""
+    memcpy(kept.into, kept.until, end - kept.until)
+    kept.into += end - kept.until
+    kept.until = following
 
 
 cdef bytes replaced(bytes raw, unsigned char first, Length length, bytes by):
@@ -244,3 +282,178 @@ cdef const unsigned char* end_of_attributes(const unsigned char* here, const uns
             while value < end and value[0] != c">" and not is_in(value[0], SPACE):
                 value += 1
         here = value
+
+
+def drop_idle_attributes(bytes raw not None):
+    """See :func:`scrapy_simdedup.page.parse.drop_idle_attributes`."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, len(raw))
+    cdef const unsigned char* here = raw
+    cdef const unsigned char* end = here + len(raw)
+    cdef unsigned char* start = <unsigned char*> PyBytes_AS_STRING(made)
+    cdef Kept kept = Kept(here, start)
+    while here < end:
+        here = <const unsigned char*> memchr(here, c"<", end - here)
+        if here is NULL:
+            break
+        here += 1
+        if here < end and is_letter(here[0]):
+            here = end_of_start_tag(here, end, &kept)
+        elif end - here >= 2 and here[0] == c"/" and is_letter(here[1]):
+            here = end_of_end_tag(here + 1, end)
+        elif end - here >= 3 and here[0] == c"!" and here[1] == c"-" and here[2] == c"-":
+            here = behind_comment(here + 3, end)
+        elif here < end and (here[0] == c"!" or here[0] == c"?" or here[0] == c"/"):
+            here = behind(here, end, c">")
+    keep(&kept, end, end)
+    return made[: kept.into - start]
+
+
+cdef inline bint is_letter(unsigned char byte) noexcept:
+    return c"a" <= (byte | 0x20) <= c"z"
+
+
+cdef inline const unsigned char* skipped(const unsigned char* here, const unsigned char* end, int classes) noexcept:
+    while here < end and is_in(here[0], classes):
+        here += 1
+    return here
+
+
+cdef inline const unsigned char* behind(const unsigned char* here, const unsigned char* end, unsigned char byte) noexcept:
+    here = <const unsigned char*> memchr(here, byte, end - here)
+    return end if here is NULL else here + 1
+
+
+cdef const unsigned char* behind_comment(const unsigned char* here, const unsigned char* end) noexcept:
+    """The end of a comment: ``-->`` or ``--!>``, and right at its beginning ``>`` or ``->``."""
+    cdef const unsigned char* start = here
+    while True:
+        here = behind(here, end, c">")
+        if here == end or here - start < 2 or (here - start == 2 and start[0] == c"-"):
+            return here
+        if here - start > 2 and here[-2] == c"-" and here[-3] == c"-":
+            return here
+        if here - start > 3 and here[-2] == c"!" and here[-3] == c"-" and here[-4] == c"-":
+            return here
+
+
+cdef const unsigned char* end_of_start_tag(const unsigned char* name, const unsigned char* end, Kept* kept) noexcept:
+    """The end of a tag from its name on, or of the text that it begins; what is idle of it is dropped.
+
+    A tag that does not end is kept, and one in which a name begins with ``=``: it may be the value of the name before.
+    """
+    cdef Kept before = kept[0]
+    cdef const unsigned char* here = end_of_tag_name(name, end)
+    cdef Py_ssize_t length = here - name
+    cdef const unsigned char* start
+    cdef bint is_odd = False
+    while True:
+        here = skipped(here, end, SPACE)
+        if here == end or here[0] == c">" or (here[0] == c"/" and here + 1 < end and here[1] == c">"):
+            break
+        if here[0] == c"/":
+            here += 1
+            continue
+        start = here
+        is_odd = is_odd or here[0] == c"="
+        here = end_of_attribute(here, end)
+        if is_in(start[-1], SPACE) and not is_read(start, end):
+            keep(kept, start, here)
+    if is_odd or here == end:
+        kept[0] = before
+    return end_of_text(name, length, here, end) if here < end and here[0] == c">" else here
+
+
+cdef const unsigned char* end_of_end_tag(const unsigned char* here, const unsigned char* end) noexcept:
+    here = end_of_tag_name(here, end)
+    while here < end and here[0] != c">":
+        here = here + 1 if here[0] == c"/" or is_in(here[0], SPACE) else end_of_attribute(here, end)
+    return here
+
+
+cdef inline const unsigned char* end_of_tag_name(const unsigned char* here, const unsigned char* end) noexcept:
+    while here < end and (here[0] == c"=" or not is_in(here[0], ENDS_NAME)):
+        here += 1
+    return here
+
+
+cdef inline const unsigned char* end_of_attribute(const unsigned char* here, const unsigned char* end) noexcept:
+    """The end of an attribute with its value; its name has one character at least."""
+    cdef const unsigned char* value
+    here += 1
+    while here < end and not is_in(here[0], ENDS_NAME):
+        here += 1
+    value = skipped(here, end, SPACE)
+    if value == end or value[0] != c"=":
+        return here
+    value = skipped(value + 1, end, SPACE)
+    if value < end and (value[0] == c'"' or value[0] == c"'"):
+        return behind(value + 1, end, value[0])
+    while value < end and value[0] != c">" and not is_in(value[0], SPACE):
+        value += 1
+    return value
+
+
+cdef inline bint is_read(const unsigned char* name, const unsigned char* end) noexcept:
+    """Whether an attribute is one of those that are read."""
+    cdef unsigned char first = name[0] | 0x20
+    if not (first == c"c" or first == c"i" or first == c"r" or first == c"s" or first == c"t"):
+        return False
+    return (
+        is_attribute(name, end, b"class") or is_attribute(name, end, b"id") or is_attribute(name, end, b"role")
+        or is_attribute(name, end, b"type") or is_attribute(name, end, b"itemprop")
+        or is_attribute(name, end, b"shadowrootmode")
+    )
+
+
+cdef inline bint is_attribute(const unsigned char* text, const unsigned char* end, const char* name) noexcept:
+    cdef Py_ssize_t length = strlen(name)
+    return begins(text, end, name) and (text + length == end or is_in(text[length], ENDS_NAME))
+
+
+cdef const unsigned char* end_of_text(
+    const unsigned char* name, Py_ssize_t length, const unsigned char* here, const unsigned char* end
+) noexcept:
+    """Where tags begin again behind the tag with a name: there, or at the end of an element in which there are none."""
+    cdef bint is_script = is_tag(name, length, b"script")
+    cdef int escaped = 0  # 1 behind a <!-- in a script, 2 behind a <script> in that
+    if not (
+        is_script or is_tag(name, length, b"style") or is_tag(name, length, b"title")
+        or is_tag(name, length, b"textarea") or is_tag(name, length, b"iframe") or is_tag(name, length, b"xmp")
+        or is_tag(name, length, b"noembed") or is_tag(name, length, b"noframes")
+    ):
+        return end if is_tag(name, length, b"plaintext") else here
+    while here < end:
+        if not escaped:
+            here = <const unsigned char*> memchr(here, c"<", end - here)
+            if here is NULL:
+                return end
+        if here[0] == c"<":
+            if is_script and not escaped and end - here >= 4 and memcmp(here, b"<!--", 4) == 0:
+                escaped = 1
+            elif end - here >= 2 and here[1] == c"/" and names(here + 2, end, name, length):
+                if escaped < 2:
+                    return here
+                escaped = 1
+            elif escaped == 1 and names(here + 1, end, name, length):
+                escaped = 2
+        elif escaped and end - here >= 3 and memcmp(here, b"-->", 3) == 0:
+            escaped = 0
+        here += 1
+    return end
+
+
+cdef inline bint is_tag(const unsigned char* text, Py_ssize_t length, const char* name) noexcept:
+    return <Py_ssize_t> strlen(name) == length and begins(text, text + length, name)
+
+
+cdef inline bint names(
+    const unsigned char* text, const unsigned char* end, const unsigned char* name, Py_ssize_t length
+) noexcept:
+    """Whether a text begins with the name of a tag, in any case, and with what ends it."""
+    cdef Py_ssize_t place
+    if end - text <= length or text[length] == c"=" or not is_in(text[length], ENDS_NAME):
+        return False
+    for place in range(length):
+        if (text[place] | 0x20) != (name[place] | 0x20):
+            return False
+    return True

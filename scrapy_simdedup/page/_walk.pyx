@@ -4,7 +4,9 @@ It returns the same numbers in a sixth of the time, and only reads the tree.
 """
 
 cimport cython
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memcpy, strcmp, strlen
 from lxml.includes.etreepublic cimport _Element, attributeValue, import_lxml__etree
@@ -41,6 +43,13 @@ cdef unsigned int IGNORES_NAMES = _roles.IGNORES_NAMES
 cdef unsigned int HAS_SLUG_ID = _roles.HAS_SLUG_ID
 cdef unsigned int TEXT_ROLES = _roles.TEXT_ROLES
 cdef unsigned int NODE_ROLES = _roles.NODE_ROLES
+
+
+def about_tag(str tag not None):
+    """The flags of a tag, 32 bits of its name, and its number in ``TAG_IDS``."""
+    return TAG_FLAGS.get(tag, 0), crc32(tag.encode()), TAG_IDS.get(tag, 0)
+
+cdef dict KNOWN_TAGS = {tag: about_tag(tag) for tag in (*TAG_FLAGS, *TAG_IDS, "img")}
 
 cdef enum:
     TAGS = 64  # a power of two
@@ -231,9 +240,7 @@ cdef class Walk:
         place = place_of(element)
         if self.names[place] is not <const void*> element.name:
             tag = decoded(<const char*> element.name)
-            self.flags[place] = TAG_FLAGS.get(tag, 0)
-            self.tag_numbers[place] = crc32(tag.encode())
-            self.tag_ids[place] = TAG_IDS.get(tag, 0)
+            self.flags[place], self.tag_numbers[place], self.tag_ids[place] = KNOWN_TAGS.get(tag) or about_tag(tag)
             self.is_image[place] = tag == "img"
             self.names[place] = <const void*> element.name
         return self.flags[place]
@@ -255,15 +262,20 @@ cdef class Walk:
         if found is not NULL:
             classes = value_of(element, found)
             if classes:
-                by_name = self.words[classes]
+                by_name = self.roles_of(classes)
         if not flags & HAS_SLUG_ID:
             found = attribute(element, b"id")
             if found is not NULL and not (classes and "section" in classes):
                 identity = value_of(element, found)
                 if identity:
-                    by_name |= <unsigned int> self.words[identity]
+                    by_name |= self.roles_of(identity)
         self.named |= by_name
         return by_role | by_name
+
+    cdef unsigned int roles_of(self, str name) except? 0xFFFFFFFF:
+        """The roles that a class or id value gives, without a call of Python for one that was seen before."""
+        cdef PyObject* found = PyDict_GetItemWithError(self.words, name)
+        return <object> found if found is not NULL else self.words[name]
 
     cdef int add_text(self, xmlNode* node) except -1:
         """Add the text nodes that follow one another from a node on, unless they are white space that begins a line."""
@@ -275,7 +287,7 @@ cdef class Walk:
         if begin == 0 and is_space(self.line, self.length):
             self.length = 0
         elif self.here.in_link and self.length > begin:
-            self.linked += len(stripped(self.line + begin, self.length - begin))
+            self.linked += stripped_length(self.line + begin, self.length - begin)
         return 0
 
     cdef int add(self, const char* text, Py_ssize_t size) except -1:
@@ -381,6 +393,22 @@ cdef int is_space(const char* text, Py_ssize_t size) except -1:
     if start == size:
         return True
     return not is_ascii(text[start]) and (<str> PyUnicode_DecodeUTF8(text, size, NULL)).isspace()
+
+
+cdef Py_ssize_t stripped_length(const char* text, Py_ssize_t size) except -1:
+    """How many characters ``str.strip`` leaves."""
+    cdef Py_ssize_t made = 0
+    while size and is_space_byte(text[0]):
+        text += 1
+        size -= 1
+    while size and is_space_byte(text[size - 1]):
+        size -= 1
+    if size and not (is_ascii(text[0]) and is_ascii(text[size - 1])):
+        return len(stripped(text, size))
+    while size:
+        size -= 1
+        made += (text[size] & 0xC0) != 0x80  # the first byte of a character
+    return made
 
 
 cdef str stripped(const char* text, Py_ssize_t size):

@@ -104,7 +104,7 @@ def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
             roles[number] &= ~contradicted
             if not roles[number]:
                 classes[number] = BlockClass.CONTENT if tree.text_roles[number] else BlockClass.UNMARKED
-    for number, is_notice in enumerate(find_consent_notices(tree, [not found for found in roles])):
+    for number, is_notice in enumerate(find_consent_notices(tree, roles)):
         if is_notice:
             classes[number], roles[number] = BlockClass.BOILERPLATE, COOKIE
     return (classes, roles) if tree.named_roles & LAYOUT_ROLES else _classify_by_shape(tree, classes, roles)
@@ -312,8 +312,8 @@ def python_count_mentions(texts: Sequence[str]) -> list[int]:
     return [sum(map(text.count, words)) for text in texts] if words else [0] * len(texts)
 
 
-def find_consent_notices(tree: BlockTree, is_content: Sequence[bool]) -> list[bool]:
-    """For each block, whether it belongs to a consent notice.
+def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[bool]:
+    """For each block, whether it belongs to a consent notice; an empty list if none does.
 
     1. A page that mentions cookies in its title is about cookies and has no notice.
     2. A candidate is an outermost box with two mentions or more, mostly in blocks with a mention, that holds neither
@@ -323,12 +323,15 @@ def find_consent_notices(tree: BlockTree, is_content: Sequence[bool]) -> list[bo
 
     Args:
         tree: The blocks, and the boxes around them.
-        is_content: For each block, whether it has no boilerplate role.
+        roles: For each block, its boilerplate roles.
     """
-    none = [False] * len(tree.texts)
-    mentions = [count if is_own else 0 for count, is_own in zip(count_mentions(tree.texts), is_content, strict=True)]
+    mentions = count_mentions(tree.texts)
     if sum(mentions) < MIN_MENTIONS or any(count_mentions([tree.title])):
-        return none
+        return []
+    is_content = [not found for found in roles]
+    mentions = [count if is_own else 0 for count, is_own in zip(mentions, is_content, strict=True)]
+    if sum(mentions) < MIN_MENTIONS:
+        return []
     parents, boxes = tree.box_parents, tree.boxes
     lengths = [len(text) if is_own else 0 for text, is_own in zip(tree.texts, is_content, strict=True)]
     size = subtree_totals(parents, boxes, lengths)
@@ -352,7 +355,7 @@ def find_consent_notices(tree: BlockTree, is_content: Sequence[bool]) -> list[bo
             inside[box] = is_notice or inside[parents[box]]
     left = size[0] - sum(size[box] for box in notices)
     if not notices or left < max(MIN_REST, MIN_REST_SHARE * size[0]):
-        return none
+        return []
     at_edge = [False] * len(parents)
     starts, passed = _starts(tree, lengths), 0
     for box in notices:
@@ -379,6 +382,7 @@ def _starts(tree: BlockTree, lengths: Sequence[int]) -> list[int]:
 
 
 try:
-    from scrapy_simdedup.page._classify import classify_by_roles, count_mentions
+    from scrapy_simdedup.page._classify import classify_by_roles, count_mentions, find_consent_notices
 except ImportError:  # installed without a compiler
     classify_by_roles, count_mentions = python_classify_by_roles, python_count_mentions
+    find_consent_notices = python_find_consent_notices

@@ -21,8 +21,6 @@ from scrapy_simdedup.page.block_tree import mark_descendants
 from scrapy_simdedup.page.roles import AD, BY_SETTING, H1, HEADER, HEADING, NAV, TEXT_ROLES, WEAK_ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy_simdedup.page.block_tree import BlockTree
 
 MIN_MENU_LENGTH = 200
@@ -32,7 +30,7 @@ MAX_TITLE = 500
 """Characters of a title in which headings are looked for: a hostile page may have many of both."""
 
 
-def find_misnomers(tree: BlockTree, roles: Sequence[int]) -> list[int]:
+def find_misnomers(tree: BlockTree, roles: list[int]) -> list[int]:
     """The roles that are contradicted, for each block those that its names give and its page does not mean.
 
     Args:
@@ -42,14 +40,14 @@ def find_misnomers(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     Returns:
         For each block, the roles to take from it; an empty list if no name of the page is contradicted.
     """
-    dishes = _unlinked_navigation(tree, roles) if tree.named_roles & NAV else []
+    dishes = unlinked_navigation(tree, roles) if tree.named_roles & NAV else []
     if tree.named_roles & AD and _headline_is_advertised(tree):
         return [found & (AD | dish) for found, dish in zip(roles, dishes or [0] * len(roles), strict=True)]
     return dishes
 
 
-def _unlinked_navigation(tree: BlockTree, roles: Sequence[int]) -> list[int]:
-    """For each block, its ``NAV`` and weak roles if it is called navigation, and is none; else 0."""
+def python_unlinked_navigation(tree: BlockTree, roles: list[int]) -> list[int]:
+    """For each block, ``NAV`` and the weak roles if it is called navigation, and is none; else 0. Empty without any."""
     other_roles = ~(NAV | WEAK_ROLES) | HEADER
     is_menu = [found & NAV > 0 and not found & other_roles for found in roles]
     if tree.named_roles & BY_SETTING:
@@ -78,3 +76,9 @@ def _is_advertised(tree: BlockTree, node: int) -> bool:
     while node >= 0 and not tree.node_roles[node] & AD:
         node = tree.role_parents[node]
     return node >= 0 and not tree.node_roles[node] & BY_SETTING
+
+
+try:
+    from scrapy_simdedup.page._classify import unlinked_navigation
+except ImportError:  # installed without a compiler
+    unlinked_navigation = python_unlinked_navigation

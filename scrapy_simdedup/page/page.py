@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.amounts import is_price, is_short
 from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
@@ -29,7 +29,7 @@ from scrapy_simdedup.page.roles import (
 from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lxml.html import HtmlElement
 
@@ -65,10 +65,6 @@ class Block(NamedTuple):
     """32 bits of the tags around the block; the same for the paragraphs of one article."""
     inset: bool = False
     """Whether the block is boilerplate for the name of its box alone, which stands among paragraphs of the content."""
-
-
-_make_block = cast("Callable[[Iterable[Any]], Block]", partial(tuple.__new__, Block))
-"""What ``Block._make`` does, without a call of Python for each block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +107,18 @@ def read_page(
         layout: Whether to find the layout paths.
         identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
     """
-    document = parse(html, max_bytes=max_bytes, with_html_methods=extractor == "readability")
+    document = parse(
+        html,
+        max_bytes=max_bytes,
+        with_html_methods=extractor == "readability",
+        with_idle_attributes=extractor != "roles" or identity != (),
+    )
     if document.root is None:
         return Page((), "", "", document.unjudged)
     named = find_identity(document.root, identity) if identity else ""
     tree = build_block_tree(document.root, words, detailed=extractor == "content")
     classes, roles = classify_blocks(tree)
-    content = sum(len(text) for text, found in zip(tree.texts, classes, strict=True) if found is not _BOILERPLATE)
+    content = sum(map(len, tree.texts)) - sum(map(len, compress(tree.texts, roles)))
     data = shell_texts(document.root, content)
     if not tree.texts:
         return Page((), "", "", "empty", shell_texts=data)
@@ -125,25 +126,32 @@ def read_page(
     paths = layout_paths(document.root) if layout else frozenset()
     if extractor != "roles":
         classes, roles = _with_chosen(find_content_blocks(document.root, tree, extractor), classes, roles)
-    headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
-    links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
-    box_paths = map(tree.box_paths.__getitem__, tree.boxes)
-    insets = _find_insets(tree, classes, roles)
-    fields = zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True)
-    return Page(tuple(map(_make_block, fields)), tree.title, h1, None, paths, named, data)
+    blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
+    return Page(blocks, tree.title, h1, None, paths, named, data)
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
     """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts."""
-    blocks = zip(tree.text_roles, classes, strict=True)
-    found = [at for at, (roles, of) in enumerate(blocks) if roles & H1 and of is BlockClass.CONTENT]
+    content = BlockClass.CONTENT
+    found = [at for at, roles in enumerate(tree.text_roles) if roles & H1 and classes[at] is content]
     if len(found) > 1:
         in_main = mark_descendants(tree.box_parents, (roles & MAIN_TAG > 0 for roles in tree.box_roles))
         found.sort(key=lambda at: not in_main[tree.boxes[at]])
     return tree.texts[found[0]] if found else ""
 
 
-def _find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[bool]:
+def python_make_blocks(
+    make: type[Block], tree: BlockTree, classes: list[BlockClass], roles: list[int], insets: list[bool]
+) -> tuple[Block, ...]:
+    """The blocks of a tree as values, with their classes and boilerplate roles, and whether they are insets."""
+    headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
+    links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
+    box_paths = map(tree.box_paths.__getitem__, tree.boxes)
+    fields = zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True)
+    return tuple(map(make._make, fields))
+
+
+def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[bool]:
     """Which blocks of boilerplate belong to the text all the same.
 
     1. A box in the text that is called an aside or a sidebar, as the columns beside the text are. It stands in the box
@@ -214,3 +222,9 @@ def layout_paths(root: HtmlElement) -> frozenset[str]:
 def _label(element: HtmlElement) -> str:
     classes = element.get("class", "")[:_MAX_CLASS_LENGTH].lower().split()
     return ".".join((str(element.tag), *sorted({name for name in classes if name.replace("-", "").isalpha()})))
+
+
+try:
+    from scrapy_simdedup.page._classify import find_insets, make_blocks
+except ImportError:  # installed without a compiler
+    find_insets, make_blocks = python_find_insets, python_make_blocks
