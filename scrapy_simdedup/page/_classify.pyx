@@ -1,8 +1,6 @@
 """The compiled loops of :mod:`scrapy_simdedup.page.classify`, of what it asks, and of the blocks that are made then.
 
 They take a twelfth of the time, consent notices a fifth.
-
-The functions stand before what they import of their twins, so that it does not matter which module is imported first.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -92,7 +90,8 @@ def mark_descendants(list parents not None, marked):
 
 def count_mentions(texts):
     """See :func:`scrapy_simdedup.page.classify.count_mentions`."""
-    return [count_words(text, _twin.COOKIE_WORDS) for text in texts]
+    cdef tuple cookie_words = twin().COOKIE_WORDS
+    return [count_words(text, cookie_words) for text in texts]
 
 
 cdef Py_ssize_t count_words(str text, tuple words) except -1:
@@ -251,7 +250,7 @@ cdef tuple classes_of_blocks(Node* nodes, Py_ssize_t count, list role_nodes, lis
     """The class of each block, and the boilerplate roles that made it so."""
     cdef Py_ssize_t number, inherited, found, ignored = roles_to_ignore(nodes, count, role_nodes, texts)
     cdef list classes = [], roles = []
-    boilerplate, unmarked, content = _twin.BlockClass
+    boilerplate, unmarked, content = twin().BlockClass
     for number in range(len(texts)):
         inherited = nodes[<Py_ssize_t> role_nodes[number]].inherited
         found = inherited & BOILERPLATE_ROLES
@@ -418,11 +417,11 @@ def find_consent_notices(tree, list roles not None):
     """See :func:`scrapy_simdedup.page.classify.find_consent_notices`."""
     cdef list texts = tree.texts, boxes = tree.boxes
     cdef list mentions = count_mentions(texts)
-    cdef Py_ssize_t number, count = len(tree.box_parents), own = 0, least = _twin.MIN_MENTIONS
+    cdef Py_ssize_t number, count = len(tree.box_parents), own = 0, least = twin().MIN_MENTIONS
     cdef Banner* banners
     for number in range(len(texts)):
         own += 0 if roles[number] else <Py_ssize_t> mentions[number]
-    if own < least or count_words(tree.title, _twin.COOKIE_WORDS):
+    if own < least or count_words(tree.title, twin().COOKIE_WORDS):
         return []
     banners = <Banner*> PyMem_Calloc(count, sizeof(Banner))
     if banners is NULL:
@@ -471,8 +470,9 @@ cdef int measure_banners(Banner* banners, tree, list roles, list mentions) excep
 
 cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) except -1:
     """Find the notices; whether there may be any."""
-    cdef double of_mentions = _twin.MIN_MENTIONING_SHARE, most = _twin.MAX_NOTICE_SHARE, edge = _twin.MAX_EDGE_DISTANCE
-    cdef double rest = max(_twin.MIN_REST, _twin.MIN_REST_SHARE * banners.size)
+    cdef object of = twin()
+    cdef double of_mentions = of.MIN_MENTIONING_SHARE, most = of.MAX_NOTICE_SHARE, edge = of.MAX_EDGE_DISTANCE
+    cdef double rest = max(of.MIN_REST, of.MIN_REST_SHARE * banners.size)
     cdef Py_ssize_t number, left = banners.size, passed = 0, before
     cdef bint found = False, inside
     cdef Banner* banner
@@ -501,4 +501,8 @@ cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) ex
     return True
 
 
-from scrapy_simdedup.page import classify as _twin
+cdef object twin():
+    """The module with the constants, imported late: it may be the one that is just importing this one."""
+    from scrapy_simdedup.page import classify
+
+    return classify
