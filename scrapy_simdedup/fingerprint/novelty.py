@@ -46,8 +46,9 @@ OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 DEVIATIONS_ALLOWED, MIN_MISSING = 2.0, 2
 """Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and
 how many are missing at least."""
-MIN_MISSING_OF_RUN = 6
-"""The same of neighbouring blocks together."""
+MIN_BLOCKS_OF_RUN, MIN_MISSING_OF_RUN = 3, 6
+"""Neighbouring blocks from which they are lines of one text, as two may be two comments; and how many of their shingles
+are missing at least."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
@@ -103,7 +104,7 @@ class LookUp(NamedTuple):
         return np.where(words > MIN_OWN_WORDS, np.where(is_whole, words, lacked), 0).astype(np.intp)
 
     def longest_own_run(self, asked: Mask) -> OwnRun:
-        """The neighbouring blocks that are as a whole the page's own, two of them at least.
+        """The neighbouring blocks that are as a whole the page's own, three of them at least.
 
         A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there
         at all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
@@ -124,7 +125,7 @@ class LookUp(NamedTuple):
                 best, first, last = total, start, at + 1
         least = max(self._least_missing(looked_up[first:last].sum()), MIN_MISSING_OF_RUN)
         blocks = np.zeros(len(asked), np.bool_)
-        if last - first < 2 or missing[first:last].sum() < least:
+        if last - first < MIN_BLOCKS_OF_RUN or missing[first:last].sum() < least:
             return OwnRun(0, blocks)
         blocks[order[first:last]] = True
         words, samples, run = words_of_units(self.units), self.units.samples, order[first:last].tolist()
