@@ -164,7 +164,7 @@ class ResponseHandler:
             await self._detector.refresh(url=request.url, key=key)
         elif may_be_gone and reason != "opted_out" and not is_inspected:
             await self._record_gone_pages(request, response, key)
-        if reason != "opted_out" and not is_inspected:
+        if self._item_values.is_on and reason != "opted_out" and not is_inspected:
             self._item_values.page_fetched(request, response, key)
         if reason is not None:
             if UNJUDGED[reason].counted:
@@ -194,7 +194,6 @@ class ResponseHandler:
             if verdict.page is not None:
                 self._settler.write_outcome(verdict.page, "inspected")
             return response
-        self._item_values.page_judged(request, verdict)
         try:
             await self._learn(request, response, verdict, site, canonical)
             self._act(request, response, verdict, site)
@@ -229,7 +228,9 @@ class ResponseHandler:
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
     ) -> None:
-        """Pass a verdict on to the report, the URL learner and the redesign alerts, where they are on."""
+        """Pass a verdict on to the comparison of items, the report, the URL learner and the redesign alerts, if on."""
+        if self._item_values.is_on:
+            self._item_values.page_judged(request, verdict)
         if self._reporter is not None:
             self._reporter.sample_page(response, verdict)
         if self._observations is not None:

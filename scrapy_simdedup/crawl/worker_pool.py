@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simdedup.detect.detector import LocalFingerprinter
-from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
 from scrapy_simdedup.page.content import Content, content_with_settings
 from scrapy_simdedup.page.page import Page
-from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 logger = logging.getLogger(__name__)
@@ -69,7 +68,7 @@ class WorkerPool:
 
     def __init__(self, count: int, deadline: float, on_extracted: Callable[[float], None]) -> None:
         self._count, self._deadline, self._on_extracted = count, deadline, on_extracted
-        self._settings, self._secret = PageSettings(DedupSettings()), b""
+        self._secret = b""
         self._local = LocalFingerprinter(on_extracted)
         self._workers: set[Worker] = set()
         self._free: deque[Worker] = deque()
@@ -77,29 +76,28 @@ class WorkerPool:
         self._failures = 0
         self._is_closed = False
 
-    def open(self, settings: PageSettings, secret: bytes) -> None:
-        """Take the settings and the secret; see :class:`~scrapy_simdedup.detect.detector.Fingerprinter`."""
-        self._settings, self._secret = settings, secret
-        self._local.open(settings, secret)
+    def open(self, secret: bytes) -> None:
+        """Take the secret; see :class:`~scrapy_simdedup.detect.detector.Fingerprinter`."""
+        self._secret = secret
+        self._local.open(secret)
 
     async def fingerprint(
-        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+        self, html: str, url: str, settings: DedupSettings, *, body: bytes | None = None, identity: str | None = None
     ) -> PageFingerprint:
         """The page's fingerprint, unjudged as ``worker_died`` or ``worker_timeout`` where there is none."""
-        settings, secret = self._settings.of(url), self._secret
-        body = body or body_digest(html, secret)
+        body = body or body_digest(html, self._secret)
         self._start_missing()
         if not self._workers or len(html) > settings.max_page_bytes:
-            return await self._local.fingerprint(html, url, body=body, identity=identity)
+            return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         try:
-            answer = await self._ask("fingerprint", html, body, identity, settings, secret)
+            answer = await self._ask("fingerprint", html, body, identity, settings, self._secret)
         except NoWorker:
-            return await self._local.fingerprint(html, url, body=body, identity=identity)
+            return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         except NoAnswer as exc:
             logger.warning(
                 "%s is kept unjudged (%s): a new worker process takes over from the next page on", url, exc.reason
             )
-            return fingerprint_parsed(Page((), "", "", exc.reason), body, settings, secret)
+            return fingerprint_parsed(Page((), "", "", exc.reason), body, settings, self._secret)
         seconds, made = read_answer(answer)
         self._on_extracted(seconds)
         return read_fingerprint(made)

@@ -138,7 +138,7 @@ class NearDuplicateDetector:
         except StoreError:
             await self.store.close()
             raise
-        self._fingerprinter.open(self._page_settings, self.secret)
+        self._fingerprinter.open(self.secret)
         self._sample = fingerprint("", self.settings, self.secret)
 
     async def close(self) -> None:
@@ -204,14 +204,24 @@ class NearDuplicateDetector:
         require_text(url, "url")
         key, url = key or url_key(url), without_surrogates(url)
         site = site or site_of(url, self.settings.scope)
-        fp, context = await self._fingerprint(html, url, key, site, identity), self.context
+        settings = self.settings_for(url)
+        fp = await self._fingerprint(html, url, key, site, settings, identity=identity)
         read = None
         if fp.page_units is None and fp.units is not None:
-            read = partial(self._fingerprinter.fingerprint, html, url, body=fp.body, identity=identity)
-        if self.settings_for(url).callbacks == "any":
-            handler = ""
+            read = partial(self._fingerprinter.fingerprint, html, url, settings, body=fp.body, identity=identity)
         return FetchedPage(
-            site, key, url, fp, context.run, context.worker, context.now(), canonical, known_since, handler, read
+            site,
+            key,
+            url,
+            fp,
+            self.context.run,
+            self.context.worker,
+            self.context.now(),
+            settings,
+            canonical,
+            known_since,
+            "" if settings.callbacks == "any" else handler,
+            read,
         )
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
@@ -219,7 +229,7 @@ class NearDuplicateDetector:
         require_text(html, "html")
         require_text(url, "url")
         key, url = key or url_key(url), without_surrogates(url)
-        return await self._fingerprint(html, url, key, site_of(url, self.settings.scope))
+        return await self._fingerprint(html, url, key, site_of(url, self.settings.scope), self.settings_for(url))
 
     def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
@@ -241,12 +251,13 @@ class NearDuplicateDetector:
         """
         require_text(url, "url")
         key, url = key or url_key(url), without_surrogates(url)
-        sample, extractor = self._opened(), self.settings_for(url).extractor
+        sample, settings = self._opened(), self.settings_for(url)
+        extractor = settings.extractor
         fp.check_comparable(
             sample if extractor == sample.extractor else replace(sample, extractor=extractor, model=model_of(extractor))
         )
         site, context = site or site_of(url, self.settings.scope), self.context
-        return FetchedPage(site, key, url, fp, context.run, context.worker, context.now())
+        return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), settings)
 
     async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
         """The verdict on a page that has its fingerprint.
@@ -255,14 +266,14 @@ class NearDuplicateDetector:
             page: what :meth:`fetched` or :meth:`page_of` gave.
             keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
         """
-        return await self._transactions.judge(page, self.settings_for(page.url), keep_pending=keep_pending)
+        return await self._transactions.judge(page, keep_pending=keep_pending)
 
     async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
         """The key of a delivered page with a page's content, if there is one, and a verdict; nothing is stored.
 
         A page can be like several. The key is the expected one where the page is a copy of that one as well.
         """
-        return await self._transactions.known_content(page, self.settings_for(page.url), expected)
+        return await self._transactions.known_content(page, expected)
 
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
         """Tell that a page was delivered: from now on it can displace others. False if the store failed.
@@ -313,18 +324,17 @@ class NearDuplicateDetector:
         await self._transactions.refresh(site, key or url_key(url), self.context)
 
     async def _fingerprint(
-        self, html: str, url: str, key: bytes, site: str, identity: str | None = None
+        self, html: str, url: str, key: bytes, site: str, settings: DedupSettings, *, identity: str | None = None
     ) -> PageFingerprint:
         self._opened()
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
-        own = self.settings_for(url)
         # An identity that was given to that page, or was looked for elsewhere, is not this page's.
-        knows_identity = identity is not None or not own.identity
-        found = known.same_body(body, key, own.extractor) if known is not None and knows_identity else None
+        knows_identity = identity is not None or not settings.identity
+        found = known.same_body(body, key, settings.extractor) if known is not None and knows_identity else None
         if found is not None:
             return replace(found, identity=identity_digest(identity or "", self.secret))
-        return await self._fingerprinter.fingerprint(html, url, body=body, identity=identity)
+        return await self._fingerprinter.fingerprint(html, url, settings, body=body, identity=identity)
 
     def _opened(self) -> PageFingerprint:
         if self._sample is None:
@@ -340,22 +350,18 @@ class NearDuplicateDetector:
 class Fingerprinter(Protocol):
     """Makes the fingerprints of one run's pages in one way, so that they can be compared; in this process or others."""
 
-    def open(self, settings: PageSettings, secret: bytes) -> None:
-        """Take over how fingerprints are made, once that is known to agree with the store.
-
-        Args:
-            settings: gives the settings of each page.
-            secret: the key of the hashes.
-        """
+    def open(self, secret: bytes) -> None:
+        """Take over the key of the hashes, once it is known to agree with the store."""
 
     async def fingerprint(
-        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+        self, html: str, url: str, settings: DedupSettings, *, body: bytes | None = None, identity: str | None = None
     ) -> PageFingerprint:
         """The fingerprint of a page; never raises for any HTML.
 
         Args:
             html: the decoded page.
-            url: the page's URL, which its settings depend on.
+            url: the page's URL, for messages.
+            settings: the page's own.
             body: the page's :func:`~scrapy_simdedup.fingerprint.make.body_digest`, where that is known already.
             identity: the page's identity, where it is given.
         """
@@ -370,17 +376,22 @@ class LocalFingerprinter:
 
     def __init__(self, on_extracted: Callable[[float], None] | None = None) -> None:
         self._on_extracted = on_extracted
-        self._settings, self._secret = PageSettings(DedupSettings()), b""
+        self._secret = b""
 
-    def open(self, settings: PageSettings, secret: bytes) -> None:
-        """Take over how fingerprints are made."""
-        self._settings, self._secret = settings, secret
+    def open(self, secret: bytes) -> None:
+        """Take over the key of the hashes."""
+        self._secret = secret
 
     async def fingerprint(
-        self, html: str, url: str, *, body: bytes | None = None, identity: str | None = None
+        self,
+        html: str,
+        url: str,  # noqa: ARG002 - no message needs it here
+        settings: DedupSettings,
+        *,
+        body: bytes | None = None,
+        identity: str | None = None,
     ) -> PageFingerprint:
         """The fingerprint of a page, made while all other work of the process waits."""
-        settings = self._settings.of(url)
         start = time.perf_counter()
         made = fingerprint(html, settings, self._secret, body=body, identity=identity)
         if self._on_extracted is not None:

@@ -42,7 +42,6 @@ class Decision:
 def decide(
     page: FetchedPage,
     index: SiteIndex,
-    settings: DedupSettings,
     *,
     clocks: Collection[int] = (),
     keep_pending: bool = False,
@@ -63,11 +62,10 @@ def decide(
     Args:
         page: the page.
         index: the index of the page's site, up to date.
-        settings: the settings of the page.
         clocks: the places of the site whose text changes by itself.
         keep_pending: where nothing is decided yet, keep the page.
     """
-    drop, near, fp = _drop_threshold(settings), settings.near, page.fingerprint
+    settings, fp = page.settings, page.fingerprint
     if clocks and fp.page_units is not None and fp.units is not None and fp.units.joined_by:
         fp = replace(fp, units=keep_units(fp.page_units, clocks))
         page = replace(page, fingerprint=fp)
@@ -75,8 +73,8 @@ def decide(
         fp,
         page.key,
         page.url,
-        drop=drop,
-        near=near,
+        drop=_drop_threshold(settings),
+        near=settings.near,
         identical=settings.identical,
         novel_words=settings.novel_words,
         clocks=clocks,
@@ -84,27 +82,26 @@ def decide(
         handler=page.handler,
         run=page.run,
     )
-    revisit = compare_with_previous_version(page, index, settings, clocks)
-    decision = _choose(page, match, revisit, index, settings)
+    revisit = compare_with_previous_version(page, index, clocks)
+    decision = _choose(page, match, revisit, index)
     if keep_pending and decision.verdict.pending is not None:
         decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
-    if revisit is not None and revisit.content_left(near):
+    if revisit is not None and revisit.content_left(settings.near):
         decision = replace(decision, left=revisit.record)
     if revisit is not None and revisit.evidence is not None:
         decision = replace(decision, evidence=revisit.evidence)
     return decision
 
 
-def is_copy_of(
-    page: FetchedPage, original: bytes, index: SiteIndex, settings: DedupSettings, clocks: Collection[int]
-) -> bool:
+def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Collection[int]) -> bool:
     """Whether a page would be dropped for the original with this key, if there were no other."""
+    settings, drop = page.settings, _drop_threshold(page.settings)
     match = index.best_match(
         page.fingerprint,
         page.key,
         page.url,
-        drop=_drop_threshold(settings),
-        near=_drop_threshold(settings),
+        drop=drop,
+        near=drop,
         identical=settings.identical,
         novel_words=settings.novel_words,
         clocks=clocks,
@@ -116,26 +113,25 @@ def is_copy_of(
     return match is not None and match.record.delivered and handled_alike(page, match.record)
 
 
-def _choose(
-    page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
-) -> Decision:
+def _choose(page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex) -> Decision:
+    settings = page.settings
     copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
     is_stub = copied is not None and copied.record.state == "stub"
-    if copied is not None and copied.similarity < 1.0 and not is_stub and _is_edit(revisit, settings):
+    if copied is not None and copied.similarity < 1.0 and not is_stub and _is_edit(page, revisit):
         copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
     if copied is not None and is_stub:
-        return _decide_stub(page, copied, revisit, index, settings)
+        return _decide_stub(page, copied, revisit, index)
     if copied is not None and copied.copies >= settings.max_copies:
-        return _decide_copy(page, copied, revisit, index, settings)
+        return _decide_copy(page, copied, revisit, index)
     reason = None if copied is None else _reason_to_keep(page, copied.record)
     cluster = index.cluster_key(copied.record) if copied is not None and reason == "no_item_yet" else None
     cluster = None if cluster == page.key else cluster
     if revisit is not None and revisit.kind is not None:
         if copied is None:
-            cluster = _cluster_key(page, revisit, index, settings)
+            cluster = _cluster_key(page, revisit, index)
         if reason != "no_item_yet":  # else the page is compared with its own past alone
             reason = None
-        return _decide_revisit(page, revisit, revisit.kind, index, settings, cluster=cluster, reason=reason)
+        return _decide_revisit(page, revisit, revisit.kind, index, cluster=cluster, reason=reason)
     if page.fingerprint.unjudged:
         return _keep(page, revisit, Verdict("unjudged", reason=page.fingerprint.unjudged))
     if match is None:
@@ -145,9 +141,9 @@ def _choose(
     return decision if copied is None else replace(decision, original=copied.record)
 
 
-def _is_edit(revisit: Revisit | None, settings: DedupSettings) -> bool:
+def _is_edit(page: FetchedPage, revisit: Revisit | None) -> bool:
     """Whether a page that was delivered in an earlier run says something else now, and edits are what is wanted."""
-    if revisit is None or settings.unchanged != "drop" or not revisit.record.delivered:
+    if revisit is None or page.settings.unchanged != "drop" or not revisit.record.delivered:
         return False
     return revisit.kind == "changed" and bool(revisit.unit_changes)
 
@@ -166,10 +162,8 @@ def handled_alike(page: FetchedPage, other: Record) -> bool:
     return page.handler == other.handler or not (page.handler and other.handler)
 
 
-def _decide_copy(
-    page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
-) -> Decision:
-    verdict = _verdict_about(match, settings)
+def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex) -> Decision:
+    verdict, settings = _verdict_about(match, page.settings), page.settings
     original = match.record
     if original.delivered:
         if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
@@ -190,15 +184,14 @@ def _decide_copy(
     return Decision(replace(verdict, pending=pending), None, original)
 
 
-def _decide_stub(
-    page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex, settings: DedupSettings
-) -> Decision:
+def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex) -> Decision:
     stub = match.record
-    verdict = replace(_verdict_about(match, settings), kind="stub", is_duplicate=settings.stubs == "drop")
+    verdict = _verdict_about(match, page.settings)
+    verdict = replace(verdict, kind="stub", is_duplicate=page.settings.stubs == "drop")
     if verdict.is_duplicate:
         return Decision(verdict, None, stub)
     if revisit is not None and revisit.kind == "unchanged" and revisit.record.kind == "stub":
-        decision = _decide_revisit(page, revisit, revisit.kind, index, settings, cluster=None, reason=None)
+        decision = _decide_revisit(page, revisit, revisit.kind, index, cluster=None, reason=None)
         if decision.verdict.is_duplicate:
             return replace(decision, original=stub)
     if match.other_line is None:
@@ -211,7 +204,6 @@ def _decide_revisit(
     revisit: Revisit,
     kind: VerdictKind,
     index: SiteIndex,
-    settings: DedupSettings,
     *,
     cluster: bytes | None,
     reason: Reason | None,
@@ -232,6 +224,7 @@ def _decide_revisit(
         unit_changes=None if revisit.unit_changes is None else revisit.unit_changes.as_dict(),
     )
     # By fields the items decide, which the callback may get elsewhere, even where the bytes are the same.
+    settings = page.settings
     if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
         known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
@@ -256,7 +249,7 @@ def _delivered_content(record: Record, index: SiteIndex) -> Record | None:
     return record if record.delivered else None
 
 
-def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex, settings: DedupSettings) -> bytes | None:
+def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex) -> bytes | None:
     """The cluster of the page's previous version, if the page still belongs to it: in whichever order pages come."""
     cluster = index.cluster_key(revisit.record)
     if revisit.kind != "unchanged" or cluster == page.key:
@@ -267,8 +260,8 @@ def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex, settings
     fp = PageFingerprint.from_bytes(first.fingerprint)
     if fp.extractor != page.fingerprint.extractor:
         return None
-    found = fp.compare(page.fingerprint, identical=settings.identical)
-    return cluster if found.similarity >= _drop_threshold(settings) else None
+    found = fp.compare(page.fingerprint, identical=page.settings.identical)
+    return cluster if found.similarity >= _drop_threshold(page.settings) else None
 
 
 def _drop_threshold(settings: DedupSettings) -> float:

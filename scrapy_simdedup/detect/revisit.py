@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
     from scrapy_simdedup.fingerprint.structure import Change
-    from scrapy_simdedup.settings import DedupSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +47,15 @@ class Revisit:
         return was_live and self.kind == "changed" and self.similarity is not None and self.similarity < near
 
 
-def compare_with_previous_version(
-    page: FetchedPage, index: SiteIndex, settings: DedupSettings, clocks: Collection[int] = ()
-) -> Revisit | None:
+def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: Collection[int] = ()) -> Revisit | None:
     """The page compared with what its URL gave before; None if nothing is known of it.
 
     Args:
         page: the page.
         index: the index of the page's site, up to date.
-        settings: the settings of the page.
         clocks: the places of the site whose text changes by itself.
     """
-    record = index.previous_version(page.key, page.run)
+    settings, record = page.settings, index.previous_version(page.key, page.run)
     if record is None:
         if page.known_since is None:
             return None

@@ -115,8 +115,7 @@ class SiteJudge:
             url: the page's URL.
             key: the page's request fingerprint.
         """
-        index, settings = self._logs.indexes.known(self._site), self._page_settings.of(url)
-        return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
+        return self._known(body, key, self._page_settings.of(url))
 
     def judge(self, fp: PageFingerprint, *, url: str, key: bytes, time: float, canonical: str | None = None) -> Verdict:
         """The verdict on a page of the current site, which is delivered if it is kept.
@@ -132,13 +131,16 @@ class SiteJudge:
             StoreError: a record of the site holds what is no fingerprint of this version.
         """
         self._time, url = time, without_surrogates(url)
-        read, known = None, self.known_fingerprint(fp.body, url=url, key=key)
+        settings = self._page_settings.of(url)
+        read, known = None, self._known(fp.body, key, settings)
         if known is not None and fp.page_units is not None:
             # As in a crawl, where such a page is read only once its text units are asked for.
             read, fp = _Reader(fp), replace(known, identity=fp.identity)
         context = self._context
-        page = FetchedPage(self._site, key, url, fp, context.run, context.worker, time, canonical, None, "", read)
-        verdict = _result(self._transactions.judge(page, self._page_settings.of(url), keep_pending=True))
+        page = FetchedPage(
+            self._site, key, url, fp, context.run, context.worker, time, settings, canonical=canonical, read=read
+        )
+        verdict = _result(self._transactions.judge(page, keep_pending=True))
         if verdict.page is not None:
             _result(self._transactions.settle(self._site, verdict.page.id, "confirmed"))
         return verdict
@@ -160,6 +162,10 @@ class SiteJudge:
             value = self._store.notes.get((journal, self._site.encode()))
             if value is not None:
                 yield SiteNote(journal, value)
+
+    def _known(self, body: bytes, key: bytes, settings: DedupSettings) -> PageFingerprint | None:
+        index = self._logs.indexes.known(self._site)
+        return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
 
     def _forget(self) -> None:
         settings, context = self.settings, self._context

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.site_logs import SiteLogs
     from scrapy_simdedup.detect.stub_watch import StubWatch
     from scrapy_simdedup.detect.verdict import FetchedPage
-    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.signals import Wall
     from scrapy_simdedup.store.base import Outcome, Record
 
@@ -59,36 +58,33 @@ class Transactions:
         self._on_store_error, self._on_wall, self._on_stub = on_store_error, on_wall, on_stub
         self._clocks, self._stubs = clocks, stubs
 
-    async def judge(self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool = False) -> Verdict:
+    async def judge(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
         """Decide about a page, and store the decision; the verdict names the page's record if the page is kept.
 
         If the store fails, or other pages of the site were faster :data:`MAX_ATTEMPTS` times, the page is unjudged.
 
         Args:
             page: the page.
-            settings: the settings of the page.
             keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
         """
         try:
-            decision, verdict = await self._decide(page, settings, keep_pending=keep_pending)
+            decision, verdict = await self._decide(page, keep_pending=keep_pending)
             if decision.replaced is not None:
                 await self.settle(page.site, decision.replaced.id, "released")
             if decision.left is not None and verdict.pending is None:
                 await self._history.content_left(page.site, decision.left, "changed")
             if decision.evidence is not None and verdict.pending is None and self._clocks is not None:
                 await self._clocks.observe(page.site, decision.evidence)
-            if verdict.pending is None:
+            if verdict.pending is None and verdict.original is not None:
                 await self._history.page_compared(page, verdict)
-            if verdict.pending is None and settings.stubs != "keep":
+            if verdict.pending is None and page.settings.stubs != "keep":
                 await self._detect_stub(page, decision)
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return Verdict("unjudged", reason="store_error")
         return verdict
 
-    async def known_content(
-        self, page: FetchedPage, settings: DedupSettings, expected: bytes | None = None
-    ) -> tuple[bytes | None, Verdict]:
+    async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
         """What a page would be found to be, and the key of a delivered page with its content; nothing is stored.
 
         A page can be like several. The key is the expected one where the page is a copy of that one as well.
@@ -96,14 +92,14 @@ class Transactions:
         try:
             clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
             index = await self._logs.index(page.site)
-            verdict = decide(page, index, settings, clocks=clocks).verdict
+            verdict = decide(page, index, clocks=clocks).verdict
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return None, Verdict("unjudged", reason="store_error")
         is_known = verdict.pending is None and (verdict.is_duplicate or verdict.kind in {"unchanged", "stub"})
         key = verdict.original_key if is_known else None
         if verdict.is_duplicate and verdict.pending is None and expected not in {None, key}:
-            key = expected if is_copy_of(page, expected, index, settings, clocks) else key
+            key = expected if is_copy_of(page, expected, index, clocks) else key
         return (key if key is not None and index.delivered_version(key) is not None else None), verdict
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
@@ -141,15 +137,13 @@ class Transactions:
             exc = StoreError(self._store_name, f"holds what is no fingerprint of ours: {exc}")
         self._on_store_error(exc)
 
-    async def _decide(
-        self, page: FetchedPage, settings: DedupSettings, *, keep_pending: bool
-    ) -> tuple[Decision, Verdict]:
+    async def _decide(self, page: FetchedPage, *, keep_pending: bool) -> tuple[Decision, Verdict]:
         clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
         for _ in range(MAX_ATTEMPTS):
             index = await self._logs.index(page.site)
             # No await from here to the append: what is decided holds for this cursor.
             expected = index.cursor
-            decision = decide(page, index, settings, clocks=clocks, keep_pending=keep_pending)
+            decision = decide(page, index, clocks=clocks, keep_pending=keep_pending)
             is_repeat = decision.verdict.kind in {"identical", "stub"}
             if page.read is not None and is_repeat and decision.verdict.own_words is None:
                 page = replace(page, fingerprint=await page.read(), read=None)
@@ -162,7 +156,7 @@ class Transactions:
             id_ = await self._logs.append(page.site, decision.record, index, expected)
             if id_ is None:
                 continue
-            if settings.prefer is not None:
+            if page.settings.prefer is not None:
                 index.canonical_claims.remember(page.key, page.canonical)
             if decision.record.state != "reserved":
                 return decision, decision.verdict

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
     from scrapy_simdedup.unjudged import UnjudgedReason
 
@@ -142,6 +143,8 @@ class FetchedPage:
     worker: str
     now: float
     """When it was fingerprinted, in seconds since the epoch."""
+    settings: DedupSettings
+    """Those of the crawl with what its site and its kind of page have of their own."""
     canonical: str | None = None
     """The canonical URL that the page declares; None where it declares none, or nobody asks for it."""
     known_since: float | None = None

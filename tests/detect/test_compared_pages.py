@@ -17,6 +17,7 @@ from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.report.near_pages import event_of, read_compared_pages
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import whole_journal
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -26,7 +27,7 @@ DROPPED = Verdict("identical", is_duplicate=True, original="http://a.example/a",
 
 
 def fetched(name: str, run: str = "monday", site: str = "a.example", at: float = 1_000.0) -> FetchedPage:
-    return FetchedPage(site, name.encode(), f"http://{site}/{name}", FP, run, "w", at)
+    return FetchedPage(site, name.encode(), f"http://{site}/{name}", FP, run, "w", at, DedupSettings())
 
 
 class Logged:
