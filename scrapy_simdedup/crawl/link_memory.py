@@ -10,7 +10,7 @@ from hashlib import blake2b
 from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 from weakref import WeakSet
 
 from scrapy.utils.response import get_base_url
@@ -18,6 +18,7 @@ from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.detect.names import host_of, site_of
 from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
+from scrapy_simdedup.urls.parts import query_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -178,7 +179,7 @@ def link_pattern(url: str, chain: int = 1) -> str:
         return f"{host}/..."
     parts = urlsplit(url)
     segments = ("#" if _HAS_DIGIT.search(word) else word if len(word) < 12 else "*" for word in parts.path.split("/"))
-    names = sorted({name[:40] for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    names = sorted({name[:40] for name, _ in query_parameters(parts.query)})
     return host + "/".join(segments) + ("?" + "&".join(names) if names else "")
 
 

@@ -15,9 +15,10 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from scrapy_simdedup.signals import Wall
+from scrapy_simdedup.urls.parts import query_parameters
 
 if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import OtherLine
@@ -297,7 +298,7 @@ def asked_path(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return url
-    values = (value for _, value in _parameters(parts.query))
+    values = (value for _, value in query_parameters(parts.query)[:MAX_URL_TOKENS])
     return " ".join([parts.path, *(value for value in values if value.startswith(("/", "http://", "https://")))])
 
 
@@ -317,15 +318,8 @@ def url_tokens(url: str) -> frozenset[str]:
     tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
     if words:
         tokens.add(f"end {words[-1]}")
-    tokens.update(f"query {name}={value}" for name, value in _parameters(parts.query))
+    tokens.update(f"query {name}={value}" for name, value in query_parameters(parts.query)[:MAX_URL_TOKENS])
     return frozenset(map(_shortened, tokens))
-
-
-def _parameters(query: str) -> list[tuple[str, str]]:
-    """The parameters of a query, between which some applications write semicolons (HTML 4.01, B.2.2)."""
-    pieces = query.split(";")
-    has_semicolons = len(pieces) > 1 and "&" not in query and all("=" in piece for piece in pieces)
-    return parse_qsl(query, keep_blank_values=True, separator=";" if has_semicolons else "&")[:MAX_URL_TOKENS]
 
 
 def _shortened(token: str) -> str:

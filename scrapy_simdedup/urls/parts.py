@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from w3lib.url import canonicalize_url
 
@@ -85,6 +85,21 @@ def is_nearly_canonical(url: str) -> bool:
     return len(url) <= MAX_URL_LENGTH and _NEARLY_CANONICAL.match(url) is not None and "/." not in url
 
 
+def query_parameters(query: str) -> list[tuple[str, str]]:
+    """The parameters of a query, between which some applications write semicolons (HTML 4.01, B.2.2).
+
+    >>> query_parameters("a=blob;f=LICENSE"), query_parameters("text=a;b&page=2")
+    ([('a', 'blob'), ('f', 'LICENSE')], [('text', 'a;b'), ('page', '2')])
+    """
+    return parse_qsl(query, keep_blank_values=True, separator=";" if _has_semicolons(query) else "&")
+
+
+def _has_semicolons(query: str) -> bool:
+    """Whether semicolons stand between the parameters of a query, and are not part of a value."""
+    pieces = query.split(";")
+    return len(pieces) > 1 and "&" not in query and all("=" in piece for piece in pieces)
+
+
 @dataclass(frozen=True, slots=True)
 class UrlParts:
     """A canonical URL, taken apart. Each part can be absent, so dropping a part always gives a URL of the site."""
@@ -97,7 +112,7 @@ class UrlParts:
     parts: tuple[tuple[str, str], ...]
     """Pairs of part and value, such as ``("query:sid", "1")``, at most ``MAX_PARTS``, each part once."""
     rest: str
-    """The parts beyond ``MAX_PARTS``, as text."""
+    """What is never left out, as text: the parts beyond ``MAX_PARTS``, and what stands between parameters but ``&``."""
 
 
 def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
@@ -110,6 +125,11 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
     >>> split_url("http://example.com/list?facet=red&facet=red").parts
     (('query:facet', 'red'), ('repeats', 'query:facet'))
     """
+    separator = ""
+    if ";" in url:
+        head, mark, query = url.partition("#")[0].partition("?")
+        if _has_semicolons(query):
+            url, separator = head + mark + query.replace(";", "&"), ";"
     clean = url if is_nearly_canonical(url) else canonical_url(url)
     if clean is None:
         return None
@@ -132,7 +152,7 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
     if repeated:
         parts["repeats"] = ",".join(repeated)
     pairs = tuple((given.rename_parts(clean, segments, parts) if given else parts).items())
-    rest = str(pairs[MAX_PARTS:]) if len(pairs) > MAX_PARTS else ""
+    rest = separator + (str(pairs[MAX_PARTS:]) if len(pairs) > MAX_PARTS else "")
     return UrlParts(scheme, host, tuple(segments), pairs[:MAX_PARTS], rest)
 
 

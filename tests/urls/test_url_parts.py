@@ -26,6 +26,8 @@ from scrapy_simdedup.urls.parts import MAX_PARTS, is_session, looks_random, spli
         ("http://e.com/?a=2&a=1", (), {"query:a": "1&2"}),
         ("http://e.com/?a=2&a=1&a=2", (), {"query:a": "1&2", "repeats": "query:a"}),
         ("http://e.com/?utm_source=x", (), {"query:utm_*": "utm_source=x"}),
+        ("http://e.com/?b=2;a=1", (), {"query:a": "1", "query:b": "2"}),
+        ("http://e.com/?q=a;b&p=1", (), {"query:p": "1", "query:q": "a%3Bb"}),  # here it is part of a value
         ("http://e.com/?q=%41", (), {"query:q": "A"}),
     ],
 )
@@ -43,6 +45,14 @@ def test_parameters_beyond_the_cap_still_tell_urls_apart() -> None:
     assert other is not None
     assert len(one.parts) == MAX_PARTS
     assert one != other
+
+
+def test_semicolons_between_parameters_tell_a_url_from_one_with_ampersands() -> None:
+    one, other = split_url("http://e.com/git?a=blob;f=x#n1"), split_url("http://e.com/git?f=x&a=blob")
+    assert one is not None
+    assert other is not None
+    assert (one.segments, dict(one.parts)) == (other.segments, dict(other.parts))
+    assert one.rest != other.rest
 
 
 @given(st.permutations(["a=1", "b=2", "c=3", "a=4", "utm_source=x", "utm_medium=y"]))
