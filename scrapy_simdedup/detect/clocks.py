@@ -11,7 +11,8 @@ not what changed about a page. A price that changes on 3 % of the pages is.
 4. An amount, a number alone or with a currency, is believed to be a clock after :data:`AMOUNT_RUNS` runs only: all
    prices of a shop may rise on one day.
 
-A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each.
+A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each. A place that is met late takes the seat of one
+that does not come to be a clock.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class ClockEvidence:
     edited_share: float = 0.0
     """The share of the words of the content that are in units without an equal one, 0..1."""
     content: int = 0
-    """A digest of the page's units; 0 where none is known. Under however many URLs, a content is one witness."""
+    """A digest of the page's content; 0 where none is known. Under however many URLs, a content is one witness."""
 
 
 @dataclass(slots=True)
@@ -90,6 +91,11 @@ class PlaceCounts:
     is_amount: bool = False
     sample: str = ""
     """How a text that stood there begins."""
+
+    @property
+    def promise(self) -> float:
+        """How likely it is to become a clock, 0..1: a place that was seen once stays behind each that nearly is one."""
+        return self.differed / (self.seen + 1)
 
     def observe(self, run: int, *, differs: bool) -> bool:
         """Count one page; whether the place became a clock, or is none any more."""
@@ -149,7 +155,7 @@ class SiteClocks:
         for place in evidence.equal & self.places.keys():
             is_news |= self.places[place].observe(run_number, differs=False)
         if len(self.places) > MAX_PLACES:
-            most = sorted(self.places.values(), key=lambda counts: (counts.is_clock, counts.differed), reverse=True)
+            most = sorted(self.places.values(), key=lambda counts: (counts.is_clock, counts.promise), reverse=True)
             self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
         self.unsaved += 1
         return is_news

@@ -119,6 +119,8 @@ def _choose(page: FetchedPage, match: Match | None, revisit: Revisit | None, ind
     is_stub = copied is not None and copied.record.state == "stub"
     if copied is not None and copied.similarity < 1.0 and not is_stub and _is_edit(page, revisit):
         copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
+    if copied is not None and not is_stub and _stands_for_itself(page, copied.record, revisit):
+        copied = None
     if copied is not None and is_stub:
         return _decide_stub(page, copied, revisit, index)
     if copied is not None and copied.copies >= settings.max_copies:
@@ -146,6 +148,12 @@ def _is_edit(page: FetchedPage, revisit: Revisit | None) -> bool:
     if revisit is None or page.settings.unchanged != "drop" or not revisit.record.delivered:
         return False
     return revisit.kind == "changed" and bool(revisit.unit_changes)
+
+
+def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:
+    """Whether a page is what it was, and what it repeats was not delivered in this run either, as it is what it was."""
+    is_unchanged = revisit is not None and revisit.kind == "unchanged"
+    return is_unchanged and page.settings.against == "run" and original.run != page.run
 
 
 def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:

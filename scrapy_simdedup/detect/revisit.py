@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from scrapy_simdedup.detect.clocks import TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.structure import what_changed
@@ -31,7 +33,7 @@ class Revisit:
     record: Record
     """The newest version."""
     kind: VerdictKind | None = None
-    """None where the two fingerprints were not made in the same way."""
+    """None where the two fingerprints were not made in the same way, or a page could not be judged."""
     similarity: float | None = None
     distance: int | None = None
     change: Change | None = None
@@ -66,12 +68,14 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: C
     if before.body == now.body and not before.identity_differs(now):
         no_change = None if before.units is None else UnitChanges()
         return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None, no_change)
+    by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
+    if by_units and now.unjudged == before.unjudged == "too_short" and before.extractor == now.extractor:
+        return _compare_short(now, before, record, clocks)
     if now.unjudged or before.extractor != now.extractor:
         return Revisit(record)
     if before.unjudged:
         return Revisit(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=None)
-    by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
     changes = evidence = None
     if by_units and now.page_units is not None and before.units is not None and before.units.sequence:
         changes, evidence = _compare_units(now, before, clocks)
@@ -84,6 +88,19 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: C
         change = what_changed(same_content=is_same, one=before.structure, other=now.structure)
     kind: VerdictKind = "unchanged" if is_same else "changed"
     return Revisit(record, kind, found.similarity, found.distance, change, changes, evidence)
+
+
+def _compare_short(
+    now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]
+) -> Revisit:
+    """A page too short to be compared with others: it is unchanged where its few units are, whatever its code says."""
+    if now.page_units is None or before.units is None or not before.units.sequence:
+        return Revisit(record)
+    changes, evidence = _compare_units(now, before, clocks)
+    same = not changes and (now.data, now.h1, now.total) == (before.data, before.h1, before.total)
+    if not same or before.identity_differs(now):
+        return Revisit(record, evidence=evidence)
+    return Revisit(record, "unchanged", unit_changes=changes, evidence=evidence)
 
 
 def _compare_units(
@@ -101,7 +118,21 @@ def _compare_units(
         edited[TITLE_PLACE] = "(the title)"
         if TITLE_PLACE not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
-    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, now.units.sequence if now.units else 0)
+    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited))
+
+
+def _witness(page: PageFingerprint, edited: Collection[int]) -> int:
+    """A digest of the page's content for :class:`~scrapy_simdedup.detect.clocks.ClockEvidence`; 0 where none is known.
+
+    What was edited on a page is edited under each of its URLs, of which each may have a line of its own, such as
+    "Reply to Ann". So the page is known by its h1, its longest unit, and the places that were edited.
+    """
+    assert page.page_units is not None
+    if page.units is None or not edited:
+        return 0 if page.units is None else page.units.sequence
+    units = page.page_units
+    longest = int(units.digests[np.where(units.in_table, units.lengths, 0).argmax()]) if len(units.lengths) else 0
+    return hash((page.h1, longest, *sorted(edited))) or 1
 
 
 def imported_record(

@@ -110,6 +110,19 @@ class SiteIndex:
             if record.state == "duplicate" and is_of_run:
                 self._copy_check.members.add(record, slot)
             return
+        self._search(record, slot)
+
+    def seen_unchanged(self, record: Record) -> None:
+        """Search a page of an earlier run as one of this run: it was found unchanged, and not delivered again for that.
+
+        Other processes of the run do not learn of it; for them the page stays what an earlier run gave.
+        """
+        if record.state == "confirmed" and record.kind != "stub":
+            self._search(record, self._slot(record))
+
+    def _search(self, record: Record, slot: int | None) -> None:
+        if slot is None:
+            return
         if self._originals.has(slot, record.id):
             self._originals.update(slot, record)
         else:

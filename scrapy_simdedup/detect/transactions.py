@@ -156,6 +156,8 @@ class Transactions:
             id_ = await self._logs.append(page.site, decision.record, index, expected)
             if id_ is None:
                 continue
+            if decision.verdict.kind == "unchanged" and decision.verdict.is_duplicate:
+                index.seen_unchanged(replace(decision.record, id=id_, position=id_))
             if page.settings.prefer is not None:
                 index.canonical_claims.remember(page.key, page.canonical)
             if decision.record.state != "reserved":

@@ -105,7 +105,9 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     data = _data_digest(page.shell_texts, words)
     if data and not unjudged:  # then equal texts are no equal pages
         digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
-    units = None if unjudged or not settings.keeps_units else page_units(shingles, page.blocks, settings.shingle_size)
+    units = None
+    if settings.keeps_units and unjudged in {None, "too_short"}:
+        units = page_units(shingles, page.blocks, settings.shingle_size)
     if units is not None and settings.ignore:
         texts = [page.blocks[number].text for number in shingles.blocks.tolist()]
         units = units._replace(digests=_masked_digests(texts, settings.ignore, words))

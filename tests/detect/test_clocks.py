@@ -17,6 +17,7 @@ from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.clocks import MAX_PLACES, ClockEvidence, SiteClocks, is_amount, is_counter
 
 COUNTER = "In stock: 7"
+NAMES = "Ann Ben Cleo Dan Eve Finn Gus Hal Ida Jon".split()
 QUOTE = "A rolling stone gathers no moss, said the other one."
 
 
@@ -157,6 +158,19 @@ async def test_a_comment_is_a_pages_own_and_a_clock_is_not(tmp_path: Path) -> No
     await detector.close()
 
 
+def test_a_place_that_is_met_late_can_still_be_a_clock() -> None:
+    """Twelve places that differ now and then do not keep the seats for good."""
+    clocks = SiteClocks()
+    rarely = frozenset(range(1, 1 + MAX_PLACES))
+    for number in range(20):
+        edited = {} if number % 3 else dict.fromkeys(rarely, QUOTE)
+        clocks.observe(ClockEvidence(edited, frozenset() if edited else rarely), "monday")
+    for number in range(30):
+        edited = {99: QUOTE} if number % 5 else dict.fromkeys((99, 1000 + number), QUOTE)  # and some that come once
+        clocks.observe(ClockEvidence(edited, rarely), "tuesday")
+    assert clocks.clocks == {99}
+
+
 def test_a_content_under_many_urls_is_one_witness() -> None:
     """A thread that got a reply has the URL of each of its posts, and what stands there is no clock for that."""
     clocks = SiteClocks()
@@ -166,3 +180,21 @@ def test_a_content_under_many_urls_is_one_witness() -> None:
     for number in range(40):
         clocks.observe(ClockEvidence({77: QUOTE}, frozenset(), content=100 + number), "monday")
     assert clocks.clocks == {77}
+
+
+@on_asyncio
+async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(tmp_path: Path) -> None:
+    """A review stands under each of its reply links, and each says whom the reply is to; its mark was corrected."""
+    store = f"sqlite:///{(tmp_path / 'reviews.sqlite').as_posix()}"
+
+    def review(number: int, mark: int, name: str = "") -> str:
+        table = f"<table><tr><td>Mark</td><td>{mark} of 5</td></tr></table>"
+        reply = f"<h3>Reply {name}</h3>"
+        return f"<title>{number}</title><main><h1>Review {number}</h1>{table}{prose(number, 900)}{reply}</main>"
+
+    for run, mark in enumerate((3, 4)):
+        pages = {f"https://r.example/0?reply={n}": review(0, mark, f"to {word}") for n, word in enumerate(NAMES)}
+        pages |= {f"https://r.example/{n}": review(n, mark if n == 9 else 3) for n in range(1, 10)}
+        changed = await visit(store, str(run), pages)
+    assert "https://r.example/9" in changed
+    assert not {f"https://r.example/{n}" for n in range(1, 9)} & changed.keys()

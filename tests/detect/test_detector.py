@@ -312,6 +312,42 @@ async def test_what_did_not_change_can_be_dropped(store: FingerprintStore) -> No
 
 
 @on_asyncio
+async def test_what_did_not_change_stands_for_its_content_under_new_urls(store: FingerprintStore) -> None:
+    """An earlier run delivered it, and this one drops it for that: so it drops the same under the URL of a revision."""
+    async with run(store, "monday") as detector:
+        await detector.add(page("kettle", 1), url=A)
+    async with run(store, "tuesday", unchanged="drop") as detector:
+        assert not (await detector.add(page("other", 1), url=C)).is_duplicate
+        assert (await detector.add(page("kettle", 2), url=A)).kind == "unchanged"
+        verdict = await detector.add(page("kettle", 3), url=B)
+        assert (verdict.kind, verdict.is_duplicate, verdict.original, verdict.original_run) == (
+            "identical",
+            True,
+            A,
+            "monday",
+        )
+    async with run(store, "wednesday", unchanged="drop") as detector:
+        assert (await detector.add(page("kettle", 4), url=B)).kind == "unchanged"
+
+
+@pytest.mark.parametrize("text", ["", "<p>Closed today.</p>"])
+@on_asyncio
+async def test_a_short_page_is_unchanged_whatever_its_code_says(store: FingerprintStore, text: str) -> None:
+    """The key of a style sheet, or a token of a form; what it says, its title among it, is compared."""
+
+    def notice(nonce: str, title: str = "Opening hours", more: str = "") -> str:
+        head = f"<title>{title}</title><link rel=stylesheet href='/css?{nonce}'>"
+        return f"{head}<h1>{title}</h1><p>From ten to six.</p>{more}"
+
+    async with run(store, "monday") as detector:
+        assert (await detector.add(notice("a"), url=A)).kind == "unjudged"
+    async with run(store, "tuesday", unchanged="drop") as detector:
+        verdict = await detector.add(notice("b", more=text), url=A)
+        assert (verdict.kind, verdict.is_duplicate) == (("unjudged", False) if text else ("unchanged", True))
+        assert not (await detector.add(notice("b", "Hours"), url=A)).is_duplicate
+
+
+@on_asyncio
 async def test_a_page_in_work_that_is_fetched_again_is_not_dropped(store: FingerprintStore) -> None:
     """It was not delivered yet, so its repeat must not be lost; another page waits for whichever is more like it."""
     async with run(store, unchanged="drop") as detector:
