@@ -218,7 +218,9 @@ class ResponseHandler:
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
-        if verdict.is_duplicate:
+        if verdict.is_duplicate and self._second_fetches.is_owed(request, site, verdict):
+            self._links.follow(request)
+        elif verdict.is_duplicate:
             self._drop(request, response, verdict, site)
         elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)

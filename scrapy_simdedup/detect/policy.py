@@ -251,9 +251,11 @@ def _decide_revisit(
 
 
 def _delivered_content(record: Record, index: SiteIndex) -> Record | None:
-    """The page with which a page's content was delivered, if it is still known: the page itself, or its original."""
+    """The page with which a page's content was delivered, if that is still known: the page itself, or its original."""
     if record.state == "duplicate" and record.original is not None:
-        return index.delivered_version(record.original)
+        found = index.delivered_version(record.original)
+        # A page that was dropped for what is known to be a stub by now may have had a line of its own.
+        return None if found is not None and found.state == "stub" else found
     return record if record.delivered else None
 
 

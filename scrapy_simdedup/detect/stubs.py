@@ -90,6 +90,11 @@ class _ContentUrls:
         """Places from which the content is a stub."""
         return MIN_PLACES_OF_WORDS if self.other_words >= MIN_LINES * (self.count - 1) else MIN_PLACES
 
+    def has_a_name_for_each(self, token: str) -> bool:
+        """Whether the URLs have a segment in common, and end in names of which hardly two differ in digits alone."""
+        names = {_DIGIT.sub("", end) for end in self.tokens if end.startswith("end ")}
+        return token.startswith("path ") and len(names) >= MIN_COMMON_TOKEN * self.count
+
     def add(self, url: str, path: int, tokens: frozenset[str], other_line: OtherLine | None) -> None:
         self.count += 1
         self.other_words += other_line == "words"
@@ -271,7 +276,7 @@ class StubDetector:
             if len(others) < RECENT_PAGES // 8:
                 if token.startswith(("end ", "query ")):
                     return False
-            elif urls.is_family and _is_section(token):
+            elif urls.is_family and (_is_section(token) or urls.has_a_name_for_each(token)):
                 continue  # a family may have a part of the site for itself
             elif seen[token] < MAX_TOKEN_ELSEWHERE * len(others):
                 return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,42 @@ async def test_what_another_process_of_the_run_finds_to_be_a_family_is_fetched_o
         assert sorted(one.urls + other.urls) == sorted(urls)
         assert one.stat("pages/fetched_twice") > 0
         assert other.stat("pages/fetched_twice") > 0
+
+
+@pytest.mark.parametrize("members", [[7, 0, 9], [9, 8, 7, 0, 1]])
+@on_asyncio
+async def test_no_second_fetch_leads_to_a_third(tmp_path: Path, members: list[int]) -> None:
+    """A later run fetches a part of a family, each page of which it may find like another one than the first."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
+        others = [f"/about/{number}" for number in range(12)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        for number, path in enumerate(others):
+            site[path] = page(number)
+        settings = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "CONCURRENT_REQUESTS": 1}
+        first = await crawl(PathsSpider, settings, urls=site.urls(*paths, *others))
+        assert len(first.urls) == len(paths) + len(others)
+        site.requested.clear()
+        chosen = [paths[number] for number in members]
+        again = await crawl(PathsSpider, settings, urls=site.urls(*others, *chosen))
+        assert sorted(again.urls) == sorted(site.urls(*others, *chosen))
+        assert max(Counter(site.requested).values()) <= 2
+
+
+@pytest.mark.parametrize("stop", [4, 7, 9, 14])
+@on_asyncio
+async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(tmp_path: Path, stop: int) -> None:
+    """Neither those that it had dropped when it was stopped, nor what it was about to fetch once more."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        settings = {**ADDON, "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
+        urls = site.urls(*paths)
+        first = await crawl(PathsSpider, settings | {"CLOSESPIDER_PAGECOUNT": stop}, urls=urls)
+        second = await crawl(PathsSpider, settings, urls=[])
+        assert set(first.urls + second.urls) == set(urls)
 
 
 @on_asyncio

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect import stub_watch
 from scrapy_simdedup.detect.stub_watch import StubWatch
@@ -81,6 +81,13 @@ def test_a_family_may_have_a_part_of_its_site_for_itself(
     numbers = range(2, 2 * MIN_PLACES)
     found = (number for number in numbers if watch.observe(f"{HOST}{path.format(number)}", STUB, other_line))
     assert next(found, None) == least
+
+
+@pytest.mark.parametrize("section", ["b2b", "jobs-2026", "jobs-in-our-many-towns", "de/angebote-2026"])
+def test_the_section_of_a_family_may_have_any_name_if_its_pages_have_names(section: str) -> None:
+    watch = watch_with_pages()
+    urls = (f"{HOST}/{section}/{'-'.join(words(number, 2))}" for number in range(2 * MIN_PLACES))
+    assert any(watch.observe(url, STUB, "words") for url in urls)
 
 
 @pytest.mark.parametrize(
