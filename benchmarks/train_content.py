@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.page.content_features import Features
 
-SEED = 7
+SEEDS = 7, 11
+"""Half of the trees of a round are made with each: their mean is less a matter of chance."""
 MAX_BLOCKS = 120
 """Blocks of a page that are trained on; of longer pages a sample."""
 MIN_FOUND = 0.5
@@ -63,7 +64,7 @@ NEAR = 5
 MAX_BLOCKS_TO_CHOOSE = 30
 """The same where features are chosen."""
 CHOOSING = {"iterations": 80, "learning_rate": 0.2, "rsm": 0.2}
-TRAINING = {"iterations": 150, "learning_rate": 0.18, "rsm": 0.3}
+TRAINING = {"iterations": 75, "learning_rate": 0.3, "rsm": 0.3}
 PARAMETERS: dict[str, Any] = {
     "loss_function": "CrossEntropy",
     "depth": 6,
@@ -73,7 +74,6 @@ PARAMETERS: dict[str, Any] = {
     "bootstrap_type": "Bernoulli",
     "subsample": 0.7,
     "leaf_estimation_iterations": 1,
-    "random_seed": SEED,
     "thread_count": 2,
     "verbose": 0,
     "allow_writing_files": False,
@@ -162,7 +162,7 @@ def fit(
     without: int | None,
     settings: dict[str, Any],
     *,
-    seed: int = SEED,
+    seed: int = SEEDS[0],
     most: int = MAX_BLOCKS,
 ) -> CatBoost:
     """Trees from the usable pages that do not lie in a fold."""
@@ -177,7 +177,7 @@ def fit(
             taken = np.sort(choice.choice(count, size, replace=False))
             parts.append((of_page[taken], example.labels[taken], example.weights[taken] * (count / size)))
     x, y, weight = (np.concatenate([part[number] for part in parts]) for number in range(3))
-    made = CatBoost({**PARAMETERS, **settings})
+    made = CatBoost({**PARAMETERS, **settings, "random_seed": seed})
     made.fit(Pool(x, y, weight=weight))
     return made
 
@@ -207,6 +207,29 @@ def trees_of(made: CatBoost, names: Sequence[str]) -> Trees:
     )
 
 
+def mean_of(many: Sequence[Trees]) -> Trees:
+    """Trees that give the mean of the log odds that some give."""
+    names = sorted({name for trees in many for name in trees.names})
+    columns = [np.array([names.index(name) for name in trees.names], np.uint8)[trees.columns] for trees in many]
+    return Trees(
+        tuple(names),
+        np.concatenate(columns, axis=1),
+        np.concatenate([trees.borders for trees in many], axis=1),
+        np.concatenate([np.rint(trees.leaves / len(many)).astype(np.int32) for trees in many]),
+        round(sum(trees.bias for trees in many) / len(many)),
+    )
+
+
+def fit_trees(
+    examples: Sequence[Example],
+    values: Sequence[Sequence[NDArray[np.float32]]],
+    without: int | None,
+    names: Sequence[str],
+) -> Trees:
+    """The trees of a round, from all seeds."""
+    return mean_of([trees_of(fit(examples, values, without, TRAINING, seed=seed), names) for seed in SEEDS])
+
+
 def train(path: Path) -> tuple[bytes, list[bytes]]:
     """The model, and the model of each fold, which has not seen the fold."""
     all_names, examples = read_examples(path)
@@ -217,7 +240,7 @@ def train(path: Path) -> tuple[bytes, list[bytes]]:
     values = [tuple(np.ascontiguousarray(of[:, best]) for of in example.values) for example in examples]
     rounds = []
     for fold in (*range(FOLDS), None):
-        rounds.append(trees_of(fit(examples, values, fold, TRAINING), names))
+        rounds.append(fit_trees(examples, values, fold, names))
         print("first round without fold", fold, flush=True)
     both = []
     for example, of in zip(examples, values, strict=True):
@@ -231,7 +254,7 @@ def train(path: Path) -> tuple[bytes, list[bytes]]:
     names = [*around, *names]
     models = []
     for fold, first in zip((*range(FOLDS), None), rounds, strict=True):
-        second = trees_of(fit(examples, both, fold, TRAINING, seed=SEED + 1), names)
+        second = fit_trees(examples, both, fold, names)
         models.append(pack_model(ContentModel(first, second)))
         print("second round without fold", fold, flush=True)
     return models[-1], models[:-1]

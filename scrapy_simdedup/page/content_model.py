@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content_features import Features
 
 MODEL_FILE = "content_model.npz"
-MODEL_DIGEST = "ee1f8ea3de89130365a10e8843e0855469f3bf7c56b208591a97e7601cf09b4e"
+MODEL_DIGEST = "78a91ebe87c3a8b2c8256e629f9c886dacfc72e1c74799049ca0716b37128e99"
 """SHA-256 of the file; a file with another one is not loaded."""
 UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
