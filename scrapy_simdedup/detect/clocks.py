@@ -52,8 +52,8 @@ SAVE_EVERY = 50
 """Observations of a site after which they are saved, besides those that make or end a clock."""
 JOURNAL = "clocks"
 """The journal in which each site has a note."""
-TITLE_PLACE = 1
-"""The place of the title."""
+TITLE_PLACE, COMMENTS_PLACE = 1, 2
+"""The places of the title, and of all comments together."""
 
 
 SAMPLE_LENGTH = 40

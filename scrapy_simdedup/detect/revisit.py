@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.detect.clocks import TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.structure import what_changed
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
@@ -69,10 +69,9 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: C
         no_change = None if before.units is None else UnitChanges()
         return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None, no_change)
     by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
-    if by_units and now.unjudged == before.unjudged == "too_short" and before.extractor == now.extractor:
-        return _compare_short(now, before, record, clocks)
     if now.unjudged or before.extractor != now.extractor:
-        return Revisit(record)
+        are_short = now.unjudged == before.unjudged == "too_short" and before.extractor == now.extractor
+        return _compare_short(now, before, record, clocks) if by_units and are_short else Revisit(record)
     if before.unjudged:
         return Revisit(record, "changed")
     found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=None)
@@ -90,9 +89,7 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: C
     return Revisit(record, kind, found.similarity, found.distance, change, changes, evidence)
 
 
-def _compare_short(
-    now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]
-) -> Revisit:
+def _compare_short(now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]) -> Revisit:
     """A page too short to be compared with others: it is unchanged where its few units are, whatever its code says."""
     if now.page_units is None or before.units is None or not before.units.sequence:
         return Revisit(record)
@@ -112,11 +109,16 @@ def _compare_units(
     found = compare_units(now.page_units, before.units, clocks)
     edited, equal = dict(found.edited_places), set(found.equal_places)
     changes = found.changes
-    if now.title == before.title:
-        equal.add(TITLE_PLACE)
-    else:
-        edited[TITLE_PLACE] = "(the title)"
-        if TITLE_PLACE not in clocks:
+    comments = 0 if now.units is None else now.units.comments
+    for place, name, is_equal in (
+        (TITLE_PLACE, "(the title)", now.title == before.title),
+        (COMMENTS_PLACE, "(the comments)", comments == before.units.comments),
+    ):
+        if is_equal:
+            equal.add(place)
+            continue
+        edited[place] = name
+        if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
     return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited))
 

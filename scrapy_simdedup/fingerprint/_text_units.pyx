@@ -30,7 +30,7 @@ cdef enum:
     MAX_SAMPLING = 1 << 15
     SAMPLING_BITS = 4
     MAX_JOINED_BY = 17
-    HEAD_SIZE = 13
+    HEAD_SIZE = 17
     ROW_SIZE = 4
     MAX_LENGTH = 100  # of amounts
 cdef uint64_t FILTER_SALT = 0x9E3779B97F4A7C15
@@ -40,6 +40,8 @@ cdef object without_age = _amounts.without_age
 cdef tuple AGE_MARKS = _amounts.AGE_MARKS
 cdef frozenset AGE_ENDS = _amounts.AGE_ENDS
 cdef unsigned int BY_SHAPE = _roles.BY_SHAPE
+cdef unsigned int BOILERPLATE_ROLES = _roles.BOILERPLATE_ROLES
+cdef unsigned int COMMENT = _roles.COMMENT
 cdef unsigned int COOKIE = _roles.COOKIE
 
 
@@ -55,6 +57,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef uint8_t[::1] classes = made[2]
     cdef uint8_t[::1] pass_over = made[3].view(np.uint8)
     cdef uint64_t digest
+    cdef uint32_t comments = 0
     cdef unsigned int roles, nobodys_own = _twin.NOBODYS_OWN
     cdef list samples = []
     cdef dict seen = {}
@@ -84,9 +87,12 @@ def page_units(found, blocks, Py_ssize_t size):
             digest += hashes[place]
             place += 1
         digests[row] = mixed(digest) >> 32
+        if roles & BOILERPLATE_ROLES == COMMENT and classes[row] == BOILERPLATE and not block[4]:
+            if len(text) > MAX_LENGTH or not may_be_counter(text):
+                comments += <uint32_t> digests[row]
         if classes[row] > BOILERPLATE and said != text:
             digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
-    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size)
+    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size, comments)
 
 
 cdef bint may_have_age(str text):
@@ -150,7 +156,8 @@ cdef str without_numbers(str text):
 def keep_units(units, clocks=()):
     """See :func:`scrapy_simdedup.fingerprint.text_units.keep_units`."""
     sampling, shingle_filter = filter_of(units.hashes, units.lengths, units.pass_over.view(np.uint8))
-    return _twin.TextUnits(sampling, shingle_filter, *table_of(units, clocks, room_beside(len(shingle_filter))))
+    table = table_of(units, clocks, room_beside(len(shingle_filter)))
+    return _twin.TextUnits(sampling, shingle_filter, *table, units.comments)
 
 
 cdef tuple filter_of(const uint64_t[::1] hashes, const Py_ssize_t[::1] lengths, const uint8_t[::1] pass_over):

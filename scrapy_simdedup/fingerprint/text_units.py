@@ -8,6 +8,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
    chance of a quarter to two fifths; a run of shingles that are in it is on the page.
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
+3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
@@ -31,7 +32,7 @@ from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
 from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, is_price, without_age
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.roles import AD, ASIDE, BY_SHAPE, COOKIE, RELATED, SOCIAL, WIDGET
+from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -62,12 +63,13 @@ NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 block that is boilerplate for its place alone may be a comment."""
 
 _MAX_JOINED_BY = 17
-_HEAD = struct.Struct("<2HBQ")
-"""Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digest of the sequence."""
+_HEAD = struct.Struct("<2HBQI")
+"""Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence and of
+the comments."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<3I")
+_SIZES = struct.Struct("<4I")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _HALF = np.uint64(32)
@@ -97,6 +99,8 @@ class PageUnits(NamedTuple):
     """The text of each block, as far as the first :data:`MAX_LENGTH` characters and one more."""
     size: int
     """Words per shingle."""
+    comments: int = 0
+    """32 bits of the comments in any order, their dates and counters left out; 0 without any."""
 
     @property
     def of_content(self) -> Mask:
@@ -128,6 +132,7 @@ class PageUnits(NamedTuple):
             self.pass_over[chosen],
             [self.samples[at] for at in chosen.nonzero()[0].tolist()],
             self.size,
+            self.comments,
         )
 
     def joined(self, chosen: Mask) -> PageUnits:
@@ -143,14 +148,14 @@ class PageUnits(NamedTuple):
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests))
+        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), self.comments)
         samples = json.dumps(list(self.samples)).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageUnits:
         """The units whose ``bytes()`` these are."""
-        size, shingles, blocks = _SIZES.unpack_from(raw)
+        size, shingles, blocks, comments = _SIZES.unpack_from(raw)
         at = _SIZES.size
         arrays: list[NDArray[Any]] = []
         for dtype, count in zip(("<u8", "<u8", "<u4", "<u4", "u1", "?"), (shingles, *5 * (blocks,)), strict=True):
@@ -159,7 +164,8 @@ class PageUnits(NamedTuple):
         hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
         samples = json.loads(raw[at:])
-        return cls(hashes, np.cumsum(counts) - counts, counts, digests, places, classes, passed_over, samples, size)
+        starts = np.cumsum(counts) - counts
+        return cls(hashes, starts, counts, digests, places, classes, passed_over, samples, size, comments)
 
 
 def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
@@ -180,6 +186,8 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         pass_over[at] = not is_price(samples[at])
     in_content = (classes > BOILERPLATE).nonzero()[0]
     digests = fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF
+    in_comments = (roles & BOILERPLATE_ROLES == COMMENT) & (classes == BOILERPLATE) & ~np.array(links, np.bool_)
+    in_comments[[at for at in in_comments.nonzero()[0].tolist() if _may_be_counter(samples[at])]] = False
     said = [without_age(text) if _may_have_age(text) else text for text in map(samples.__getitem__, in_content)]
     for at, text in zip(in_content.tolist(), said, strict=True):
         if text != samples[at]:
@@ -196,7 +204,13 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         pass_over,
         samples,
         size,
+        int(digests[in_comments].sum()) & 0xFFFF_FFFF,
     )
+
+
+def _may_be_counter(text: str) -> bool:
+    """Whether a text is short, and has a number or what may stand for one, as dates and counters do."""
+    return len(text) <= MAX_LENGTH and "\0" not in text and ("#" in text or NUMBER.search(text) is not None)
 
 
 def _may_have_age(text: str) -> bool:
@@ -240,6 +254,8 @@ class TextUnits:
     """The number of bits of a digest that are 0 where a row of the table ends; 0 where each unit has a row."""
     table: bytes = b""
     """The unit table; see :attr:`rows`."""
+    comments: int = 0
+    """32 bits of the comments; see :attr:`PageUnits.comments`."""
 
     @property
     def rows(self) -> NDArray[np.void]:
@@ -247,7 +263,7 @@ class TextUnits:
         return np.frombuffer(self.table, _TABLE_DTYPE)
 
     def __bytes__(self) -> bytes:
-        head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, self.sequence)
+        head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, self.sequence, self.comments)
         return head + self.shingle_filter + self.table
 
     @classmethod
@@ -257,11 +273,12 @@ class TextUnits:
         Raises:
             ValueError: the bytes are no text units.
         """
-        sampling, size, joined_by, sequence = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0)
+        head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0)
+        sampling, size, joined_by, sequence, comments = head
         end = _HEAD.size + size
         if end > len(raw) or (len(raw) - end) % _TABLE_DTYPE.itemsize or joined_by >= _MAX_JOINED_BY:
             raise ValueError(f"{len(raw)} bytes are no text units")
-        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:])
+        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:], comments)
 
     def holds(self, hashes: Hashes) -> Mask:
         """Whether each shingle is in the filter; of a shingle that is not in the sample this says nothing."""
@@ -303,7 +320,7 @@ def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUni
     while len(rows) > room and joined_by < _MAX_JOINED_BY - 1:
         joined_by += 1
         rows, _ = table_rows(digests, places, joined_by)
-    return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes())
+    return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes(), units.comments)
 
 
 def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:

@@ -5,8 +5,9 @@
 2. A block with a boilerplate role is boilerplate; of the others, paragraphs, headings and what lies in the main part
    are content, and the rest is unmarked. Where that would leave hardly any content, weak roles are ignored. So is a
    role that what a box holds contradicts: see :func:`~scrapy_simdedup.page.misnomers.find_misnomers`.
-3. Consent notices, texts about cookies at the edge of a page, are boilerplate, whatever they are called: see
-   :func:`find_consent_notices`.
+3. Lists of other pages under a heading that says so are boilerplate, whatever they are called: see
+   :func:`~scrapy_simdedup.page.related_lists.find_related_lists`. So are consent notices, texts about cookies at the
+   edge of a page: see :func:`find_consent_notices`.
 4. On a page whose names give no role of a layout, as on sites that hash their names, blocks lose one class or two:
    links and lists of links, and what lies outside the box with the headline and most of the prose, or outside the main
    part.
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
 from scrapy_simdedup.page.misnomers import find_misnomers
+from scrapy_simdedup.page.related_lists import find_related_lists
 from scrapy_simdedup.page.roles import (
     AD,
     ASIDE,
@@ -36,6 +38,7 @@ from scrapy_simdedup.page.roles import (
     MAIN_TAG,
     NAV,
     PARAGRAPH,
+    RELATED,
     WEAK_ROLES,
     WIDGET,
     WRAPPER_ROLES,
@@ -104,6 +107,8 @@ def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
             roles[number] &= ~contradicted
             if not roles[number]:
                 classes[number] = BlockClass.CONTENT if tree.text_roles[number] else BlockClass.UNMARKED
+    for number in find_related_lists(tree, roles):
+        classes[number], roles[number] = BlockClass.BOILERPLATE, RELATED
     for number, is_notice in enumerate(find_consent_notices(tree, roles)):
         if is_notice:
             classes[number], roles[number] = BlockClass.BOILERPLATE, COOKIE

@@ -330,6 +330,31 @@ async def test_what_did_not_change_stands_for_its_content_under_new_urls(store: 
         assert (await detector.add(page("kettle", 4), url=B)).kind == "unchanged"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("A fine text.", "A fine text, but too short.", "changed"),
+        ("A fine text.", "A fine text.</p><p>Thanks, and on to the next.", "changed"),
+        ("Posted 3 days ago", "Posted 5 days ago", "unchanged"),
+        ("12 likes", "13 likes", "unchanged"),
+    ],
+)
+@on_asyncio
+async def test_a_page_whose_comments_change_is_changed(
+    store: FingerprintStore, before: str, after: str, kind: str
+) -> None:
+    """They are no content of the page, so that no copy is kept for them; but an edit is one."""
+
+    def post(comment: str) -> str:
+        comments = f"<div class=comments><h2>Comments</h2><p>Hear, hear!</p><p>{comment}</p></div>"
+        return f"{page('post', 1)}{comments}<div class=sidebar><a href=/>Home</a></div>"
+
+    async with run(store, "monday") as detector:
+        await detector.add(post(before), url=A)
+    async with run(store, "tuesday") as detector:
+        assert (await detector.add(post(after), url=A)).kind == kind
+
+
 @pytest.mark.parametrize("text", ["", "<p>Closed today.</p>"])
 @on_asyncio
 async def test_a_short_page_is_unchanged_whatever_its_code_says(store: FingerprintStore, text: str) -> None:

@@ -241,10 +241,10 @@ def test_a_damaged_fingerprint_is_refused_or_reads_as_what_it_says(cut: int, at:
 def test_a_fingerprint_of_another_version_says_what_to_do() -> None:
     """It is neither read nor compared."""
     fp = fingerprint_page(pages.page(1))
-    with pytest.raises(FingerprintMismatch, match="version 5 cannot be read by version 4; fingerprint the pages again"):
-        PageFingerprint.from_bytes(b"\x05" + bytes(fp)[1:])
-    with pytest.raises(FingerprintMismatch, match="algorithm 4 and 5"):
-        fp.compare(replace(fp, algorithm=5))
+    with pytest.raises(FingerprintMismatch, match="version 6 cannot be read by version 5; fingerprint the pages again"):
+        PageFingerprint.from_bytes(b"\x06" + bytes(fp)[1:])
+    with pytest.raises(FingerprintMismatch, match="algorithm 5 and 6"):
+        fp.compare(replace(fp, algorithm=6))
 
 
 # ------------------------------------------------------------------ the same everywhere
