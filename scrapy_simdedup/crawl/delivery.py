@@ -38,8 +38,9 @@ FEED_SECONDS = 300.0
 class Delivery:
     """A reserved page on its way through callback and pipelines."""
 
-    def __init__(self, page: PageRef) -> None:
+    def __init__(self, page: PageRef, request: Request) -> None:
         self.page = page
+        self.request = weakref.ref(request)
         self.callback_started = False
         """Whether the callback was called; output without this is an errback's."""
         self.output_ended = False
@@ -89,7 +90,7 @@ class DeliveryTracker:
         before = self._deliveries.get(request)
         if before is not None:
             self._settle(before, "refetched")
-        delivery = self._deliveries[request] = self._pages[page.site, page.id] = Delivery(page)
+        delivery = self._deliveries[request] = self._pages[page.site, page.id] = Delivery(page, request)
         weakref.finalize(request, self._orphans.append, delivery).atexit = False
         self.release_dead()
 
@@ -133,6 +134,18 @@ class DeliveryTracker:
         """Release the pages whose requests died."""
         while self._orphans:
             self._settle(self._orphans.popleft(), "request_died")
+
+    def release_unclaimed(self, page: PageRef, is_under_way: Callable[[Request], bool]) -> None:
+        """Release a page whose response a callback awaited itself, and may hold for as long as it runs.
+
+        Args:
+            page: the page.
+            is_under_way: whether a request is still on its way to a callback of its own.
+        """
+        delivery = self._pages.get((page.site, page.id))
+        request = None if delivery is None or delivery.callback_started else delivery.request()
+        if delivery is not None and request is not None and not is_under_way(request):
+            self._settle(delivery, "request_died")
 
     @property
     def seconds_per_page(self) -> float:

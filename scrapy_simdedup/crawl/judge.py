@@ -145,6 +145,7 @@ class Judge:
             left = deadline - time.monotonic()
             if left <= 0 or self._is_closing():
                 return verdict, "closing" if left > 0 else "timeout"
+            self._tracker.release_unclaimed(original, self._parking.is_under_way)
             poll = min(MAX_POLL_SECONDS, max(POLL_SECONDS, POLL_SECONDS_PER_WAITING * len(self._page_settled)), left)
             was_settled = await self._page_settled.wait((original.site, original.id), poll)
             self._tracker.release_dead()
@@ -172,6 +173,14 @@ class Parking:
     def has_room(self, size: int) -> bool:
         """Whether so many bytes can be parked."""
         return self._bytes + size <= self._max_bytes
+
+    def is_under_way(self, request: Request) -> bool:
+        """Whether Scrapy has a request in progress, which it is from the scheduler to the end of its callback.
+
+        What ``engine.download_async`` fetches is in progress until it has its response. Of another engine nobody knows.
+        """
+        in_progress: Any = getattr(getattr(self._crawler.engine, "_slot", None), "inprogress", None)
+        return not isinstance(in_progress, set) or request in in_progress
 
     @contextmanager
     def parked(self, request: Request | None, size: int) -> Iterator[None]:

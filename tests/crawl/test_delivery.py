@@ -226,3 +226,29 @@ async def test_a_callback_that_ended_can_be_all_that_counts(site: Site) -> None:
     done = await crawl(PathsSpider, settings, urls=serve_twins(site))
     assert done.items == []
     assert (done.stat("confirmed"), done.stat("pages/dropped")) == (1, 2)
+
+
+class InlineSpider(PathsSpider):
+    """Fetches pages inside of a callback, and takes their items there."""
+
+    name = "inline"
+
+    async def start(self) -> Any:
+        yield Request(self.urls[0])
+
+    async def parse(self, response: Any) -> Any:
+        for url in self.urls[1:]:
+            page = await self.crawler.engine.download_async(Request(url))
+            yield {"url": page.url}
+
+
+@on_asyncio
+async def test_pages_that_a_callback_fetches_itself_do_not_wait_for_each_other(site: Site) -> None:
+    """No callback of their own is to come, so nothing is gained by waiting for one, for however long it may take."""
+    site["/"] = page("start")
+    repeats = [f"/one?wrapping={number}" for number in range(4)]
+    for number, path in enumerate(repeats):
+        site[path] = page("one", number)
+    done = await crawl(InlineSpider, ADDON | {"SIMDEDUP_PENDING_TIMEOUT": 3600}, urls=site.urls("/", *repeats))
+    assert sorted(done.urls) == sorted(site.urls(*repeats))
+    assert done.stat("released_reason_count/request_died") >= len(repeats) - 1
