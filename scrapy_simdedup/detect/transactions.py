@@ -172,14 +172,10 @@ class Transactions:
         content, detector = _content_of(page, original), self._stubs.detector(page.site)
         is_stub = detector.observe(page.url, content, decision.verdict.other_line)
         wall = detector.wall()
-        if (
-            original is not None
-            and (is_stub or wall)
-            and original.delivered
-            and await self.settle(page.site, original.id, "stub")
-            and self._on_stub is not None
-        ):
-            self._on_stub(page.site, original.original or original.key)
+        if original is not None and (is_stub or wall) and original.delivered:
+            await self.settle(page.site, original.id, "stub")  # later, if the store fails
+            if self._on_stub is not None:
+                self._on_stub(page.site, original.original or original.key)
         if wall and self._on_wall is not None:
             self._on_wall(wall)
 

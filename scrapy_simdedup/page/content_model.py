@@ -39,6 +39,8 @@ SHARE_OF_ROUND = 0.375
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
 MIN_CUT, MAX_CUT = 0.12, 0.6
 """The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
+MIN_BETWEEN = 0.5
+"""The probability from which a block without links is taken for the two beside it."""
 SHARPNESS, SHIFT = 0.55 / SHARE_OF_ROUND, -0.4
 """What the cut makes of the log odds of a block: times the one, and the other added."""
 CERTAIN, MIN_CERTAIN_SHARE, ARTICLE_SHIFT = 0.8, 0.6, -1.0
@@ -119,10 +121,17 @@ def content_probabilities(tree: BlockTree) -> NDArray[np.float64]:
 def main_content(tree: BlockTree) -> NDArray[np.bool_]:
     """For each block of a page, whether it is main content; nothing is on a page without text.
 
+    Between two blocks that :func:`choose_blocks` takes, one that is likelier than not and has no link is taken as well,
+    such as the price between a name and a text.
+
     Args:
         tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
     """
-    return choose_blocks(content_probabilities(tree), np.array([len(text) for text in tree.texts], np.int64))
+    probabilities = content_probabilities(tree)
+    chosen = choose_blocks(probabilities, np.array([len(text) for text in tree.texts], np.int64))
+    is_likely = (probabilities >= MIN_BETWEEN) & (np.array(tree.link_lengths) == 0)
+    chosen[1:-1] |= chosen[:-2] & chosen[2:] & is_likely[1:-1]
+    return chosen
 
 
 def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:

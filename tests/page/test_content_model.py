@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from helpers.hostile import HOSTILE
 from helpers.soup import soup
-from scrapy_simdedup.page import block_tree
+from scrapy_simdedup.page import block_tree, content_model
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.content_features import block_features
 from scrapy_simdedup.page.content_model import (
@@ -229,6 +229,19 @@ def test_what_is_doubtful_beside_an_article_goes() -> None:
     lengths = np.array([2400, 2400, 600, 600])
     assert choose_blocks(np.array([0.95, 0.9, 0.5, 0.5]), lengths).tolist() == [True, True, False, False]
     assert choose_blocks(np.array([0.7, 0.7, 0.5, 0.5]), lengths).tolist() == [True, True, True, True]
+
+
+@pytest.mark.parametrize(("probability", "is_taken"), [(0.55, True), (0.45, False)])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_stands_between_two_blocks_of_the_content_and_is_likely_is_content(
+    monkeypatch: pytest.MonkeyPatch, probability: float, is_taken: bool, is_link: bool
+) -> None:
+    text = "<a href=/ann>Ann</a>" if is_link else "48 EUR"
+    tree = tree_of(f"<h1>Lantern</h1><p>{text}</p><p>{' '.join(['light'] * 400)}</p><p>{text}</p>")
+    monkeypatch.setattr(
+        content_model, "content_probabilities", lambda _: np.array([0.95, probability, 0.95, probability])
+    )
+    assert main_content(tree).tolist() == [True, is_taken and not is_link, True, False]
 
 
 def test_what_is_unlikely_in_a_list_goes_with_it_if_there_is_much_of_it() -> None:
