@@ -109,10 +109,10 @@ def _compare_units(
     found = compare_units(now.page_units, before.units, clocks)
     edited, equal = dict(found.edited_places), set(found.equal_places)
     changes = found.changes
-    comments = 0 if now.units is None else now.units.comments
+    other_comments = now.units is not None and now.units.has_other_comments(before.units)
     for place, name, is_equal in (
         (TITLE_PLACE, "(the title)", now.title == before.title),
-        (COMMENTS_PLACE, "(the comments)", comments == before.units.comments),
+        (COMMENTS_PLACE, "(the comments)", not other_comments),
     ):
         if is_equal:
             equal.add(place)

@@ -117,7 +117,7 @@ class SiteIndex:
 
         Other processes of the run do not learn of it; for them the page stays what an earlier run gave.
         """
-        if record.state == "confirmed" and record.kind != "stub":
+        if record.state == "confirmed" and record.kind != "stub" and record.run != IMPORTED:
             self._search(record, self._slot(record))
 
     def _search(self, record: Record, slot: int | None) -> None:

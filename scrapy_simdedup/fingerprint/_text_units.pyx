@@ -57,7 +57,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef uint8_t[::1] classes = made[2]
     cdef uint8_t[::1] pass_over = made[3].view(np.uint8)
     cdef uint64_t digest
-    cdef uint32_t comments = 0
+    cdef uint32_t comments = 0, stand = 0
     cdef unsigned int roles, nobodys_own = _twin.NOBODYS_OWN
     cdef list samples = []
     cdef dict seen = {}
@@ -88,11 +88,12 @@ def page_units(found, blocks, Py_ssize_t size):
             place += 1
         digests[row] = mixed(digest) >> 32
         if roles & BOILERPLATE_ROLES == COMMENT and classes[row] == BOILERPLATE and not block[4]:
-            if len(text) > MAX_LENGTH or not may_be_counter(text):
+            if len(text) > MAX_LENGTH or not (may_be_counter(text) or may_have_age(text)):
                 comments += <uint32_t> digests[row]
+                stand |= 1u << (<uint32_t> block[5] * SPREAD >> 28)
         if classes[row] > BOILERPLATE and said != text:
             digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
-    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size, comments)
+    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size, (comments & 0xFFFF) << 16 | stand)
 
 
 cdef bint may_have_age(str text):

@@ -71,6 +71,7 @@ _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
 _SIZES = struct.Struct("<4I")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
+_PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _HALF = np.uint64(32)
 NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
@@ -100,7 +101,8 @@ class PageUnits(NamedTuple):
     size: int
     """Words per shingle."""
     comments: int = 0
-    """32 bits of the comments in any order, their dates and counters left out; 0 without any."""
+    """16 bits of the comments in any order, without short lines that may be dates, ages or counters, and below them 16
+    that say between which tags they stand; 0 without any."""
 
     @property
     def of_content(self) -> Mask:
@@ -187,7 +189,8 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
     in_content = (classes > BOILERPLATE).nonzero()[0]
     digests = fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF
     in_comments = (roles & BOILERPLATE_ROLES == COMMENT) & (classes == BOILERPLATE) & ~np.array(links, np.bool_)
-    in_comments[[at for at in in_comments.nonzero()[0].tolist() if _may_be_counter(samples[at])]] = False
+    for at in in_comments.nonzero()[0].tolist():
+        in_comments[at] = not (_may_be_counter(samples[at]) or _may_have_age(samples[at]))
     said = [without_age(text) if _may_have_age(text) else text for text in map(samples.__getitem__, in_content)]
     for at, text in zip(in_content.tolist(), said, strict=True):
         if text != samples[at]:
@@ -204,8 +207,13 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         pass_over,
         samples,
         size,
-        int(digests[in_comments].sum()) & 0xFFFF_FFFF,
+        _digest_of_comments(digests[in_comments], paths[in_comments]),
     )
+
+
+def _digest_of_comments(digests: Hashes, paths: Places) -> int:
+    stand = np.bitwise_or.reduce(np.uint32(1) << (paths * _SPREAD >> _PATH_BITS))
+    return (int(digests.sum()) & _KEPT) << 16 | int(stand)
 
 
 def _may_be_counter(text: str) -> bool:
@@ -255,7 +263,13 @@ class TextUnits:
     table: bytes = b""
     """The unit table; see :attr:`rows`."""
     comments: int = 0
-    """32 bits of the comments; see :attr:`PageUnits.comments`."""
+    """The digest of the comments; see :attr:`PageUnits.comments`."""
+
+    def has_other_comments(self, other: TextUnits) -> bool:
+        """Whether the comments differ, where both pages have the markup of one template: another parts their lines."""
+        mine, theirs = self.comments & _KEPT, other.comments & _KEPT
+        same_template = mine & theirs in {mine, theirs} - {0}
+        return same_template and self.comments >> 16 != other.comments >> 16
 
     @property
     def rows(self) -> NDArray[np.void]:

@@ -336,6 +336,7 @@ async def test_what_did_not_change_stands_for_its_content_under_new_urls(store: 
         ("A fine text.", "A fine text, but too short.", "changed"),
         ("A fine text.", "A fine text.</p><p>Thanks, and on to the next.", "changed"),
         ("Posted 3 days ago", "Posted 5 days ago", "unchanged"),
+        ("Posted a day ago", "Posted a week ago", "unchanged"),
         ("12 likes", "13 likes", "unchanged"),
     ],
 )
