@@ -44,8 +44,8 @@ class NearDuplicateDownloaderMiddleware:
         """Share the crawler's runtime."""
         return cls(Runtime.of(crawler))
 
-    async def process_request(self, request: Request) -> Request | None:
-        """Ask whether the request's URL leads to known content.
+    async def process_request(self, request: Request) -> Request | Response | None:
+        """Ask whether the request's URL leads to known content, or was dropped and is at hand.
 
         Raises:
             LinkNotFollowed: only repeats link to the URL, and links like it lead to known content.
@@ -66,7 +66,7 @@ class NearDuplicateDownloaderMiddleware:
         except Exception:  # whatever went wrong in us must not cost the user a page
             logger.exception("Could not look at the request of %s; it is made", request.url)
             return None
-        return replacement
+        return replacement or self.runtime.second_fetches.answer(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Judge the response and tag it.

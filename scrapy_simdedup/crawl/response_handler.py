@@ -262,7 +262,7 @@ class ResponseHandler:
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict
         if self._detector.settings_for(response.url).stubs == "flag":
-            self._second_fetches.page_dropped(request, site, verdict)
+            self._second_fetches.page_dropped(request, response, site, verdict)
         # Without the links of a start page that did not change the crawl would end where it began.
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
         if is_entrance or self._settings.mode == "items":

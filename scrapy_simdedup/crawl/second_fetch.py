@@ -2,7 +2,8 @@
 
 The forty dates of one course have one headline and one description, and each a line of its own. The first eight pages
 cannot tell them from one page with a quote of the day, so all but one are dropped. Once they are told apart, their
-requests are made once more, and what they answer is kept.
+requests are made once more, and what they answer is kept. As long as there is room the answer is what was dropped:
+a server may be busy the second time.
 
 A job that is stopped and resumed (``JOBDIR``) goes on with what it dropped.
 """
@@ -10,6 +11,7 @@ A job that is stopped and resumed (``JOBDIR``) goes on with what it dropped.
 from __future__ import annotations
 
 import logging
+import weakref
 from collections import OrderedDict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +23,7 @@ from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.verdict import Verdict
@@ -38,19 +41,25 @@ STATE = "simdedup_dropped"
 MAX_REQUESTS = 5_000
 """Requests of dropped pages that are remembered, some 3 KB each; the original without a repeat for longest is forgotten
 first."""
+MAX_HELD_BYTES = 32_000_000
+"""Bytes of dropped pages that are held, in all; what has no room is fetched from the server once more."""
+FLAG = "simdedup-"
+"""The beginning of the flags that the first verdict gave a response."""
 
 
 class SecondFetches:
-    """Remembers the requests of pages that may have been dropped wrongly, and makes them once more where they were.
+    """Remembers pages that may have been dropped wrongly, and makes their requests once more where they were.
 
     Pages whose lines are all those of their original are none of them, and neither are answers to anything but GET.
     """
 
     def __init__(self, crawler: Crawler, stats: CrawlStats) -> None:
         self._crawler, self._stats = crawler, stats
-        self._dropped: OrderedDict[Original, list[Request]] = OrderedDict()
-        """By the site and the key of the original."""
-        self._count = 0
+        self._dropped: OrderedDict[Original, list[tuple[Request, Response | None]]] = OrderedDict()
+        """By the site and the key of the original; without the response where there was no room for it."""
+        self._count = self._held_bytes = 0
+        self._answers: weakref.WeakKeyDictionary[Request, Response] = weakref.WeakKeyDictionary()
+        """What the second requests are answered with, as far as they are still in memory."""
         self._stubs: set[Original] = set()
         """The originals that are known to be stubs."""
         self._saved: dict[Original, list[dict[str, Any]]] | None = None
@@ -64,30 +73,43 @@ class SecondFetches:
         """
         return META_SECOND in request.meta and (site, verdict.original_key) in self._stubs
 
-    def page_dropped(self, request: Request, site: str, verdict: Verdict) -> None:
-        """Remember the request of a dropped page that has a line of its own."""
+    def answer(self, request: Request) -> Response | None:
+        """The page that was dropped, for a request that is made once more; None where it has to be fetched."""
+        response = self._answers.pop(request, None)
+        return None if response is None else response.replace(request=request)
+
+    def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
+        """Remember a dropped page that has a line of its own."""
         if verdict.other_line is None or verdict.original_key is None or request.method != "GET":
             return
         key, saved = (site, verdict.original_key), self._saved_requests()
-        self._remember(key, request)
+        has_room = self._held_bytes + len(response.body) <= MAX_HELD_BYTES
+        self._remember(key, request, response.replace(request=None) if has_room else None)
         with suppress(ValueError):  # its callback is no method of the spider, so a JOBDIR cannot hold it
             saved.setdefault(key, []).append(request.to_dict(spider=self._crawler.spider))
         if key in self._stubs:  # it is the page by which the stub was found, or was judged before
             self._fetch(key)
         while self._count > MAX_REQUESTS:
-            oldest, forgotten = self._dropped.popitem(last=False)
+            oldest = next(iter(self._dropped))
             saved.pop(oldest, None)
-            self._count -= len(forgotten)
+            self._take(oldest)
 
     def stub_found(self, site: str, original: bytes) -> None:
         """Make the requests once more whose pages were dropped for an original that is a stub."""
         self._stubs.add((site, original))
         self._fetch((site, original))
 
-    def _remember(self, key: Original, request: Request) -> None:
-        self._dropped.setdefault(key, []).append(request)
+    def _remember(self, key: Original, request: Request, response: Response | None) -> None:
+        self._dropped.setdefault(key, []).append((request, response))
         self._dropped.move_to_end(key)
         self._count += 1
+        self._held_bytes += 0 if response is None else len(response.body)
+
+    def _take(self, key: Original) -> list[tuple[Request, Response | None]]:
+        taken = self._dropped.pop(key, [])
+        self._count -= len(taken)
+        self._held_bytes -= sum(len(response.body) for _, response in taken if response is not None)
+        return taken
 
     def _saved_requests(self) -> dict[Original, list[dict[str, Any]]]:
         """What a JOBDIR gets to hold; at the first call, what it held is remembered."""
@@ -101,19 +123,21 @@ class SecondFetches:
 
     def _restore(self, key: Original, request: dict[str, Any]) -> None:
         try:
-            self._remember(key, request_from_dict(request, spider=self._crawler.spider))
+            self._remember(key, request_from_dict(request, spider=self._crawler.spider), None)
         except ValueError:
             logger.warning("%s cannot be fetched once more: the spider lacks its callback by now", request["url"])
 
     def _fetch(self, key: Original) -> None:
         self._saved_requests().pop(key, None)
-        requests = self._dropped.pop(key, [])
-        self._count -= len(requests)
-        for request in requests:
+        for request, response in self._take(key):
             meta = {name: value for name, value in request.meta.items() if name not in META_OF_FIRST}
             meta[META_SECOND] = True
-            try:  # the dupefilter knows the request already
-                self._crawler.engine.crawl(request.replace(dont_filter=True, meta=meta))
+            again = request.replace(dont_filter=True, meta=meta)  # the dupefilter knows the request already
+            if response is not None:
+                flags = [flag for flag in response.flags if not flag.startswith(FLAG)]
+                self._answers[again] = response.replace(flags=flags)  # without its request, which may die in a queue
+            try:
+                self._crawler.engine.crawl(again)
             except Exception:  # the crawl is closing
                 logger.exception("%s was dropped for a stub, and could not be fetched once more", request.url)
             else:

@@ -17,6 +17,7 @@ from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
+from scrapy_simdedup.crawl import second_fetch
 
 
 class SiteSpider(CrawlSpider):
@@ -144,6 +145,23 @@ async def test_what_another_process_of_the_run_finds_to_be_a_family_is_fetched_o
         assert sorted(one.urls + other.urls) == sorted(urls)
         assert one.stat("pages/fetched_twice") > 0
         assert other.stat("pages/fetched_twice") > 0
+
+
+@pytest.mark.parametrize(("room", "times"), [(32_000_000, {1}), (0, {1, 2})])
+@on_asyncio
+async def test_what_is_still_at_hand_is_not_asked_of_the_server_again(
+    monkeypatch: pytest.MonkeyPatch, room: int, times: set[int]
+) -> None:
+    """It may be busy by then, or answer with another page."""
+    monkeypatch.setattr(second_fetch, "MAX_HELD_BYTES", room)
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*paths))
+        assert sorted(done.urls) == sorted(site.urls(*paths))
+        assert done.stat("pages/fetched_twice") > 0
+        assert set(Counter(path for path in site.requested if path in paths).values()) == times
 
 
 @pytest.mark.parametrize("members", [[7, 0, 9], [9, 8, 7, 0, 1]])
