@@ -10,6 +10,7 @@ from scrapy_simdedup.detect.revisit import compare_with_previous_version
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import keep_units
+from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def decide(
         run=page.run,
     )
     revisit = compare_with_previous_version(page, index, clocks)
-    decision = _choose(page, match, revisit, index)
+    decision = _choose(page, match, revisit, index, clocks)
     if keep_pending and decision.verdict.pending is not None:
         decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
     if revisit is not None and revisit.content_left(settings.near):
@@ -113,11 +114,18 @@ def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Col
     return match is not None and match.record.delivered and handled_alike(page, match.record)
 
 
-def _choose(page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex) -> Decision:
+def _choose(
+    page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, clocks: Collection[int]
+) -> Decision:
     settings = page.settings
     copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
     is_stub = copied is not None and copied.record.state == "stub"
-    if copied is not None and copied.similarity < 1.0 and not is_stub and _is_edit(page, revisit):
+    if (
+        copied is not None
+        and copied.similarity < 1.0
+        and not is_stub
+        and _is_edit(page, copied.record, revisit, clocks)
+    ):
         copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
     if copied is not None and not is_stub and _stands_for_itself(page, copied.record, revisit):
         copied = None
@@ -143,11 +151,20 @@ def _choose(page: FetchedPage, match: Match | None, revisit: Revisit | None, ind
     return decision if copied is None else replace(decision, original=copied.record)
 
 
-def _is_edit(page: FetchedPage, revisit: Revisit | None) -> bool:
-    """Whether a page that was delivered in an earlier run says something else now, and edits are what is wanted."""
-    if revisit is None or page.settings.unchanged != "drop" or not revisit.record.delivered:
+def _is_edit(page: FetchedPage, original: Record, revisit: Revisit | None, clocks: Collection[int]) -> bool:
+    """Whether a page says something else than in an earlier run, and edits are what is wanted.
+
+    A page that was a copy then, and would be one now, says nothing new if each of its units is its original's or was
+    there before: the same edit was made in both.
+    """
+    if revisit is None or page.settings.unchanged != "drop" or revisit.kind != "changed" or not revisit.unit_changes:
         return False
-    return revisit.kind == "changed" and bool(revisit.unit_changes)
+    if revisit.record.state != "duplicate":
+        return revisit.record.delivered
+    units = page.fingerprint.page_units
+    known = [PageFingerprint.from_bytes(record.fingerprint).units for record in (revisit.record, original)]
+    tables = [of for of in known if of is not None and of.sequence]
+    return units is not None and len(tables) == len(known) and has_new_unit(units, tables, clocks)
 
 
 def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:

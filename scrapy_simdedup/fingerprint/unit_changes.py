@@ -116,6 +116,24 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     return UnitComparison(changes, edited_places, equal_places, share)
 
 
+def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> bool:
+    """Whether a page has a unit in its table that none of some other tables has, at whatever place.
+
+    Args:
+        units: The units of the page.
+        others: What was kept of other pages, one at least. Where a table joins its rows, a new unit makes its row new.
+        clocks: Places to pass over; in tables that join their rows they are left out already.
+    """
+    chosen = units.without(clocks)
+    digests, places = units.digests[chosen], units.places[chosen]
+    is_new = np.ones(len(digests), np.bool_)
+    for other in others:
+        rows, first = table_rows(digests, places, other.joined_by)
+        lacks = ~np.isin(rows["digest"], other.rows["digest"])
+        is_new &= np.repeat(lacks, np.diff(first, append=len(digests)))
+    return bool(is_new.any())
+
+
 def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
     """The clocks at whose places long texts stand which are together more than a clock on this page."""
     at = (units.in_table & np.isin(units.places, list(clocks))).nonzero()[0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose
 from helpers.prints import Clock, edited, print_of
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect import site_logs
@@ -328,6 +328,25 @@ async def test_what_did_not_change_stands_for_its_content_under_new_urls(store: 
         )
     async with run(store, "wednesday", unchanged="drop") as detector:
         assert (await detector.add(page("kettle", 4), url=B)).kind == "unchanged"
+
+
+@on_asyncio
+async def test_an_edit_of_a_page_that_was_a_copy_is_exported(store: FingerprintStore) -> None:
+    """Two versions of a handbook had one text. Where both get the same edit, it is exported once."""
+
+    def chapter(more: str = "") -> str:
+        return page("chapter", 1, body=f"{prose('chapter', 300)}{more}")
+
+    note = "<p>Returns a list, or nothing where there is none.</p>"
+    async with run(store, "monday", unchanged="drop") as detector:
+        assert (await detector.add(chapter(), url=A)).kind == "new"
+        assert (await detector.add(chapter(), url=B)).is_duplicate
+    async with run(store, "tuesday", unchanged="drop") as detector:
+        assert (await detector.add(chapter(), url=A)).kind == "unchanged"
+        assert (await detector.add(chapter(note), url=B)).kind == "changed"
+    async with run(store, "wednesday", unchanged="drop") as detector:
+        assert (await detector.add(chapter(note), url=B)).kind == "unchanged"
+        assert (await detector.add(chapter(note), url=A)).is_duplicate
 
 
 @pytest.mark.parametrize(
