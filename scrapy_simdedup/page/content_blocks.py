@@ -25,6 +25,8 @@ MAX_ROW_LENGTH = 2_000
 """Characters of a row above which a table is taken for the layout of a page."""
 
 _TABLE = TAG_IDS["table"]
+_DEFINITIONS = TAG_IDS["dl"]
+_NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
 _NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
 
@@ -54,9 +56,36 @@ def _blocks_of_model(tree: BlockTree) -> list[bool]:
 
     chosen: list[bool] = main_content(tree).tolist()
     if True in chosen:
+        _round_off_definitions(tree, chosen)
         _round_off_tables(tree, chosen)
         _add_headline(tree, chosen)
     return chosen
+
+
+def _round_off_definitions(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose a list of definitions as a whole where most of its text is chosen, or it stands between chosen blocks.
+
+    A term says nothing without its definition, and the definition of a function without its signature. A list that
+    holds a headline or a form lays out the page, and one that is mostly links is a menu.
+    """
+    if _DEFINITIONS not in tree.box_tags:
+        return
+    outer, layouts = [0], set[int]()  # for each box, the outermost list that it is or lies in
+    for box in range(1, len(tree.box_parents)):
+        tag, around = tree.box_tags[box], outer[tree.box_parents[box]]
+        if around and tag in _NOT_IN_DEFINITIONS:
+            layouts.add(around)
+        outer.append(around or (box if tag == _DEFINITIONS else 0))
+    of_list: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes):
+        if outer[box] and outer[box] not in layouts:
+            of_list[outer[box]].append(number)
+    length = [len(text) for text in tree.texts]
+    for blocks in of_list.values():
+        is_menu = 2 * sum(tree.link_lengths[number] for number in blocks) >= sum(length[number] for number in blocks)
+        belongs = _is_mostly_chosen(blocks, chosen, length) or _belongs_to_text(tree, blocks, chosen)
+        if belongs and not is_menu:
+            _choose(blocks, chosen, True)
 
 
 def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:

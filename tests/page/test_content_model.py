@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from helpers.hostile import HOSTILE
 from helpers.soup import soup
+from scrapy_simdedup import page_content
 from scrapy_simdedup.page import block_tree, content_model
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.content_features import block_features
@@ -261,3 +262,20 @@ def test_a_file_of_another_version_is_not_loaded() -> None:
 def test_the_model_is_small() -> None:
     """It is read in every process that asks for main content, and lies in every wheel."""
     assert len(files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes()) < 32_000
+
+
+def test_a_term_comes_out_with_its_definition() -> None:
+    """The signatures of an interface have few words, and are what its pages are read for."""
+    told = " ".join(["text"] * 60)
+    functions = "".join(
+        f"<dt><code>lamp.{name}(oil: str, *, hours: int = 6) -> Lamp</code></dt>"
+        f"<dd><p>{told}</p><dl><dt>Returns</dt><dd>{name}</dd></dl></dd>"
+        for name in ("light", "fill", "trim")
+    )
+    menu = "".join(f"<dt><a href=/{n}>Chapter {n}</a></dt><dd><a href=/{n}#b>Begin</a></dd>" for n in range(9))
+    body = f"<dl>{menu}</dl><main><h1>Lamps</h1><p>{told}</p><dl>{functions}</dl><p>{told}</p></main>"
+    found = page_content(f"<html><body>{body}</body></html>").markdown
+    for name in ("light", "fill", "trim"):
+        assert f"lamp.{name}(oil: str, *, hours: int = 6) -> Lamp" in found
+    assert found.count("Returns") == 3
+    assert "Chapter 3" not in found
