@@ -61,12 +61,12 @@ class NearDuplicateDownloaderMiddleware:
                 replacement = await skipper.filter(request)
                 if replacement is None:
                     skipper.observations.sent(request)
+            return replacement or self.runtime.second_fetches.answer(request)
         except (LinkNotFollowed, SkippedRequest):
             raise
         except Exception:  # whatever went wrong in us must not cost the user a page
             logger.exception("Could not look at the request of %s; it is made", request.url)
             return None
-        return replacement or self.runtime.second_fetches.answer(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Judge the response and tag it.
