@@ -10,12 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scrapy_simdedup.detect.clocks import ClockBook
-from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.detect.site_logs import SiteLogs, worker_name
-from scrapy_simdedup.detect.stub_watch import StubWatch
+from scrapy_simdedup.detect.site_logs import worker_name
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
@@ -29,6 +26,7 @@ from scrapy_simdedup.store.url import store_by_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from scrapy_simdedup.detect.event_log import EventLog
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.signals import Wall
@@ -101,24 +99,19 @@ class NearDuplicateDetector:
         self._fingerprinter = fingerprinter or LocalFingerprinter()
         self._sample: PageFingerprint | None = None
         """A fingerprint made as all others; None until the detector is open."""
-        self._logs = SiteLogs(self.store, settings, self.context)
-        self.history: EventLog = EventLog(self.store, self._logs, self.context, on_store_error=self._count_store_error)
-        """Writes down what later runs ask about this one."""
-        self.clocks: ClockBook | None = None
-        """The places of each site whose text changes by itself; None where nobody learns them."""
-        if settings.clocks and settings.compares_versions:
-            self.clocks = ClockBook(self.store, run, self._count_store_error)
-        self._stubs = StubWatch(self.store if keeps_counts else None, run, self._count_store_error)
         self._transactions = Transactions(
-            self._logs,
-            self.history,
-            self.store_name,
-            self._count_store_error,
-            on_wall,
+            self.store,
+            settings,
+            self.context,
+            store_name=self.store_name,
+            on_store_error=self._count_store_error,
+            on_wall=on_wall,
             on_stub=on_stub,
-            clocks=self.clocks,
-            stubs=self._stubs,
+            keeps_counts=keeps_counts,
         )
+        self._logs = self._transactions.logs
+        self.history: EventLog = self._transactions.history
+        """Writes down what later runs ask about this one."""
 
     @property
     def run(self) -> str:
@@ -144,9 +137,7 @@ class NearDuplicateDetector:
     async def close(self) -> None:
         """Close the store."""
         await self._transactions.retry_settlements()
-        if self.clocks is not None:
-            await self.clocks.save()
-        await self._stubs.save()
+        await self._transactions.save()
         await self.store.close()
 
     async def __aenter__(self) -> NearDuplicateDetector:

@@ -10,12 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.detect import clocks, stub_watch
-from scrapy_simdedup.detect.clocks import ClockBook
-from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
-from scrapy_simdedup.detect.site_logs import SiteLogs
-from scrapy_simdedup.detect.stub_watch import StubWatch
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.make import fingerprint
@@ -155,29 +151,20 @@ class SiteJudge:
 
     def notes(self) -> Iterator[SiteNote]:
         """What was learned of the current site beside the records of its pages."""
-        if self._clocks is not None:
-            _result(self._clocks.save())
-        _result(self._stubs.save())
+        _result(self._transactions.save())
         for journal in SITE_JOURNALS:
             value = self._store.notes.get((journal, self._site.encode()))
             if value is not None:
                 yield SiteNote(journal, value)
 
     def _known(self, body: bytes, key: bytes, settings: DedupSettings) -> PageFingerprint | None:
-        index = self._logs.indexes.known(self._site)
+        index = self._transactions.logs.indexes.known(self._site)
         return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
 
     def _forget(self) -> None:
-        settings, context = self.settings, self._context
         self._store = _StoreOfArchive()
-        self._logs = SiteLogs(self._store, settings, context)
-        self._clocks: ClockBook | None = None
-        if settings.clocks and settings.compares_versions:
-            self._clocks = ClockBook(self._store, self.run, _fail)
-        self._stubs = StubWatch(self._store, self.run, _fail)
-        events = EventLog(self._store, self._logs, context, on_store_error=_fail)
         self._transactions = Transactions(
-            self._logs, events, "the history", _fail, None, clocks=self._clocks, stubs=self._stubs
+            self._store, self.settings, self._context, store_name="the history", on_store_error=_fail
         )
 
 

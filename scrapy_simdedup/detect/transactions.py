@@ -5,22 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.clocks import ClockBook
+from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.policy import decide, is_copy_of
+from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.stub_watch import StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_simdedup.detect.clocks import ClockBook
-    from scrapy_simdedup.detect.event_log import EventLog
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
-    from scrapy_simdedup.detect.site_logs import SiteLogs
-    from scrapy_simdedup.detect.stub_watch import StubWatch
     from scrapy_simdedup.detect.verdict import FetchedPage
+    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.signals import Wall
-    from scrapy_simdedup.store.base import Outcome, Record
+    from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record
 
 MAX_ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
@@ -32,31 +33,44 @@ class Transactions:
     """The transactions of one worker. None raises because the store fails.
 
     Args:
-        logs: the sites' logs.
-        history: logs the contents that are gone from their URLs, and what pages were compared with.
+        store: an open store, once the first method is called.
+        settings: those of the crawl.
+        context: the run.
         store_name: the store's name in errors.
         on_store_error: called with each failure of the store.
         on_wall: called when most of what a site gave lately is one content.
         on_stub: called with the site and the key of an original that turned out to be a stub.
-        clocks: learns which places of a site change by themselves; None learns nothing.
-        stubs: counts the URLs of each content.
+        keeps_counts: whether the store keeps the counts of stubs, as another process may go on with the run.
     """
 
     def __init__(
         self,
-        logs: SiteLogs,
-        history: EventLog,
+        store: FingerprintStore,
+        settings: DedupSettings,
+        context: RunContext,
+        *,
         store_name: str,
         on_store_error: Callable[[StoreError], None],
-        on_wall: Callable[[Wall], None] | None,
-        *,
+        on_wall: Callable[[Wall], None] | None = None,
         on_stub: Callable[[str, bytes], None] | None = None,
-        clocks: ClockBook | None,
-        stubs: StubWatch,
+        keeps_counts: bool = True,
     ) -> None:
-        self._logs, self._history, self._store_name = logs, history, store_name
-        self._on_store_error, self._on_wall, self._on_stub = on_store_error, on_wall, on_stub
-        self._clocks, self._stubs = clocks, stubs
+        self._store_name, self._on_store_error = store_name, on_store_error
+        self._on_wall, self._on_stub = on_wall, on_stub
+        self.logs: SiteLogs = SiteLogs(store, settings, context)
+        self.history: EventLog = EventLog(store, self.logs, context, on_store_error=on_store_error)
+        """Writes down what later runs ask about this one."""
+        self._clocks: ClockBook | None = None
+        """The places of each site whose text changes by itself; None where nobody learns them."""
+        if settings.clocks and settings.compares_versions:
+            self._clocks = ClockBook(store, context.run, on_store_error)
+        self._stubs = StubWatch(store if keeps_counts else None, context.run, on_store_error)
+
+    async def save(self) -> None:
+        """Save what was learned of the sites beside the records of their pages."""
+        if self._clocks is not None:
+            await self._clocks.save()
+        await self._stubs.save()
 
     async def judge(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
         """Decide about a page, and store the decision; the verdict names the page's record if the page is kept.
@@ -72,11 +86,11 @@ class Transactions:
             if decision.replaced is not None:
                 await self.settle(page.site, decision.replaced.id, "released")
             if decision.left is not None and verdict.pending is None:
-                await self._history.content_left(page.site, decision.left, "changed")
+                await self.history.content_left(page.site, decision.left, "changed")
             if decision.evidence is not None and verdict.pending is None and self._clocks is not None:
                 await self._clocks.observe(page.site, decision.evidence)
             if verdict.pending is None and verdict.original is not None:
-                await self._history.page_compared(page, verdict)
+                await self.history.page_compared(page, verdict)
             if verdict.pending is None and page.settings.stubs != "keep":
                 await self._detect_stub(page, decision)
         except STORE_FAILURES as exc:
@@ -90,8 +104,8 @@ class Transactions:
         A page can be like several. The key is the expected one where the page is a copy of that one as well.
         """
         try:
-            clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
-            index = await self._logs.index(page.site)
+            clocks = await self._clocks_of(page.site)
+            index = await self.logs.index(page.site)
             verdict = decide(page, index, clocks=clocks).verdict
         except STORE_FAILURES as exc:
             self._report_failure(exc)
@@ -105,7 +119,7 @@ class Transactions:
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         """Settle a page's record; False if the store failed, and it is tried again later."""
         try:
-            await self._logs.settle(site, id_, outcome)
+            await self.logs.settle(site, id_, outcome)
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return False
@@ -114,7 +128,7 @@ class Transactions:
     async def retry_settlements(self) -> None:
         """Settle the records for which the store failed before."""
         try:
-            await self._logs.retry_settlements()
+            await self.logs.retry_settlements()
         except STORE_FAILURES as exc:
             self._report_failure(exc)
 
@@ -122,12 +136,12 @@ class Transactions:
         """Store that a settled page was seen again, unless the store is too busy for that."""
         try:
             for _ in range(MAX_ATTEMPTS):
-                index = await self._logs.index(site)
+                index = await self.logs.index(site)
                 before = index.previous_version(key, context.run)
                 if before is None or not before.settled:
                     return
                 seen = replace(before, last_seen=context.now(), visits=before.visits + 1)
-                if await self._logs.append(site, seen, index, index.cursor) is not None:
+                if await self.logs.append(site, seen, index, index.cursor) is not None:
                     return
         except STORE_FAILURES as exc:
             self._report_failure(exc)
@@ -137,10 +151,13 @@ class Transactions:
             exc = StoreError(self._store_name, f"holds what is no fingerprint of ours: {exc}")
         self._on_store_error(exc)
 
+    async def _clocks_of(self, site: str) -> frozenset[int]:
+        return frozenset() if self._clocks is None else (await self._clocks.of(site)).clocks
+
     async def _decide(self, page: FetchedPage, *, keep_pending: bool) -> tuple[Decision, Verdict]:
-        clocks = frozenset[int]() if self._clocks is None else (await self._clocks.of(page.site)).clocks
+        clocks = await self._clocks_of(page.site)
         for _ in range(MAX_ATTEMPTS):
-            index = await self._logs.index(page.site)
+            index = await self.logs.index(page.site)
             # No await from here to the append: what is decided holds for this cursor.
             expected = index.cursor
             decision = decide(page, index, clocks=clocks, keep_pending=keep_pending)
@@ -150,10 +167,10 @@ class Transactions:
                 continue
             if decision.record is None:
                 awaited = decision.original if decision.verdict.pending else None
-                if awaited is not None and await self._logs.release_if_dead(page.site, awaited):
+                if awaited is not None and await self.logs.release_if_dead(page.site, awaited):
                     continue
                 return decision, decision.verdict
-            id_ = await self._logs.append(page.site, decision.record, index, expected)
+            id_ = await self.logs.append(page.site, decision.record, index, expected)
             if id_ is None:
                 continue
             if decision.verdict.kind == "unchanged" and decision.verdict.is_duplicate:
