@@ -61,7 +61,8 @@ class Judge:
     ) -> None:
         self._detector, self._tracker, self._stats, self._page_settled = detector, tracker, stats, page_settled
         self._settings, self._parking, self._is_closing = settings, parking, is_closing
-        self._site_locks = KeyedFifoLock()
+        self._tickets: dict[Hashable, deque[Ticket]] = {}
+        """Of the pages that are being judged, by their sites."""
 
     async def judge_page(
         self,
@@ -82,7 +83,7 @@ class Judge:
         ``handler`` is what gets the page, and ``request`` gives up its place in the downloader while the page waits.
         """
         # Workers may be done with a later page sooner; verdicts are given in the order of the responses.
-        ticket = self._site_locks.enqueue(site)
+        ticket = Ticket(self._tickets, site)
         try:
             page = await self._detector.fetched(
                 response.text,
@@ -94,8 +95,7 @@ class Judge:
                 identity=identity,
                 handler=handler,
             )
-            if ticket.must_wait:
-                await ticket.acquire()
+            await ticket.acquire()
             verdict = await self._detector.judge_page(page)
         finally:
             ticket.release()
@@ -212,26 +212,19 @@ class Parking:
             raise DontCloseSpider
 
 
-class KeyedFifoLock:
-    """A lock per key, which is acquired in the order of the tickets, however long their holders take to ask for it."""
-
-    def __init__(self) -> None:
-        self._queues: dict[Hashable, deque[Ticket]] = {}
-
-    def enqueue(self, key: Hashable) -> Ticket:
-        """A ticket at the end of the key's queue, which has to be released."""
-        return Ticket(self._queues, key)
-
-
 class Ticket:
-    """A place in a queue of :class:`KeyedFifoLock`."""
+    """A place at the end of a key's queue: a lock that is acquired in the order of the tickets.
+
+    However long their holders take to ask for it; each ticket has to be released.
+
+    Args:
+        queues: the tickets by their keys.
+        key: what is locked.
+    """
 
     def __init__(self, queues: dict[Hashable, deque[Ticket]], key: Hashable) -> None:
         self._queues, self._key = queues, key
-        queue = queues.setdefault(key, deque())
-        self.must_wait: bool = bool(queue)
-        """Whether other tickets stood in the queue when this one was taken."""
-        queue.append(self)
+        queues.setdefault(key, deque()).append(self)
         self.wakeup: Deferred[None] | None = None
         """Fires when the ticket may acquire the lock; None while nobody waits with it."""
 

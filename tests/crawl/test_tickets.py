@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Hashable
 
 from helpers.on_asyncio import on_asyncio
-from scrapy_simdedup.crawl.judge import KeyedFifoLock
+from scrapy_simdedup.crawl.judge import Ticket
 
 
-async def take_part(lock: KeyedFifoLock, key: str, name: str, went: list[str], *, seconds: float = 0) -> None:
-    ticket = lock.enqueue(key)
+async def take_part(queues: dict[Hashable, deque[Ticket]], key: str, name: str, went: list[str], *, seconds: float = 0) -> None:
+    ticket = Ticket(queues, key)
     try:
         await asyncio.sleep(seconds)
         await ticket.acquire()
@@ -20,27 +22,27 @@ async def take_part(lock: KeyedFifoLock, key: str, name: str, went: list[str], *
 
 @on_asyncio
 async def test_the_lock_is_acquired_in_the_order_of_the_tickets() -> None:
-    lock, went = KeyedFifoLock(), []
+    queues, went = {}, []
     await asyncio.gather(
-        take_part(lock, "a", "slow", went, seconds=0.05),
-        take_part(lock, "a", "quick", went),
-        take_part(lock, "a", "slower than the one before", went, seconds=0.02),
+        take_part(queues, "a", "slow", went, seconds=0.05),
+        take_part(queues, "a", "quick", went),
+        take_part(queues, "a", "slower than the one before", went, seconds=0.02),
     )
     assert went == ["slow", "quick", "slower than the one before"]
 
 
 @on_asyncio
 async def test_keys_do_not_wait_for_each_other() -> None:
-    lock, went = KeyedFifoLock(), []
-    await asyncio.gather(take_part(lock, "a", "slow", went, seconds=0.05), take_part(lock, "b", "quick", went))
+    queues, went = {}, []
+    await asyncio.gather(take_part(queues, "a", "slow", went, seconds=0.05), take_part(queues, "b", "quick", went))
     assert went == ["quick", "slow"]
 
 
 @on_asyncio
 async def test_a_ticket_that_is_given_up_holds_no_other_up() -> None:
-    lock, went = KeyedFifoLock(), []
+    queues, went = {}, []
     parts = [
-        asyncio.ensure_future(take_part(lock, "a", name, went, seconds=seconds))
+        asyncio.ensure_future(take_part(queues, "a", name, went, seconds=seconds))
         for name, seconds in (("first", 0.05), ("given up", 0), ("last", 0))
     ]
     await asyncio.sleep(0.01)
@@ -51,8 +53,8 @@ async def test_a_ticket_that_is_given_up_holds_no_other_up() -> None:
 
 @on_asyncio
 async def test_nothing_is_kept_of_keys_without_tickets() -> None:
-    lock = KeyedFifoLock()
-    ticket = lock.enqueue("a")
+    queues = {}
+    ticket = Ticket(queues, "a")
     ticket.release()
     ticket.release()
-    assert not lock._queues
+    assert not queues
