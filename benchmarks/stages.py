@@ -27,8 +27,8 @@ from readability import Document
 from crowd import crowd, fill
 from measure import arguments, finish, in_turn, ratio
 from pages import Language, Site, corpus, generated
+from scrapy_simdedup.detect.candidate_index import hamming_search
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.search import hamming_search
 from scrapy_simdedup.fingerprint.features import distinct_features, find_shingles
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed

@@ -18,8 +18,8 @@ import pytest
 from helpers.hostile import HOSTILE
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
+from scrapy_simdedup.detect.candidate_index import hamming_search
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.search import hamming_search
 from scrapy_simdedup.fingerprint import make
 from scrapy_simdedup.fingerprint.hashing import WordHasher
 from scrapy_simdedup.fingerprint.make import fingerprint

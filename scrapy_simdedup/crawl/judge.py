@@ -213,9 +213,9 @@ class Parking:
 
 
 class Ticket:
-    """A place at the end of a key's queue: a lock that is acquired in the order of the tickets.
+    """A place in the queue of a key, which has to be released.
 
-    However long their holders take to ask for it; each ticket has to be released.
+    The lock of the key is acquired in the order of the tickets, however long their holders take to ask for it.
 
     Args:
         queues: the tickets by their keys.

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from scrapy_simdedup.detect.search import InvertedIndex, hamming_search, to_words
+from scrapy_simdedup.detect.inverted_index import InvertedIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.hashing import Rows
@@ -29,6 +31,8 @@ MAX_IN_RADIUS = 512
 """Pages within the radius whose odd sketches are looked at, the nearest."""
 MAX_COMPARED = 64
 """Pages that are compared in full, those with the nearest odd sketches: what bounds the time a page can take."""
+CHUNK = 65_536
+"""Simhashes per step: half a megabyte, which stays in the processor's cache while it is looked at."""
 BODY_GROUP, TEXT_GROUPS = 1, {"roles": 2, "readability": 3, "content": 4}
 """Comparison groups: whole bodies, or texts that were found in the same way. Pages of group 0 are never compared."""
 ANY_HANDLER = 0
@@ -262,3 +266,46 @@ def comparison_group(fp: PageFingerprint) -> int:
 
 def _number(digest: bytes) -> int:
     return int.from_bytes(digest, "little")
+
+
+def hamming_search(
+    simhashes: NDArray[np.uint64],
+    simhash: int,
+    radius: int,
+    most: int,
+    accept: Callable[[Rows], NDArray[np.bool_]] | None = None,
+) -> Rows:
+    """The rows within a radius; of more than ``most``, the nearest.
+
+    Every simhash is looked at, so nothing within the radius is missed, whatever the radius and the width.
+
+    Args:
+        simhashes: 64-bit words, the lowest first, shape (words, n).
+        simhash: what to look for, of as many words.
+        radius: bits by which a row may differ.
+        most: rows at most.
+        accept: says which of some rows count; None: all do.
+    """
+    wanted = to_words(simhash, len(simhashes))
+    hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
+    for start in range(0, simhashes.shape[1], CHUNK):
+        columns = simhashes[:, start : start + CHUNK]
+        distance = np.bitwise_count(columns[0] ^ wanted[0])
+        for column, word in zip(columns[1:], wanted[1:], strict=True):
+            distance += np.bitwise_count(column ^ word)
+        found = np.flatnonzero(distance <= radius)
+        if accept is not None and len(found):
+            found = found[accept(found + start)]
+        if len(found):
+            hits.append(found + start)
+            distances.append(distance[found])
+    rows = np.concatenate(hits)
+    if len(rows) <= most:
+        return rows
+    chosen: Rows = rows[np.argpartition(np.concatenate(distances), most)[:most]]
+    return chosen
+
+
+def to_words(simhash: int, count: int) -> NDArray[np.uint64]:
+    """The simhash as 64-bit words, the lowest first."""
+    return np.array([simhash >> 64 * number & 0xFFFF_FFFF_FFFF_FFFF for number in range(count)], np.uint64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simdedup.detect.candidate_index import to_words
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
@@ -160,7 +161,7 @@ class FingerprintTable:
                 self.records.append(record)
                 fingerprints.append(fp)
         if fingerprints:
-            self._simhashes = np.array([_simhash_words(fp) for fp in fingerprints], np.uint64)
+            self._simhashes = np.array([to_words(fp.simhash, fp.bits // 64) for fp in fingerprints])
             self._rows = np.concatenate([fp.comparison_row for fp in fingerprints])
 
     def closest(self, record: Record | ContentLeft, *, since: float = 0.0) -> Neighbour | None:
@@ -173,7 +174,7 @@ class FingerprintTable:
         fp = fingerprint_of(record)
         if fp is None or not self.records or not self._fits(fp):
             return None
-        distance = np.bitwise_count(self._simhashes ^ np.array(_simhash_words(fp), np.uint64)).sum(axis=1)
+        distance = np.bitwise_count(self._simhashes ^ to_words(fp.simhash, fp.bits // 64)).sum(axis=1)
         near = np.argpartition(distance, MAX_CANDIDATES) if len(distance) > MAX_CANDIDATES else np.arange(len(distance))
         rows = [
             row
@@ -203,7 +204,3 @@ def closest_pairs(site: str, pages: Iterable[Record], sample: int) -> Iterator[C
         found = table.closest(record)
         if found is not None:
             yield ClosePair(site, record.url, found.record.url, found.similarity, found.headline_differs)
-
-
-def _simhash_words(fp: PageFingerprint) -> list[int]:
-    return [fp.simhash >> 64 * word & 0xFFFF_FFFF_FFFF_FFFF for word in range(fp.bits // 64)]

@@ -10,7 +10,9 @@ from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.crawl.judge import Ticket
 
 
-async def take_part(queues: dict[Hashable, deque[Ticket]], key: str, name: str, went: list[str], *, seconds: float = 0) -> None:
+async def take_part(
+    queues: dict[Hashable, deque[Ticket]], key: str, name: str, went: list[str], *, seconds: float = 0
+) -> None:
     ticket = Ticket(queues, key)
     try:
         await asyncio.sleep(seconds)

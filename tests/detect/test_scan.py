@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.search import SortedPostings, hamming_search, to_words
+from scrapy_simdedup.detect.candidate_index import hamming_search, to_words
+from scrapy_simdedup.detect.inverted_index import SortedPostings
 
 
 def columns(numbers: list[int], bits: int) -> NDArray[np.uint64]:

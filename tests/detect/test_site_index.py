@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.prints import log, print_of, record, unjudged_print
-from scrapy_simdedup.detect import candidate_index, search
+from scrapy_simdedup.detect import candidate_index
 from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -73,7 +73,7 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
 
 
 def test_nothing_is_missed_at_the_border_of_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "CHUNK", 3)
+    monkeypatch.setattr(candidate_index, "CHUNK", 3)
     index = index_of(*(record(print_of(seed), b"%d" % seed) for seed in range(11)))
     assert [found(index, print_of(seed, 1))[0] for seed in range(11)] == [b"%d" % seed for seed in range(11)]
 

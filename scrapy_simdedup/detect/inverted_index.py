@@ -1,4 +1,4 @@
-"""Two searches for rows: by the Hamming distance of their simhashes, and by the keys that they share with a page."""
+"""The inverted index: the rows that share keys with a page, for methods that have keys."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.hashing import Rows
     from scrapy_simdedup.fingerprint.methods.base import Method
 
-CHUNK = 65_536
-"""Simhashes per step: half a megabyte, which stays in the processor's cache while it is looked at."""
 _STEP = 1_000
 """Rows that may be added before outdated ones are looked for, and rows that are read at a time."""
 _MIN_BUFFER = 256
@@ -24,49 +22,6 @@ _MAX_UNSORTED = 8
 """One in so many entries may be unsorted; then they are merged, which on the whole costs each entry few moves."""
 _HALF = np.uint64(32)
 _ROW = np.uint64(0xFFFF_FFFF)
-
-
-def hamming_search(
-    simhashes: NDArray[np.uint64],
-    simhash: int,
-    radius: int,
-    most: int,
-    accept: Callable[[Rows], NDArray[np.bool_]] | None = None,
-) -> Rows:
-    """The rows within a radius; of more than ``most``, the nearest.
-
-    Every simhash is looked at, so nothing within the radius is missed, whatever the radius and the width.
-
-    Args:
-        simhashes: 64-bit words, the lowest first, shape (words, n).
-        simhash: what to look for, of as many words.
-        radius: bits by which a row may differ.
-        most: rows at most.
-        accept: says which of some rows count; None: all do.
-    """
-    wanted = to_words(simhash, len(simhashes))
-    hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
-    for start in range(0, simhashes.shape[1], CHUNK):
-        columns = simhashes[:, start : start + CHUNK]
-        distance = np.bitwise_count(columns[0] ^ wanted[0])
-        for column, word in zip(columns[1:], wanted[1:], strict=True):
-            distance += np.bitwise_count(column ^ word)
-        found = np.flatnonzero(distance <= radius)
-        if accept is not None and len(found):
-            found = found[accept(found + start)]
-        if len(found):
-            hits.append(found + start)
-            distances.append(distance[found])
-    rows = np.concatenate(hits)
-    if len(rows) <= most:
-        return rows
-    chosen: Rows = rows[np.argpartition(np.concatenate(distances), most)[:most]]
-    return chosen
-
-
-def to_words(simhash: int, count: int) -> NDArray[np.uint64]:
-    """The simhash as 64-bit words, the lowest first."""
-    return np.array([simhash >> 64 * number & 0xFFFF_FFFF_FFFF_FFFF for number in range(count)], np.uint64)
 
 
 class InvertedIndex:
