@@ -7,7 +7,6 @@ import time
 from argparse import ArgumentTypeError
 from dataclasses import asdict
 from datetime import datetime, timezone
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.files import open_output
@@ -18,7 +17,8 @@ from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report.change_rates import ChangeRates
 from scrapy_simdedup.report.history import Move, find_moves, read_run_history
-from scrapy_simdedup.report.tallies import SiteTally, push_largest
+from scrapy_simdedup.report.neighbours import push_largest
+from scrapy_simdedup.report.tallies import SiteTally
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -74,8 +74,7 @@ async def run_changes(context: Context) -> int:
             planned += found is not None
             if found is not None and found.chance > options.share:
                 due.append(found)
-    due.sort(key=attrgetter("url"))
-    due.sort(key=attrgetter("chance"), reverse=True)
+    due.sort(key=lambda found: (-found.chance, found.url))
     due = due[: options.limit]
     rows = [asdict(found) for found in due]
     if options.output:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of
+from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
 
 if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
@@ -47,8 +46,7 @@ class Cluster:
     """Distinct runs of words in the representative's content; 0 where that is not known."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ClusterSize:
+class ClusterSize(NamedTuple):
     """A cluster after the first reading: how many repeats it has, and which pages belong to it by their keys."""
 
     repeats: int
@@ -100,10 +98,9 @@ class TopClusters:
             replacements[first].append(replacement)
         self.total += len(self._repeats)
         for first, repeats in self._repeats.items():
-            size = ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ())))
-            heapq.heappush(self._heap, size)
-            if len(self._heap) > self._limit:
-                heapq.heappop(self._heap)
+            push_largest(
+                self._heap, ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ()))), self._limit
+            )
         self._repeats.clear()
         self._replacements.clear()
 

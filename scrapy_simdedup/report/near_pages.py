@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import PageCompared, compared_journal, decode_event
 from scrapy_simdedup.display import plural
-from scrapy_simdedup.report.neighbours import fingerprint_of
+from scrapy_simdedup.report.neighbours import fingerprint_of, push_largest
 from scrapy_simdedup.store.base import whole_journal
 
 if TYPE_CHECKING:
@@ -63,9 +62,7 @@ async def read_compared_pages(store: FingerprintStore, site: str | None = None) 
         except ValueError:
             continue  # of a later version
         if isinstance(event, PageCompared) and site in {None, event.site}:
-            heapq.heappush(newest, (event.at, next(number), event))
-            if len(newest) > MAX_HELD:
-                heapq.heappop(newest)
+            push_largest(newest, (event.at, next(number), event), MAX_HELD)
     return {(event.site, event.key): event for _, _, event in sorted(newest, key=lambda entry: entry[:2])}
 
 
@@ -134,9 +131,7 @@ class NearPages:
             return
         self.total += 1
         similarity = event.similarity if event else record.similarity or 0.0
-        heapq.heappush(self._heap, (similarity, next(self._number), site, record))
-        if len(self._heap) > self._limit:
-            heapq.heappop(self._heap)
+        push_largest(self._heap, (similarity, next(self._number), site, record), self._limit)
 
     @property
     def sites(self) -> set[str]:

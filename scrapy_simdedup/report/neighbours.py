@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.events import ContentLeft
     from scrapy_simdedup.store.base import Record
 
+
+HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
 
 MAX_COMPARED_PAGES = 50_000
 """Pages of a site that a page is compared with at most, chosen at random."""
@@ -64,6 +66,14 @@ def fingerprint_differences(one: PageFingerprint | None, other: PageFingerprint 
     return tuple(name for name, does in facts.items() if does) or ("some words",)
 
 
+def push_largest(heap: list[HeapEntry], entry: HeapEntry, size: int) -> None:
+    """Add an entry to a heap that keeps its ``size`` largest entries."""
+    if len(heap) < size:
+        heapq.heappush(heap, entry)
+    else:
+        heapq.heappushpop(heap, entry)
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """A page of a store, and how like another page it is."""
@@ -102,9 +112,7 @@ class Nearest:
             record, fp = others[at]
             distance = (self._fp.simhash ^ fp.simhash).bit_count()
             found = Neighbour(record, float(similarity[at]), distance, bool(headline_differs[at]))
-            heapq.heappush(self._heap, (found.similarity, next(self._number), found))
-            if len(self._heap) > self._limit:
-                heapq.heappop(self._heap)
+            push_largest(self._heap, (found.similarity, next(self._number), found), self._limit)
 
     @property
     def found(self) -> list[Neighbour]:

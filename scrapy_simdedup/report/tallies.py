@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from scrapy_simdedup.report.data import (
 )
 from scrapy_simdedup.report.history import RunHistory
 from scrapy_simdedup.report.near_pages import event_of
-from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of
+from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
 from scrapy_simdedup.report.sample import Reservoir, random_rank
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ STUB_MIN_REPEATS, STUB_MIN_SHARE, STUB_MAX_SHINGLES = 20, 0.05, 150
 pages, and if it has fewer shingles than this."""
 WARNING_SHARE = 0.1
 """Share of the pages from which failures that should be rare are worth a warning."""
-HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
 
 
 class VerdictTally:
@@ -120,14 +118,6 @@ class RunTally:
             for name, (pages, repeats, first, last) in self._runs.items()
         )
         return tuple(sorted(rows, key=lambda row: -row.last)[:MAX_RUNS])
-
-
-def push_largest(heap: list[HeapEntry], entry: HeapEntry, size: int) -> None:
-    """Add an entry to a heap that keeps its ``size`` largest entries."""
-    if len(heap) < size:
-        heapq.heappush(heap, entry)
-    elif heap[0] < entry:
-        heapq.heapreplace(heap, entry)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import EVENTS, SeenUrl, decode_url_event, remembered_journal, split_journal_name
 from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
-from scrapy_simdedup.report.tallies import push_largest
+from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.store.base import whole_journal
 from scrapy_simdedup.urls import RememberedRules, UrlLearner
 
