@@ -22,9 +22,10 @@ from scrapy_simdedup.commands.console import (
     format_table,
     positive_int,
 )
-from scrapy_simdedup.commands.stores import existing_store_url, open_detector, open_store, record_batches
+from scrapy_simdedup.commands.stores import existing_store_url, open_store, record_batches
 from scrapy_simdedup.detect.clocks import JOURNAL as CLOCK_JOURNAL
 from scrapy_simdedup.detect.clocks import SiteClocks
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
@@ -35,8 +36,7 @@ from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
 from scrapy_simdedup.report.gather import live_records
 from scrapy_simdedup.report.near_pages import event_of, read_compared_pages, what_kept
-from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of
-from scrapy_simdedup.report.tallies import push_largest
+from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of, push_largest
 from scrapy_simdedup.setting_checks import did_you_mean
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED
 
@@ -239,7 +239,7 @@ def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
     (page,) = read_pages([name], context.scrapy)
 
     async def fingerprint() -> PageFingerprint:
-        async with open_detector(context, url) as detector:
+        async with NearDuplicateDetector(url, settings=context.settings) as detector:
             return await detector.fingerprint(page.html, url=page.url)
 
     fp = asyncio.run(fingerprint())

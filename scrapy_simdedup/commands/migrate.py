@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.console import YES, Action, Context
-from scrapy_simdedup.commands.stores import open_detector, persistent_store_url
+from scrapy_simdedup.commands.stores import persistent_store_url
 from scrapy_simdedup.crawl.other_plugins import IMPORTED_LOG
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.revisit import imported_record
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.make import fingerprint
@@ -107,7 +108,7 @@ def _seconds(value: bytes | str | None) -> float:
 
 async def _write_pages(context: Context, url: str, source: str, times: dict[bytes, float]) -> tuple[int, int]:
     added = 0
-    async with open_detector(context, url) as detector:
+    async with NearDuplicateDetector(url, settings=context.settings) as detector:
         nothing = replace(fingerprint("", context.settings, detector.secret), unjudged=IMPORTED)
         log = SiteLogWriter(detector.store, IMPORTED_LOG)
         with context.console.progress("pages read") as show:

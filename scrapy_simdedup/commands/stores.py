@@ -6,7 +6,6 @@ from argparse import ArgumentTypeError
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.gather import live_records
 from scrapy_simdedup.setting_checks import redact_password
@@ -56,21 +55,6 @@ async def open_store(url: str) -> AsyncIterator[FingerprintStore]:
         yield store
     finally:
         await store.close()
-
-
-@asynccontextmanager
-async def open_detector(context: Context, url: str | None = None) -> AsyncIterator[NearDuplicateDetector]:
-    """A detector on the store at a URL, or on that of the settings, opened; it is closed in the end.
-
-    Raises:
-        StoreError: the store's fingerprints are made in another way than the settings say.
-    """
-    detector = NearDuplicateDetector(url, settings=context.settings)
-    await detector.open()
-    try:
-        yield detector
-    finally:
-        await detector.close()
 
 
 async def records_with_progress(
