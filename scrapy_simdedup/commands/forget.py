@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
-from scrapy_simdedup.detect.events import event_key, remembered_journal, split_journal_name
+from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_journal_name
 from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
@@ -177,7 +177,7 @@ async def _forget_rules(context: Context, choose: Callable[[RememberedRules], bo
     """Forget the rules about URLs that the next crawl would begin with, of the chosen sites."""
     async with open_store(existing_store_url(context)) as store:
         for note in filter(choose, await remembered_rules(store)):
-            await store.put_note(remembered_journal(), event_key(note.site), bytes(replace(note, rules=())))
+            await store.put_note(REMEMBERED_JOURNAL, event_key(note.site), bytes(replace(note, rules=())))
 
 
 async def _delete_journals(context: Context, run: str) -> int:

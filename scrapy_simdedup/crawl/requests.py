@@ -20,7 +20,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_simdedup.crawl.refusal import refusing
-from scrapy_simdedup.detect.json_values import pack_value
+from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.settings import PREFIX, DedupSettings
 from scrapy_simdedup.urls import canonical_url

@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
+    COMPARED_JOURNAL,
     ContentLeft,
     PageCompared,
     RunStarted,
     SiteChangeCounts,
     SiteRedesigned,
-    compared_journal,
     encode_event,
     event_journal,
     event_key,
@@ -148,7 +148,7 @@ class EventLog:
             own_words=verdict.own_words,
         )
         place = int.from_bytes(event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
-        await self._write(event, page.site, what, str(place), journal=compared_journal())
+        await self._write(event, page.site, what, str(place), journal=COMPARED_JOURNAL)
 
     async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
         key = event_key(type(event).__name__, *about)

@@ -1,17 +1,23 @@
-"""Events: what one run writes down about pages and URLs in its journals, for later runs and for reports."""
+"""Events: what one run writes down about pages and URLs in its journals, for later runs and for reports.
+
+They are JSON, with marks for what JSON does not know: bytes, tuples, sets.
+"""
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from dataclasses import astuple, dataclass
+from enum import Enum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from scrapy_simdedup.detect.json_values import from_json_bytes, pack_value, to_json_bytes
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy_simdedup.fingerprint.structure import Change
+
+Event = TypeVar("Event")
 
 EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
@@ -126,7 +132,7 @@ class SeenUrl:
     """Whether the URL was fetched once more to see that."""
 
     def __bytes__(self) -> bytes:
-        return to_json_bytes(["seen", self.url, self.content, self.same_as, self.checked])
+        return _to_json(["seen", self.url, self.content, self.same_as, self.checked])
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,7 @@ class SkippedUrl:
 
     def __bytes__(self) -> bytes:
         packed = pack_value(dict(self.request))
-        return to_json_bytes(["skipped", self.url, self.known_url, self.rule, self.worker, packed])
+        return _to_json(["skipped", self.url, self.known_url, self.rule, self.worker, packed])
 
 
 UrlEvent: TypeAlias = SeenUrl | SkippedUrl
@@ -162,14 +168,10 @@ def event_journal(run: str) -> str:
     return journal_name(run, EVENTS)
 
 
-def compared_journal() -> str:
-    """The journal of compared pages: one for all sites and runs, so that it stays bounded."""
-    return journal_name(COMPARED, EVENTS)
-
-
-def remembered_journal() -> str:
-    """The journal of the rules about URLs that the next crawl begins with: a note per site."""
-    return journal_name(REMEMBERED, EVENTS)
+COMPARED_JOURNAL = journal_name(COMPARED, EVENTS)
+"""The journal of compared pages: one for all sites and runs, so that it stays bounded."""
+REMEMBERED_JOURNAL = journal_name(REMEMBERED, EVENTS)
+"""The journal of the rules about URLs that the next crawl begins with: a note per site."""
 
 
 def split_journal_name(journal: str) -> tuple[str, str]:
@@ -179,26 +181,96 @@ def split_journal_name(journal: str) -> tuple[str, str]:
 
 
 def event_key(*about: str) -> bytes:
-    """The key of an event, by what it is about."""
+    """The key of an event, by what it is about; a URL has one event, so what was fetched is no longer skipped."""
     return blake2b("\0".join(about).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def url_event_key(url: str) -> bytes:
-    """The key of a URL's event: each URL has one, so what was fetched is no longer skipped."""
-    return event_key(url)
 
 
 def encode_event(event: HistoryEvent) -> bytes:
     """A page event as bytes."""
     name = next(name for name, type_ in _EVENT_TYPES.items() if isinstance(event, type_))
-    return to_json_bytes([name, *astuple(event)])
+    return _to_json([name, *astuple(event)])
 
 
 def decode_event(raw: bytes) -> HistoryEvent:
     """The page event that was encoded; a ValueError if the bytes are none."""
-    return from_json_bytes(raw, _EVENT_TYPES)
+    return _from_json(raw, _EVENT_TYPES)
 
 
 def decode_url_event(raw: bytes) -> UrlEvent:
     """The URL event that was encoded; a ValueError if the bytes are none."""
-    return from_json_bytes(raw, _URL_EVENT_TYPES)
+    return _from_json(raw, _URL_EVENT_TYPES)
+
+
+def _to_json(value: Any) -> bytes:
+    """An event of plain values as JSON, in which bytes have a form of their own."""
+    return json.dumps(value, separators=(",", ":"), default=_bytes).encode()
+
+
+def _from_json(raw: bytes, types: Mapping[str, type[Event]]) -> Event:
+    """The event that was packed as a list: the name of its type, and the values of its fields.
+
+    Raises:
+        ValueError: there is no such event.
+    """
+    try:
+        name, *values = json.loads(raw, object_hook=_unpack)
+        return types[name](*values)
+    except (TypeError, KeyError, UnicodeDecodeError, RecursionError) as exc:
+        raise ValueError(f"these bytes are no event; known are {', '.join(types)}") from exc
+
+
+def pack_value(value: Any) -> Any:
+    """A value as JSON can hold it, with marks for what JSON does not know; reading it back gives an equal value.
+
+    A text, number or bytes of a subclass, such as the texts of lxml, is read back as one of the plain type. Members of
+    enumerations are not taken, as they are looked at by their names, nor are containers of a subclass.
+
+    Raises:
+        TypeError: it is, or holds, what has no such form; the message names the type.
+    """
+    kind = type(value)
+    if kind is list:
+        return [pack_value(part) for part in value]
+    if kind in _CONTAINERS:
+        return {_CONTAINERS[kind]: [pack_value(part) for part in value]}
+    return _pack_dict(value) if kind is dict else _pack_scalar(value)
+
+
+def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
+    if all(isinstance(name, str) for name in values) and not (len(values) == 1 and _MARKS.issuperset(values)):
+        return {_pack_scalar(name): pack_value(part) for name, part in values.items()}
+    return {"dict": [[pack_value(name), pack_value(part)] for name, part in values.items()]}
+
+
+def _pack_scalar(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    for plain, make in _SCALARS.items():
+        if isinstance(value, plain) and not isinstance(value, Enum):
+            return make(value)
+    raise TypeError(f"an event cannot hold {type(value).__name__}")
+
+
+def _bytes(value: Any) -> dict[str, str]:
+    if isinstance(value, bytes):
+        return {"b64": b64encode(value).decode()}
+    raise TypeError(f"an event cannot hold {type(value).__name__}")
+
+
+def _unpack(found: dict[str, Any]) -> Any:
+    """What an object of JSON stands for: itself, unless it is marked."""
+    mark, value = next(iter(found.items()), ("", None))
+    if len(found) != 1 or mark not in _MARKS or not isinstance(value, str if mark == "b64" else list):
+        return found
+    return _UNPACKED[mark](value)
+
+
+_CONTAINERS: dict[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
+_UNPACKED: dict[str, Callable[[Any], Any]] = {
+    "b64": b64decode,
+    "dict": dict,
+    **{name: kind for kind, name in _CONTAINERS.items()},
+}
+_MARKS = frozenset(_UNPACKED)
+_SCALARS: dict[type, Callable[[Any], Any]] = {str: str.__str__, bytes: _bytes, int: int, float: float}
+"""Each with a function that makes a plain value of one of a subclass."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.events import PageCompared, compared_journal, decode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.report.neighbours import fingerprint_of, push_largest
 from scrapy_simdedup.store.base import whole_journal
@@ -56,7 +56,7 @@ async def read_compared_pages(store: FingerprintStore, site: str | None = None) 
     """
     newest: list[tuple[float, int, PageCompared]] = []
     number = count()
-    async for raw in whole_journal(store, compared_journal()):
+    async for raw in whole_journal(store, COMPARED_JOURNAL):
         try:
             event = decode_event(raw)
         except ValueError:

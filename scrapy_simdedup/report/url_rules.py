@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.events import EVENTS, SeenUrl, decode_url_event, remembered_journal, split_journal_name
+from scrapy_simdedup.detect.events import EVENTS, REMEMBERED_JOURNAL, SeenUrl, decode_url_event, split_journal_name
 from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.store.base import whole_journal
@@ -93,7 +93,7 @@ async def remembered_rules(store: FingerprintStore) -> list[RememberedRules]:
     Raises:
         StoreError: the store cannot be read.
     """
-    notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, remembered_journal())]
+    notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, REMEMBERED_JOURNAL)]
     return [note for note in notes if note is not None and note.rules]
 
 

@@ -19,7 +19,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
 from scrapy_simdedup import compare_pages
-from scrapy_simdedup.detect.events import PageCompared, compared_journal, encode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, encode_event
 from scrapy_simdedup.store.url import store_by_url
 
 
@@ -40,7 +40,7 @@ def note_compared(crawled: Crawled, url: str, **values: Any) -> None:
     async def write() -> None:
         store = store_by_url(crawled.store)
         await store.open()
-        await store.put_note(compared_journal(), record.key, encode_event(event))
+        await store.put_note(COMPARED_JOURNAL, record.key, encode_event(event))
         await store.close()
 
     in_a_thread(lambda: asyncio.run(write()))

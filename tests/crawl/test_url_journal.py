@@ -15,8 +15,7 @@ from lxml.html import fromstring
 
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
-from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event
-from scrapy_simdedup.detect.json_values import pack_value
+from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event, pack_value
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore

@@ -12,7 +12,7 @@ from helpers.crawling import ADDON, ONE_BY_ONE, Crawl, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times
-from scrapy_simdedup.detect.events import event_key, remembered_journal
+from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.report.url_rules import remembered_rules
 from scrapy_simdedup.store.sqlite import SqliteStore
@@ -111,7 +111,7 @@ async def test_notes_of_another_version_are_ignored_and_replaced(site: Site, sto
     Magazine(site, 60, VARIANTS)
     opened = store_by_url(store)
     await opened.open()
-    await opened.put_note(remembered_journal(), event_key("127.0.0.1"), b'["of the future"]')
+    await opened.put_note(REMEMBERED_JOURNAL, event_key("127.0.0.1"), b'["of the future"]')
     await opened.close()
     found = await read(site, store)
     assert found.stat("urls/skipped") > 0
@@ -125,7 +125,7 @@ async def test_where_the_store_fails_to_tell_them_all_pages_are_delivered(
     real = SqliteStore.get_note
 
     async def fails(self: SqliteStore, journal: str, key: bytes) -> bytes | None:
-        if journal == remembered_journal():
+        if journal == REMEMBERED_JOURNAL:
             raise StoreError(store, "cannot be read")
         return await real(self, journal, key)
 

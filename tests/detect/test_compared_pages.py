@@ -11,7 +11,7 @@ import pytest
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import record
 from scrapy_simdedup.detect.event_log import MAX_COMPARED_PER_SITE, EventLog
-from scrapy_simdedup.detect.events import PageCompared, compared_journal, decode_event, encode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event, encode_event
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
@@ -75,7 +75,7 @@ async def test_a_site_has_so_many_places_in_all_its_runs() -> None:
             await log.page_compared(fetched(f"{run} dropped {number}", run), DROPPED)
         await log.page_compared(fetched(f"{run} own", run), NEAR)
         await log.page_compared(fetched("one", run, "b.example"), NEAR)
-    events = [decode_event(raw) async for raw in whole_journal(store, compared_journal())]
+    events = [decode_event(raw) async for raw in whole_journal(store, COMPARED_JOURNAL)]
     near = [event for event in events if isinstance(event, PageCompared) and event.site == "a.example"]
     assert MAX_COMPARED_PER_SITE < len(near) <= 2 * MAX_COMPARED_PER_SITE + 2
     assert {event.run for event in near if not event.dropped} == {"monday", "tuesday"}

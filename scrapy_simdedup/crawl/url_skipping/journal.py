@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
     EVENTS,
+    REMEMBERED_JOURNAL,
     RunStarted,
     SeenUrl,
     SkippedUrl,
@@ -16,9 +17,7 @@ from scrapy_simdedup.detect.events import (
     event_journal,
     event_key,
     journal_name,
-    remembered_journal,
     split_journal_name,
-    url_event_key,
 )
 from scrapy_simdedup.detect.names import site_of, spider_of
 from scrapy_simdedup.detect.site_logs import is_alive
@@ -94,12 +93,12 @@ class UrlJournal:
     async def record_seen(self, note: SeenUrl) -> None:
         """Note what a URL led to; if it was skipped before, it no longer is."""
         site = site_of(note.url)
-        await self._store.put_note(journal_name(self.run, site), url_event_key(note.url), bytes(note))
+        await self._store.put_note(journal_name(self.run, site), event_key(note.url), bytes(note))
         await self._read(site)
 
     async def record_skipped(self, note: SkippedUrl) -> bool:
         """Note that a request is not made; False if it has to be, as another one for its URL was skipped."""
-        journal, key = journal_name(self.run, site_of(note.url)), url_event_key(note.url)
+        journal, key = journal_name(self.run, site_of(note.url)), event_key(note.url)
         there = decode_url_event(await self._store.put_note(journal, key, bytes(note), once=True))
         return isinstance(there, SeenUrl) or there.request == note.request
 
@@ -139,14 +138,14 @@ class UrlJournal:
             rules = self._learner.lasting_rules(site)
             if rules or was_remembered:
                 note = RememberedRules(site, self.run, rules)
-                await self._store.put_note(remembered_journal(), event_key(site), bytes(note))
+                await self._store.put_note(REMEMBERED_JOURNAL, event_key(site), bytes(note))
 
     async def close(self) -> None:
         """Note that this worker is gone, so that others make the requests that it skipped and that are readmitted."""
         await self._store.heartbeat(self._worker, 0.0)
 
     async def _note_of(self, url: str) -> UrlEvent | None:
-        raw = await self._store.get_note(journal_name(self.run, site_of(url)), url_event_key(url))
+        raw = await self._store.get_note(journal_name(self.run, site_of(url)), event_key(url))
         return None if raw is None else decode_url_event(raw)
 
     async def _read(self, site: str) -> None:
@@ -171,7 +170,7 @@ class UrlJournal:
 
     async def _recall(self, site: str) -> None:
         """Have the learner begin with what the last run left of a site."""
-        raw = await self._store.get_note(remembered_journal(), event_key(site))
+        raw = await self._store.get_note(REMEMBERED_JOURNAL, event_key(site))
         found = RememberedRules.from_bytes(raw) if raw is not None else None
         self._recalled[site] = found is not None
         if found is not None:

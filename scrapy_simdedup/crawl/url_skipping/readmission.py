@@ -10,7 +10,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, sleep
-from scrapy_simdedup.detect.events import url_event_key
+from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.errors import StoreError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Readmission:
         for url in urls:
             if url in self._unwritten_skips:
                 self._unwritten_skips[url] = True
-            elif url_event_key(url) not in self._in_scheduler:
+            elif event_key(url) not in self._in_scheduler:
                 self._pending[url] = None
         if self._pending and not self._is_rescheduling:
             self._is_rescheduling = True
@@ -109,7 +109,7 @@ class Readmission:
 
     def left_scheduler(self, url: str) -> None:
         """Note that a request with :data:`META_RESCHEDULED` came out of the scheduler."""
-        self._in_scheduler.discard(url_event_key(url))
+        self._in_scheduler.discard(event_key(url))
 
     async def _reschedule_pending(self) -> None:
         """Reschedule all pending URLs; where the store fails, they stay pending until the crawl is idle."""
@@ -143,7 +143,7 @@ class Readmission:
         except Exception:  # the crawl is closing, or the spider has lost a callback; the note stays
             logger.exception("%s is readmitted, and could not be scheduled", note.url)
         else:
-            self._in_scheduler.add(url_event_key(note.url))
+            self._in_scheduler.add(event_key(note.url))
             self._stats.url_readmitted()
             if is_sample:
                 self._stats.url_sampled()
