@@ -67,7 +67,7 @@ def convert_history(watch: PageWatch, name: str, path: Path) -> None:  # noqa: A
         writer = TableWriter(str(part), schema)
         for number, (site, record) in enumerate(read_records(table, refuse)):
             row = history_row(site, record, number)
-            writer.add(*(row.get(column) for column in schema.names))
+            writer.add_row(tuple(map(row.get, schema.names)))
         writer.close()
 
 

@@ -162,10 +162,6 @@ class TableWriter:
         if len(self._rows) >= ROWS_PER_GROUP:
             self._write_rows()
 
-    def add(self, *values: Any) -> None:
-        """Write a row of these values."""
-        self.add_row(values)
-
     def add_batch(self, batch: Any) -> None:
         """Write a record batch."""
         self._write_rows()

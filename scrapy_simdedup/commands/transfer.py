@@ -91,7 +91,7 @@ class TableOfRecords:
     def add(self, site: str, known: Record | SiteNote) -> None:
         """Write a record, or a note of the site."""
         assert self._table is not None
-        self._table.add(*record_row(site, known))
+        self._table.add_row(record_row(site, known))
 
     def close(self) -> None:
         """Write the end of the table, also of one without records."""

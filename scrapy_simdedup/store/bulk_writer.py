@@ -42,8 +42,7 @@ class BulkWriter:
             await self._begin(site)
         if self._log is None and (record.key in self._keys or not record.settled):
             await self.flush()  # a version of a page, beside an older one or in its place
-        if self._log is None and (record.key in self._keys or not record.settled):
-            self._log = SiteLogWriter(self._store, site, self._cursor)
+            self._log = self._log or SiteLogWriter(self._store, site, self._cursor)
         if self._log is not None:
             is_new = await self._log.add(record)
             self.added, self.known = self.added + is_new, self.known + (not is_new)

@@ -52,9 +52,8 @@ class MemoryStore(FingerprintStore):
         log = self._logs[site]
         if log.counter != expected:
             return None
-        id_ = expected + 1
-        log.write(replace(record, id=id_, position=id_))
-        return id_
+        log.append(record)
+        return log.counter
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
         log = self._logs[site]
@@ -127,6 +126,10 @@ class MemoryLog(PackedRecords):
     def size(self) -> int:
         """How many bytes of memory the log takes, about."""
         return super().size + 4 * len(self._places or ())
+
+    def append(self, record: Record) -> None:
+        """Add a record, which gets its id and its position."""
+        self.write(replace(record, id=self.counter + 1, position=self.counter + 1))
 
     def write(self, record: Record) -> None:
         """Add or change a record, whose position is the one after the counter."""
@@ -248,4 +251,4 @@ class SnapshotStore(MemoryStore):
         self._copied.add(site)
         log = self._logs[site]
         for record in records:
-            log.write(replace(record, id=log.counter + 1, position=log.counter + 1))
+            log.append(record)

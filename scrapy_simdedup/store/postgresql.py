@@ -149,9 +149,7 @@ class PostgresqlStore(FingerprintStore):
 
     async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
         """All in one transaction; each site is locked meanwhile, so a part has up to a few hundred sites."""
-        if self._pool is None:
-            raise StoreError(self._breaker.name, "is not open", "open it first")
-        pool, sites = self._pool, [part.site for part in parts]
+        pool, sites = self._open_pool, [part.site for part in parts]
 
         async def load() -> list[int | None]:
             async with pool.connection() as db, db.transaction(), db.cursor() as cursor:
@@ -211,10 +209,14 @@ class PostgresqlStore(FingerprintStore):
     async def delete_journal(self, journal: str) -> None:
         await self._ask(DELETE_JOURNAL, (journal,))
 
-    async def _ask(self, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+    @property
+    def _open_pool(self) -> AsyncConnectionPool[AsyncConnection[Any]]:
         if self._pool is None:
             raise StoreError(self._breaker.name, "is not open", "open it first")
-        pool = self._pool
+        return self._pool
+
+    async def _ask(self, statement: str, values: Any = None) -> list[tuple[Any, ...]]:
+        pool = self._open_pool
 
         async def ask() -> list[tuple[Any, ...]]:
             async with pool.connection() as db:
