@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
-from scrapy_simdedup.urls.contradictions import Observation, contradicted, correct, correct_entry
+from scrapy_simdedup.urls.contradictions import contradicted, correct, correct_entry
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_skip
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
@@ -21,6 +21,7 @@ from scrapy_simdedup.urls.remembered import RememberedRule, lasting_rules, recal
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import Rule, rules_of
 from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.trials import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

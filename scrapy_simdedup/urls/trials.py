@@ -12,9 +12,11 @@ from scrapy_simdedup.urls.page_index import entry_content, part_tag
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_simdedup.urls.contradictions import Observation
     from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
-    from scrapy_simdedup.urls.patterns import DroppedParts
+    from scrapy_simdedup.urls.parts import UrlParts
+    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+    from scrapy_simdedup.urls.rule_book import RuleBook
+    from scrapy_simdedup.urls.site import Site
 
 MAX_PARTS_HERE = 40
 """Parts that hypotheses are tried on at one pattern."""
@@ -27,6 +29,18 @@ _JOINT_PARTS = 8
 
 _MAX_RANDOM_BALANCE = 8
 """Random values, less others, up to which the single values of a part are of interest."""
+
+
+class Observation(NamedTuple):
+    """A fetched page of a site, from which the site and its rule book learn."""
+
+    site: Site
+    rule_book: RuleBook
+    page: NormalizedUrl
+    parts: UrlParts
+    url: str
+    """The URL as it was asked for."""
+    content: int
 
 
 class Trial(NamedTuple):
