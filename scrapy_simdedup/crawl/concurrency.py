@@ -12,12 +12,21 @@ from twisted.internet.defer import Deferred
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Hashable
 
+    from scrapy.crawler import Crawler
+
 logger = logging.getLogger(__name__)
 
 
 async def sleep(seconds: float) -> None:
     """Let other work go on for ``seconds``."""
     await KeyedCondition().wait("nothing", seconds)
+
+
+def wake_engine(crawler: Crawler) -> None:
+    """Have the engine look for work now: by itself it does when a request ends, and every five seconds."""
+    nextcall = getattr(getattr(crawler.engine, "_slot", None), "nextcall", None)
+    if nextcall is not None:
+        nextcall.schedule()
 
 
 class KeyedCondition:

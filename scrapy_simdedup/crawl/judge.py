@@ -17,6 +17,8 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_simdedup.crawl.concurrency import wake_engine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
@@ -191,7 +193,7 @@ class Parking:
         self._count += 1
         if is_active:
             active.discard(request)
-            self._ask_for_more()
+            wake_engine(self._crawler)
         try:
             yield
         finally:
@@ -199,13 +201,6 @@ class Parking:
             self._count -= 1
             if is_active:
                 active.add(request)
-
-    def _ask_for_more(self) -> None:
-        """Tell the engine, which looks for free places when a request ends, and every five seconds."""
-        slot = getattr(self._crawler.engine, "_slot", None)
-        nextcall = getattr(slot, "nextcall", None)
-        if nextcall is not None:
-            nextcall.schedule()
 
     def _spider_idle(self) -> None:
         if self._count:

@@ -14,10 +14,9 @@ from scrapy import signals
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import is_skippable, serialize_request
-from scrapy_simdedup.crawl.url_skipping.checks import UrlChecks
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
-from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission
+from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission, UrlChecks
 from scrapy_simdedup.detect.events import SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.data import UrlSavings
