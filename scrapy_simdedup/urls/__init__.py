@@ -6,8 +6,14 @@ from scrapy_simdedup.urls.given import GivenRule, load_rules
 from scrapy_simdedup.urls.learner import UrlLearner
 from scrapy_simdedup.urls.parts import canonical_url
 from scrapy_simdedup.urls.questions import Question
-from scrapy_simdedup.urls.remembered import RememberedRule, RememberedRules
-from scrapy_simdedup.urls.rules import Rule, export_obstacle, export_own_rules, export_rules
+from scrapy_simdedup.urls.rules import (
+    RememberedRule,
+    RememberedRules,
+    Rule,
+    export_obstacle,
+    export_own_rules,
+    export_rules,
+)
 
 __all__ = [
     "GivenRule",

@@ -17,9 +17,8 @@ from scrapy_simdedup.urls.observing import ask_about_failure, learn
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, HeldPage, Question, Questions
-from scrapy_simdedup.urls.remembered import RememberedRule, lasting_rules, recall
 from scrapy_simdedup.urls.rule_book import RuleBook
-from scrapy_simdedup.urls.rules import Rule, rules_of
+from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation
 

@@ -10,7 +10,7 @@ import pytest
 from helpers import nearly_true_sites, platform_sites
 from helpers.simulated_crawl import Outcome, Page, crawl_and_ask
 from scrapy_simdedup.urls import RememberedRule, RememberedRules, UrlLearner
-from scrapy_simdedup.urls.remembered import MAX_RULES
+from scrapy_simdedup.urls.rules import MAX_RULES
 
 SITE = "e.com"
 BY_VIEW = RememberedRule("item", ("query:view",), None, True, 40)
