@@ -10,6 +10,7 @@ import json
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from heapq import heapreplace
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
@@ -37,7 +38,7 @@ from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.store.base import Record, SiteNote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from scrapy_simdedup.settings import DedupSettings
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
 
 PAGES_PER_BATCH = 64
 """Pages with their HTML that are held at a time."""
+MAX_PAGES_OF_SITE = 10_000_000
+"""Pages of a site above which one process would take half a day to judge them."""
+MAX_PLACED_SITES = 100_000
+"""The largest sites, which are put into bins by their sizes; the others by their hashes."""
+MAX_NAMED = 5
+"""Sites that an error names."""
 _PACKED_FIELDS = tuple(name for name in RECORD_COLUMNS if name not in {"site", "url", "key", "fingerprint"})
 """The fields of a record of a history that have no column of their own in a table of fingerprints."""
 
@@ -273,3 +280,41 @@ def _batch(arrow: Any, schema: Any, rows: list[tuple[Any, ...]]) -> Any:
     return arrow.record_batch(
         [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
+
+
+def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:
+    """Check that each site can be judged by one process.
+
+    Args:
+        sizes: the pages of sites, the largest among them.
+        max_pages: the pages of a site that are remembered; None: all.
+
+    Raises:
+        SimdedupError: a site is too large.
+    """
+    large = sorted(((pages, site) for site, pages in sizes.items() if pages > MAX_PAGES_OF_SITE), reverse=True)
+    if large and max_pages is None:
+        named = ", ".join(f"{site} ({pages:,})" for pages, site in large[:MAX_NAMED])
+        raise SimdedupError(
+            f"a site with more than {MAX_PAGES_OF_SITE:,} pages takes one process half a day and more, and there are "
+            f"{len(large):,} of them: {named}; set SIMDEDUP_MAX_PAGES_PER_SITE, or judge the hosts of large sites "
+            "apart with --by-host-above"
+        )
+
+
+def bins_of(sizes: Mapping[str, int], count: int) -> dict[str, int]:
+    """In which part of an archive each of the largest sites is judged: one after the other goes where there is least.
+
+    So no part takes much longer than its largest site.
+
+    Args:
+        sizes: the pages of sites.
+        count: how many parts there are.
+    """
+    loads = [(0, number) for number in range(count)]
+    found = {}
+    for site in sorted(sizes, key=lambda site: (-sizes[site], site))[:MAX_PLACED_SITES]:
+        load, number = loads[0]
+        found[site] = number
+        heapreplace(loads, (load + sizes[site], number))
+    return found

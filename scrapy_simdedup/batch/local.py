@@ -10,8 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch.archives import ORDER, Making, verdicts
-from scrapy_simdedup.batch.bins import bins_of, check_sizes
+from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, verdicts
 from scrapy_simdedup.batch.files import whole_file
 from scrapy_simdedup.batch.history import check_history, convert_history
 from scrapy_simdedup.batch.print_files import prints_in

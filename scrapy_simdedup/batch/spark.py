@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.cmdline import execute
 
-from scrapy_simdedup.batch.archives import ORDER, Making, fingerprints, verdicts
-from scrapy_simdedup.batch.bins import MAX_PLACED_SITES, bins_of, check_sizes
+from scrapy_simdedup.batch.archives import MAX_PLACED_SITES, ORDER, Making, bins_of, check_sizes, fingerprints, verdicts
 from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, kept_name
 from scrapy_simdedup.batch.print_files import FileMaking, fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema

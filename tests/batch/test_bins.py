@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simdedup import SimdedupError
-from scrapy_simdedup.batch import bins
-from scrapy_simdedup.batch.bins import bins_of, check_sizes
+from scrapy_simdedup.batch import archives
+from scrapy_simdedup.batch.archives import bins_of, check_sizes
 
 SIZES = st.dictionaries(st.text(max_size=3), st.integers(1, 1_000), min_size=1)
 
@@ -26,12 +26,12 @@ def test_no_bin_has_more_than_its_share_and_one_site(sizes: dict[str, int], coun
 
 
 def test_only_the_largest_sites_are_placed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bins, "MAX_PLACED_SITES", 2)
-    assert bins_of({"a": 1, "b": 3, "c": 2}, 2, rest=1) == {"b": 0, "c": 1}
+    monkeypatch.setattr(archives, "MAX_PLACED_SITES", 2)
+    assert bins_of({"a": 1, "b": 3, "c": 2}, 2) == {"b": 0, "c": 1}
 
 
 def test_sites_above_the_limit_are_named_with_what_helps() -> None:
-    sizes = {"small.example": 5, "large.example": bins.MAX_PAGES_OF_SITE + 1}
+    sizes = {"small.example": 5, "large.example": archives.MAX_PAGES_OF_SITE + 1}
     with pytest.raises(SimdedupError, match=r"large\.example \(10,000,001\); set .* --by-host-above"):
         check_sizes(sizes, None)
     check_sizes(sizes, 1_000)

@@ -18,7 +18,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.servers import executable
 from helpers.warc import pages_in, write_warc
 from scrapy_simdedup import DedupSettings, SimdedupError
-from scrapy_simdedup.batch import bins
+from scrapy_simdedup.batch import archives
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
 
@@ -152,7 +152,7 @@ def test_pages_without_a_column_that_is_needed_are_refused(spark: Any) -> None:
 
 
 def test_a_site_above_the_limit_is_refused_by_name(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bins, "MAX_PAGES_OF_SITE", 1)
+    monkeypatch.setattr(archives, "MAX_PAGES_OF_SITE", 1)
     prints = spark.createDataFrame([("a.example",), ("a.example",)], "site string")
     with pytest.raises(SimdedupError, match=r"a\.example \(2\)"):
         engine.judge(prints, DedupSettings(), SECRET)

@@ -18,7 +18,7 @@ from helpers.archives import Fetch, archive, crawl, recrawled
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
 from helpers.warc import pages_in, response, write_warc
-from scrapy_simdedup.batch import bins
+from scrapy_simdedup.batch import archives
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
 
@@ -324,7 +324,7 @@ class TestMishaps:
 
     def test_a_site_above_the_limit_is_refused_by_name(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         batch("fingerprint", *split(tmp_path, pages()), "-o", tmp_path / "prints")
-        monkeypatch.setattr(bins, "MAX_PAGES_OF_SITE", 100)
+        monkeypatch.setattr(archives, "MAX_PAGES_OF_SITE", 100)
         answer = batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
         assert (answer.code, "example.com (" in answer.err) == (2, True)
         assert "SIMDEDUP_MAX_PAGES_PER_SITE" in answer.err
