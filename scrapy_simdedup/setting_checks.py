@@ -217,17 +217,13 @@ def paths(remedy: str, *suffixes: str) -> Callable[[str, Any], tuple[str, ...]]:
     return check
 
 
-def tables(remedy: str) -> Callable[[str, Any], tuple[str, ...]]:
-    """A check of the path of a table, or of several, or None; one of Parquet needs pyarrow."""
-    are_paths = paths(remedy, ".jsonl", ".jl", ".csv", ".parquet")
-
-    def check(name: str, value: Any) -> tuple[str, ...]:
-        found = are_paths(name, value)
-        if any(path.endswith(".parquet") for path in found) and find_spec("pyarrow") is None:
-            raise SettingError(name, value, "pip install scrapy-simdedup[parquet], or write .jsonl")
-        return found
-
-    return check
+def tables(name: str, value: Any) -> tuple[str, ...]:
+    """The check of the path of a table, or of several, or None; one of Parquet needs pyarrow."""
+    remedy = "write a path that ends with .jsonl, .jl, .csv or .parquet, or a list of such paths"
+    found = paths(remedy, ".jsonl", ".jl", ".csv", ".parquet")(name, value)
+    if any(path.endswith(".parquet") for path in found) and find_spec("pyarrow") is None:
+        raise SettingError(name, value, "pip install scrapy-simdedup[parquet], or write .jsonl")
+    return found
 
 
 _NONE = ["None", "none", "null"]

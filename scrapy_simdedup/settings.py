@@ -104,7 +104,7 @@ CHECKS: dict[str, checks.Check] = {
     "url_rules": checks.paths("write a list of paths of JSON files, such as ['rules.json']"),
     "request_fingerprinter": checks.text("the path of a class such as 'myproject.fingerprints.Fingerprinter'"),
     "report": checks.paths("write a path that ends with .html or .json, or a list of such paths", ".html", ".json"),
-    "dropped_feed": checks.tables("write a path that ends with .jsonl, .jl, .csv or .parquet, or a list of such paths"),
+    "dropped_feed": checks.tables,
     "secret": checks.text("a text that is not empty", secret=True),
 }
 """The checks of all settings, by the names of the fields."""

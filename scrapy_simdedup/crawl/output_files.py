@@ -205,7 +205,7 @@ class Reporter:
 
     The sample is bounded, however long the crawl: some originals, and some of the pages that were dropped in favour of
     them. No failure of the reporter costs a page, or keeps the crawl from its end. Without ``SIMDEDUP_REPORT`` nothing
-    is sampled and nothing is written.
+    is written, and nothing needs to be sampled.
     """
 
     def __init__(self, settings: DedupSettings) -> None:
@@ -215,8 +215,6 @@ class Reporter:
 
     def sample_page(self, response: Response, verdict: Verdict) -> None:
         """Add a page that got its verdict to the sample, if chance wants it."""
-        if not self._settings.report:
-            return
         try:
             if verdict.page is not None and self._originals.wants(response.url):
                 self._originals.put(response.url, self._text(response))

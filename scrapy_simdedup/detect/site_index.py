@@ -146,10 +146,7 @@ class SiteIndex:
 
     def previous_version(self, key: bytes, run: str) -> Record | None:
         """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""
-        for version in self._versions(key):
-            if version.settled or version.run == run:
-                return version
-        return None
+        return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
     def delivered_version(self, key: bytes) -> Record | None:
         """The newest version of a page that was delivered, in whichever run, if it is live."""
@@ -174,10 +171,7 @@ class SiteIndex:
             key: the page's request fingerprint.
             extractor: the setting of the page; one that was made with another, or could not be judged, is of no use.
         """
-        known = self._versions(key)
-        for row in self._originals.same_body(body)[:1]:
-            known.append(self._records[row])
-        for record in known:
+        for record in [*self._versions(key), *(self._records[row] for row in self._originals.same_body(body)[:1])]:
             fp = PageFingerprint.from_bytes(record.fingerprint)
             if fp.body == body:
                 return fp if fp.unjudged is None and fp.extractor == extractor else None
@@ -185,14 +179,9 @@ class SiteIndex:
 
     def _versions(self, key: bytes) -> list[Record]:
         """The versions of a page, the newest first."""
-        versions = []
-        for slot in self._records.slots(key):
-            record = self._records[slot]
-            if record.state != "released":
-                versions.append(record)
-        if len(versions) > 1:
-            versions.sort(key=lambda version: -version.id)
-        return versions
+        versions = [self._records[slot] for slot in self._records.slots(key)]
+        versions = [version for version in versions if version.state != "released"]
+        return sorted(versions, key=lambda version: -version.id)
 
     def best_match(
         self,
@@ -245,7 +234,7 @@ class SiteIndex:
             are_copied = (alike >= identical) & is_own
             own = self._novelty.own_text(fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks)
         has_own_text = own is not None and own.counts
-        if own is not None and own.counts:
+        if own is not None and has_own_text:
             lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
             alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)

@@ -71,13 +71,12 @@ class UrlObservations:
             self._stats.url_verified(wrong=original is None and not is_second_try)
         if request.method != "GET" or len(request.url) > MAX_URL_LENGTH:
             return
+        is_check = request in self._checking
         if original is not None:
-            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, self._is_check(request))))
+            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, is_check)))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
             content = verdict.original_key if is_second_try and verdict.original_key else page.key
-            self._awaiting_delivery[page.site, page.id] = SeenUrl(
-                request.url, content.hex(), canonical, self._is_check(request)
-            )
+            self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical, is_check)
 
     def checks(self, request: Request) -> str | None:
         """The URL whose page a second look should show; None if a request is no second look.
@@ -98,9 +97,6 @@ class UrlObservations:
     def checked(self, request: Request, content: bytes) -> None:
         """Learn from a page that was fetched once more, and has a known content."""
         self._tasks.start(self._note(SeenUrl(request.url, content.hex(), None, checked=True)))
-
-    def _is_check(self, request: Request) -> bool:
-        return request in self._checking
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """Note what was observed of a page that was confirmed; forget it if the page was released."""
