@@ -192,9 +192,7 @@ class NearDuplicateDetector:
             handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
         """
         require_text(html, "html")
-        require_text(url, "url")
-        key, url = key or url_key(url), without_surrogates(url)
-        site = site or site_of(url, self.settings.scope)
+        key, url, site = self._address(url, key, site)
         settings = self.settings_for(url)
         fp = await self._fingerprint(html, url, key, site, settings, identity=identity)
         read = None
@@ -218,9 +216,8 @@ class NearDuplicateDetector:
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
         require_text(html, "html")
-        require_text(url, "url")
-        key, url = key or url_key(url), without_surrogates(url)
-        return await self._fingerprint(html, url, key, site_of(url, self.settings.scope), self.settings_for(url))
+        key, url, site = self._address(url, key)
+        return await self._fingerprint(html, url, key, site, self.settings_for(url))
 
     def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
@@ -240,14 +237,13 @@ class NearDuplicateDetector:
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.
         """
-        require_text(url, "url")
-        key, url = key or url_key(url), without_surrogates(url)
+        key, url, site = self._address(url, key, site)
         sample, settings = self._opened(), self.settings_for(url)
         extractor = settings.extractor
         fp.check_comparable(
             sample if extractor == sample.extractor else replace(sample, extractor=extractor, model=model_of(extractor))
         )
-        site, context = site or site_of(url, self.settings.scope), self.context
+        context = self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), settings)
 
     async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
@@ -310,9 +306,18 @@ class NearDuplicateDetector:
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""
+        key, _, site = self._address(url, key)
+        await self._transactions.refresh(site, key, self.context)
+
+    def _address(self, url: str, key: bytes | None, site: str | None = None) -> tuple[bytes, str, str]:
+        """The key of a page, its URL as stores can hold it, and its site; key and site as they are given, if they are.
+
+        Raises:
+            TypeError: the URL is no text.
+        """
         require_text(url, "url")
-        site = site_of(without_surrogates(url), self.settings.scope)
-        await self._transactions.refresh(site, key or url_key(url), self.context)
+        sound = without_surrogates(url)
+        return key or url_key(url), sound, site or site_of(sound, self.settings.scope)
 
     async def _fingerprint(
         self, html: str, url: str, key: bytes, site: str, settings: DedupSettings, *, identity: str | None = None

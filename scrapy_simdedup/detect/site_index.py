@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,9 +180,12 @@ class SiteIndex:
 
     def _versions(self, key: bytes) -> list[Record]:
         """The versions of a page, the newest first."""
-        versions = [self._records[slot] for slot in self._records.slots(key)]
-        versions = [version for version in versions if version.state != "released"]
-        return sorted(versions, key=lambda version: -version.id)
+        versions = []
+        for slot in self._records.slots(key):
+            record = self._records[slot]
+            if record.state != "released":
+                versions.append(record)
+        return sorted(versions, key=attrgetter("id"), reverse=True)
 
     def best_match(
         self,
