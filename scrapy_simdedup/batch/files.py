@@ -39,7 +39,7 @@ def whole_file(name: str | Path) -> Iterator[Path]:
     if "://" in str(name):
         with TemporaryDirectory() as directory:
             yield Path(directory) / "part"
-            system, path = _remote().core.url_to_fs(str(name))
+            system, path = _fsspec().core.url_to_fs(str(name))
             system.put_file(str(Path(directory) / "part"), path)
         return
     path = Path(name)
@@ -65,7 +65,7 @@ def open_input(name: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     if "://" in name:
-        with _remote().open(name, "rb", compression="infer") as file:
+        with _fsspec().open(name, "rb", compression="infer") as file:
             yield file
         return
     try:
@@ -88,7 +88,7 @@ def _open_packed(path: Path, mode: Literal["rb", "wb"], suffix: str) -> Iterator
         with gzip.open(path, mode) as packed:
             yield cast("IO[bytes]", packed)
     elif suffix == ".zst":
-        zstandard = _zstandard()
+        zstandard = _package("zstandard", ".zst files", "zstd")
         with path.open(mode) as file:
             try:
                 if mode == "wb":
@@ -106,15 +106,12 @@ def _open_packed(path: Path, mode: Literal["rb", "wb"], suffix: str) -> Iterator
             yield cast("IO[bytes]", file)
 
 
-def _remote() -> Any:
+def _package(name: str, what: str, extra: str) -> Any:
     try:
-        return import_module("fsspec")
+        return import_module(name)
     except ImportError as exc:
-        raise SimdedupError("for files of other file systems, pip install scrapy-simdedup[batch]") from exc
+        raise SimdedupError(f"for {what}, pip install scrapy-simdedup[{extra}]") from exc
 
 
-def _zstandard() -> Any:
-    try:
-        return import_module("zstandard")
-    except ImportError as exc:
-        raise SimdedupError("for .zst files, pip install scrapy-simdedup[zstd]") from exc
+def _fsspec() -> Any:
+    return _package("fsspec", "files of other file systems", "batch")

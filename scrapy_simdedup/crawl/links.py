@@ -32,7 +32,7 @@ from scrapy_simdedup.crawl.link_memory import (
     link_pattern,
     wilson_upper,
 )
-from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, is_page
+from scrapy_simdedup.crawl.requests import handler_name, is_ordinary
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -179,15 +179,8 @@ class DeferredLinks:
         )
 
     def _is_link(self, request: Request) -> bool:
-        """Whether a request is an ordinary one, about which its callback said nothing special."""
-        return (
-            request.method == "GET"
-            and not request.body
-            and not request.dont_filter
-            and request.priority == -request.meta.get("depth", 0) * self._depth_priority
-            and is_page(request)
-            and is_opted_in(request)
-        )
+        """Whether a request is an ordinary one, with the priority of all others of its depth."""
+        return is_ordinary(request) and request.priority == -request.meta.get("depth", 0) * self._depth_priority
 
     # ------------------------------------------------------------------ requests
 

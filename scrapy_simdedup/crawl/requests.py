@@ -148,14 +148,16 @@ def is_inspection_crawl(crawler: Crawler) -> bool:
     return home.startswith("scrapy.commands.") or priority == SETTINGS_PRIORITIES["command"]
 
 
+def is_ordinary(request: Request) -> bool:
+    """Whether a request asks for a page, as one for a link does, and its callback said nothing special about it."""
+    is_get = request.method == "GET" and not request.body
+    return is_get and not request.dont_filter and is_page(request) and is_opted_in(request)
+
+
 def is_skippable(request: Request) -> bool:
     """Whether a request is an ordinary one, which a callback yielded for a link."""
     return (
-        request.method == "GET"
-        and not request.body
-        and not request.dont_filter
-        and is_page(request)
-        and is_opted_in(request)
+        is_ordinary(request)
         and not any(request.meta.get(name) for name in _SPECIAL_META_KEYS)
         and not is_inspection(request)
     )
