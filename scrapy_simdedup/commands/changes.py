@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
-from scrapy_simdedup.detect.clocks import ClockBook
+from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report.change_rates import ChangeRates
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Iterator
 
-    from scrapy_simdedup.errors import StoreError
     from scrapy_simdedup.report.change_rates import DueUrl
     from scrapy_simdedup.report.data import DriftRow, RunChanges
     from scrapy_simdedup.store.base import Record
@@ -274,8 +273,7 @@ async def run_clocks(context: Context) -> int:
     """Show the places whose text changes by itself; the answer is no if none is known."""
     async with open_store(existing_store_url(context)) as store:
         sites = [context.options.site] if context.options.site else [site async for site in store.sites()]
-        book = ClockBook(store, "", _raise)
-        found = [(site, counts) for site in sites for counts in (await book.of(site)).places.values()]
+        found = [(site, counts) for site in sites for counts in (await saved_clocks(store, site)).places.values()]
     found.sort(key=lambda row: (row[0], not row[1].is_clock, -row[1].differed))
     data = [{"site": site, **asdict(counts)} for site, counts in found]
     rows = [
@@ -288,10 +286,6 @@ async def run_clocks(context: Context) -> int:
 
 
 _NO_CLOCKS = ["No place is known whose text differed between two visits of a page."]
-
-
-def _raise(exc: StoreError) -> None:
-    raise exc
 
 
 CLOCKS = Action(

@@ -23,8 +23,7 @@ from scrapy_simdedup.commands.console import (
     positive_int,
 )
 from scrapy_simdedup.commands.stores import existing_store_url, open_store, record_batches
-from scrapy_simdedup.detect.clocks import JOURNAL as CLOCK_JOURNAL
-from scrapy_simdedup.detect.clocks import SiteClocks
+from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.page_settings import PageSettings
@@ -153,7 +152,7 @@ def _without_scheme(url: str) -> str:
 async def _explain(context: Context, store: FingerprintStore, site: str, page: Record) -> Explanation:
     events = await read_compared_pages(store, site)
     compared = event_of(page, events.get((site, page.key)))
-    known = SiteClocks(await store.get_note(CLOCK_JOURNAL, site.encode()) or b"").places.values()
+    known = (await saved_clocks(store, site)).places.values()
     clocks = tuple(counts.sample for counts in known if counts.is_clock)
     return Explanation(page, await _deciding_page(context, store, site, page, compared), compared, clocks)
 

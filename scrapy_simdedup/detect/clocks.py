@@ -164,6 +164,11 @@ class SiteClocks:
         return json.dumps([astuple(counts) for counts in self.places.values()], separators=(",", ":")).encode()
 
 
+async def saved_clocks(store: FingerprintStore, site: str) -> SiteClocks:
+    """The clocks of a site as an open store has them."""
+    return SiteClocks(await store.get_note(JOURNAL, site.encode()) or b"")
+
+
 class ClockBook:
     """The clocks of all sites, as far as they are in memory, and their notes in the store.
 
@@ -182,12 +187,12 @@ class ClockBook:
     async def of(self, site: str) -> SiteClocks:
         """The clocks of a site."""
         if site not in self._sites:
-            raw = b""
+            clocks = SiteClocks()
             try:
-                raw = await self._store.get_note(JOURNAL, site.encode()) or b""
+                clocks = await saved_clocks(self._store, site)
             except StoreError as exc:
                 self._on_store_error(exc)
-            self._sites.setdefault(site, SiteClocks(raw))
+            self._sites.setdefault(site, clocks)  # another page may have come while the store was asked
             if len(self._sites) > MAX_SITES:
                 self._sites.popitem(last=False)
         self._sites.move_to_end(site)
