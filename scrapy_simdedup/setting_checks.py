@@ -421,10 +421,6 @@ def usable_key(key: str) -> str:
 def require_text(value: object, name: str) -> None:
     """Check an argument that has to be a text.
 
-    Args:
-        value: the argument.
-        name: its name.
-
     Raises:
         TypeError: it is none; the message says what to pass instead.
     """

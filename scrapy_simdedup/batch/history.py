@@ -72,11 +72,7 @@ def convert_history(watch: PageWatch, name: str, path: Path) -> None:  # noqa: A
 
 
 class RecordTables(MemoryStore):
-    """Tables of records as a store that reports read; nothing is written to it, and one site at a time is held.
-
-    Args:
-        directory: the directory of the tables.
-    """
+    """Tables of records as a store that reports read; nothing is written to it, and one site at a time is held."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()

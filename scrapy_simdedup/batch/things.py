@@ -136,12 +136,7 @@ class Deduper:
         self._judge, self._addresses = judge, EntryAddresses(site, judge.run)
 
     def judge(self, entry: FeedEntry, fp: PageFingerprint | None = None) -> Verdict:
-        """The verdict on an entry that can be judged.
-
-        Args:
-            entry: the entry.
-            fp: its fingerprint, where that is made already.
-        """
+        """The verdict on an entry that can be judged; with its fingerprint, where that is made already."""
         judge = self._judge
         key, site = self._addresses.of(entry, judge.settings.scope)
         judge.begin(site, forget=False)  # the sites of a feed take turns

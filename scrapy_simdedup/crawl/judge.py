@@ -162,9 +162,6 @@ class Parking:
     Scrapy counts a request as active until all middlewares are through with its response, and makes no more than
     ``CONCURRENT_REQUESTS`` at a time. A parked request is not active; it is still in progress, so that a crawl that is
     stopped waits for it, and the spider is not idle. Where another downloader has no such set, the places stay taken.
-
-    Args:
-        max_bytes: how much may be parked.
     """
 
     def __init__(self, crawler: Crawler, max_bytes: int = MAX_PARKED_BYTES) -> None:
@@ -211,10 +208,6 @@ class Ticket:
     """A place in the queue of a key, which has to be released.
 
     The lock of the key is acquired in the order of the tickets, however long their holders take to ask for it.
-
-    Args:
-        queues: the tickets by their keys.
-        key: what is locked.
     """
 
     def __init__(self, queues: dict[Hashable, deque[Ticket]], key: Hashable) -> None:

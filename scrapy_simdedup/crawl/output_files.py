@@ -149,9 +149,6 @@ class DroppedFeed:
 class ParquetTable:
     """A table of Apache Parquet; the rows that the file has already come first. It takes its place when it is complete.
 
-    Args:
-        path: the file.
-
     Raises:
         OSError: the file cannot be read or written.
         ValueError: the file is no table.

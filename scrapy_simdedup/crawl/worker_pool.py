@@ -103,13 +103,7 @@ class WorkerPool:
         return read_fingerprint(made)
 
     async def content(self, html: str, url: str, settings: DedupSettings) -> Content | None:
-        """The page's content; None where a worker died of the page, or took too long for it.
-
-        Args:
-            html: the decoded page.
-            url: the page's URL.
-            settings: those of the page.
-        """
+        """The page's content; None where a worker died of the page, or took too long for it."""
         self._start_missing()
         try:
             if self._workers:

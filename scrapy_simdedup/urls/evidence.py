@@ -164,10 +164,6 @@ class Evidence:
         self.verified //= 2
         self.counter_examples = [*self.counter_examples[1 - _COUNTER_EXAMPLES :], url]
 
-    def withdraw_confirmed(self) -> None:
-        """Take out that one of the failures was confirmed."""
-        self.confirmed_failures = max(0, self.confirmed_failures - 1)
-
     def uncount(self, successes: float = 0.0, failures: int = 0) -> None:
         """Take trials out again that say nothing about this hypothesis after all."""
         self.decayed_same = max(0.0, self.decayed_same - successes)

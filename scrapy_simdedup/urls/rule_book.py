@@ -233,7 +233,8 @@ class RuleBook:
         own = leaf.evidence[hypothesis]
         if not erred:
             for pattern in leaf.lineage:
-                pattern.evidence[hypothesis].withdraw_confirmed()
+                found = pattern.evidence[hypothesis]
+                found.confirmed_failures = max(0, found.confirmed_failures - 1)
         own.uncount(failures=1)
         if own.unreported_failures:
             own.unreported_failures -= 1
