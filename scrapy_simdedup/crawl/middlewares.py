@@ -18,6 +18,7 @@ from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import handler_name, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
+from scrapy_simdedup.crawl.second_fetch import META_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -61,7 +62,8 @@ class NearDuplicateDownloaderMiddleware:
                 replacement = await skipper.filter(request)
                 if replacement is None:
                     skipper.observations.sent(request)
-            return replacement or self.runtime.second_fetches.answer(request)
+            is_second = replacement is None and META_SECOND in request.meta
+            return self.runtime.second_fetches.answer(request) if is_second else replacement
         except (LinkNotFollowed, SkippedRequest):
             raise
         except Exception:  # whatever went wrong in us must not cost the user a page
