@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -155,14 +155,8 @@ class NearPages:
 
     def _page(self, site: str, record: Record) -> NearPage:
         event = event_of(record, self._compared.get((site, record.key)))
-        unknown = NearPage(record.url, site, None, record.similarity or 0.0, None, None)
         if event is None:
-            return unknown
+            return NearPage(record.url, site, None, record.similarity or 0.0, None, None)
         original = fingerprint_of(self._originals.get((site, event.original)))
-        return replace(
-            unknown,
-            original=event.original,
-            similarity=event.similarity,
-            own_words=event.own_words,
-            kept_by=what_kept(event, fingerprint_of(record), original),
-        )
+        kept_by = what_kept(event, fingerprint_of(record), original)
+        return NearPage(record.url, site, event.original, event.similarity, event.own_words, kept_by)
