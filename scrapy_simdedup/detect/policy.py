@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.preference import is_preferred
-from scrapy_simdedup.detect.revisit import compare_with_previous_version
+from scrapy_simdedup.detect.revisit import compare_with_previous_version, compare_with_same_path
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import keep_units
@@ -57,7 +57,8 @@ def decide(
     2. Where that page is still in work, nothing is decided yet.
        A page that gave no item counts as delivered once another page with its content gave none either.
     3. Else it is compared with its own previous version, and kept unless the settings drop what did not change. One
-       that gave no item is kept nevertheless, for its links.
+       that gave no item is kept nevertheless, for its links. If they drop it, what an earlier run delivered with other
+       parameters in its URL is no change either.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
 
     Args:
@@ -84,14 +85,17 @@ def decide(
         run=page.run,
     )
     revisit = compare_with_previous_version(page, index, clocks)
+    evidence = None if revisit is None else revisit.evidence
+    if revisit is None and settings.unchanged == "drop":
+        elsewhere = compare_with_same_path(page, index, clocks)
+        evidence = None if elsewhere is None else elsewhere.evidence
+        revisit = elsewhere if elsewhere is not None and elsewhere.kind == "unchanged" else None
     decision = _choose(page, match, revisit, index, clocks)
     if keep_pending and decision.verdict.pending is not None:
         decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
     if revisit is not None and revisit.content_left(settings.near):
         decision = replace(decision, left=revisit.record)
-    if revisit is not None and revisit.evidence is not None:
-        decision = replace(decision, evidence=revisit.evidence)
-    return decision
+    return decision if evidence is None else replace(decision, evidence=evidence)
 
 
 def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Collection[int]) -> bool:

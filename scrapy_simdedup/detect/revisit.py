@@ -7,7 +7,7 @@ are judged by it, and so are all pages where ``SIMDEDUP_UNCHANGED_BY`` says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,13 +57,35 @@ def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: C
         index: the index of the page's site, up to date.
         clocks: the places of the site whose text changes by itself.
     """
-    settings, record = page.settings, index.previous_version(page.key, page.run)
+    record = index.previous_version(page.key, page.run)
     if record is None:
         if page.known_since is None:
             return None
         fp = bytes(page.fingerprint)  # the other tool remembered no content, so today's counts as unchanged
         known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
         return Revisit(known, "unchanged")
+    return _compare(page, record, index, clocks)
+
+
+def compare_with_same_path(page: FetchedPage, index: SiteIndex, clocks: Collection[int]) -> Revisit | None:
+    """The page compared with what earlier runs had under its path, with other parameters; None if nothing tells.
+
+    A page that says just what one of them said is unchanged. Another may be any page; only where all of them have one
+    content is it likely to be the same page, so that the two tell what changes by itself.
+    """
+    if page.fingerprint.unjudged:
+        return None
+    found = [_compare(page, record, index, clocks) for record in index.versions_by_path(page.url, page.fingerprint)]
+    for revisit in found:
+        if revisit.kind == "unchanged" and revisit.unit_changes is not None:
+            return revisit
+    is_one_content = len({index.cluster_key(revisit.record) for revisit in found}) == 1
+    return replace(found[0], kind=None) if is_one_content else None
+
+
+def _compare(page: FetchedPage, record: Record, index: SiteIndex, clocks: Collection[int]) -> Revisit:
+    """The page compared with one version."""
+    settings = page.settings
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
     if before.body == now.body and not before.identity_differs(now):
         no_change = None if before.units is None else UnitChanges()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from operator import attrgetter
@@ -35,6 +36,9 @@ RANKS = np.array([3, 2, 4, 5])
 displace none."""
 FREE_TRIES, PAGES_PER_TRY = 5, 200
 """How many second tries a handler has that never gave an item, and after how many pages without one it has another."""
+PAGES_PER_PATH = 4
+"""How many pages of one path, title and h1 are looked through; a list has more, but its pages give no items."""
+_PARAMETERS = re.compile("[?;#]")
 EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
 _NEVER = float("inf"), 0
@@ -51,6 +55,7 @@ class SiteIndex:
         method: how pages are compared.
         resemblance: from which on pages have to be found, where the method looks for them by keys.
         items: what is known of handlers from all sites.
+        keeps_paths: whether pages of earlier runs are found by their paths as well.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class SiteIndex:
         method: str = "simhash",
         resemblance: float = NEAR_RESEMBLANCE,
         items: HandlerItems | None = None,
+        keeps_paths: bool = False,
     ) -> None:
         self.cursor: int = 0
         """The site's counter up to which the log was applied."""
@@ -77,6 +83,7 @@ class SiteIndex:
         self._novelty = SiteNovelty(self._records, self._originals, self._copy_check)
         self._domain_first_seen = DomainFirstSeen() if across_domains else None
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
+        self._paths = PagesByPath() if keeps_paths else None
 
     def __len__(self) -> int:
         """The number of records, released ones not counted."""
@@ -104,6 +111,8 @@ class SiteIndex:
         slot = self._slot(record)
         if slot is None:
             return
+        if self._paths is not None and self._run != record.run != IMPORTED:
+            self._paths.observe(record)
         is_of_run = (self._run in {None, record.run} or record.state == "stub") and record.run != IMPORTED
         is_searched = record.state in SEARCHED_STATES and record.kind != "stub"
         if not is_searched or not is_of_run:
@@ -148,6 +157,13 @@ class SiteIndex:
     def previous_version(self, key: bytes, run: str) -> Record | None:
         """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
+
+    def versions_by_path(self, url: str, fp: PageFingerprint) -> Iterator[Record]:
+        """Pages of earlier runs that may be this one: of the same path, title and h1; the newest first."""
+        for key in () if self._paths is None else self._paths.keys(url, fp):
+            version = next((version for version in self._versions(key) if version.settled), None)
+            if version is not None and version.run != self._run:
+                yield version
 
     def delivered_version(self, key: bytes) -> Record | None:
         """The newest version of a page that was delivered, in whichever run, if it is live."""
@@ -313,6 +329,33 @@ class HandlerItems:
         """Whether a page of this handler may give items, so that it is worth trying."""
         free = FREE_TRIES + self._pages[handler] // PAGES_PER_TRY
         return handler in self._giving or self._tries[handler] < free
+
+
+class PagesByPath:
+    """The pages of earlier runs by their URLs without parameters, which need not say which page it is.
+
+    A session, the place of a link in a list, and whence a visitor comes are other ones in each crawl. Where the
+    parameters do name the page, its title or its h1 mostly differs as well.
+    """
+
+    def __init__(self) -> None:
+        self._keys: dict[int, tuple[bytes, ...]] = {}
+        """By path, title and h1, the keys of the pages, the newest first."""
+
+    def observe(self, record: Record) -> None:
+        """Take in a page of an earlier run, of any state."""
+        place = self._place(record.url, PageFingerprint.from_bytes(record.fingerprint))
+        known = self._keys.get(place, ())
+        if record.key not in known:
+            self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
+
+    def keys(self, url: str, fp: PageFingerprint) -> tuple[bytes, ...]:
+        """The keys of pages with the path of a URL, and the title and the h1 of a page."""
+        return self._keys.get(self._place(url, fp), ())
+
+    def _place(self, url: str, fp: PageFingerprint) -> int:
+        path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
+        return hash((path, fp.title, fp.h1))
 
 
 class Replacements:

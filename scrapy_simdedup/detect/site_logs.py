@@ -181,6 +181,7 @@ class SiteIndexCache:
                 method=self._settings.method,
                 resemblance=self._resemblance,
                 items=self.items,
+                keeps_paths=self._run is not None and self._settings.is_anywhere("unchanged", "drop"),
             )
             self._indexes[site] = made, 0
         self._indexes[site] = self._indexes.pop(site)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -39,6 +40,36 @@ async def test_of_sixty_pages_exactly_the_five_that_were_edited_are_exported(
     assert exported[2].stat("pages/changed") == len(EDITS)
     assert exported[2].stat("units/edited") >= 4
     assert exported[1].stat("pages/unchanged") == COUNT
+
+
+@on_asyncio
+async def test_a_session_in_each_url_makes_no_page_new(site: Site, shared_url: str) -> None:
+    """No URL is known in any run. What changes by itself is learned nevertheless, so that edits are what is left."""
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_UNCHANGED": "drop"}
+    exported, last = [], 3
+    for run in range(1, last + 1):
+        paths = [f"/{number}?sid={run:032x}" for number in range(COUNT)]
+        for number, path in enumerate(paths):
+            html = article(number, run, EDITS.get(number, "") if run == last else "")
+            site[path] = html.replace("</h1>", f"</h1><p>Read {number * 7 + run} times so far by our guests</p>")
+        done = await crawl(PathsSpider, settings, urls=site.urls(*paths))
+        exported.append(sorted(int(url.rpartition("/")[2].partition("?")[0]) for url in done.urls))
+    assert exported[0] == list(range(COUNT))
+    assert len(exported[1]) < COUNT / 4  # until the counter is known to be one
+    assert exported[2] == sorted(EDITS)
+
+
+@on_asyncio
+async def test_pages_whose_parameters_name_them_are_new_under_one_path(site: Site, shared_url: str) -> None:
+    """As in a forum that shows all threads by one script, under one title."""
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_UNCHANGED": "drop"}
+    threads = {f"/thread?id={number}": article(number, 1) for number in range(6)}
+    for path, html in threads.items():
+        site[path] = re.sub(r"(?s)<(title|h1)([^>]*)>.*?</", r"<\1\2>The forum of our town</", html)
+    first, rest = list(threads)[:3], list(threads)[3:]
+    await crawl(PathsSpider, settings, urls=site.urls(*first))
+    again = await crawl(PathsSpider, settings, urls=site.urls(*rest))
+    assert sorted(again.urls) == sorted(site.urls(*rest))
 
 
 @on_asyncio
