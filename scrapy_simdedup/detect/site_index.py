@@ -16,6 +16,7 @@ from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.preference import CanonicalClaims
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import Match
+from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, NEAR_RESEMBLANCE
@@ -38,6 +39,8 @@ FREE_TRIES, PAGES_PER_TRY = 5, 200
 """How many second tries a handler has that never gave an item, and after how many pages without one it has another."""
 PAGES_PER_PATH = 4
 """How many pages of one path, title and h1 are looked through; a list has more, but its pages give no items."""
+PATH_BYTES = 250
+"""Bytes that a path takes with the keys of its pages, about."""
 _PARAMETERS = re.compile("[?;#]")
 EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
@@ -93,7 +96,7 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes besides lent records, about."""
         own = 0 if self._is_shared else self._records.size
-        own += self.canonical_claims.size
+        own += self.canonical_claims.size + (0 if self._paths is None else self._paths.size)
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
@@ -342,9 +345,18 @@ class PagesByPath:
         self._keys: dict[int, tuple[bytes, ...]] = {}
         """By path, title and h1, the keys of the pages, the newest first."""
 
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it takes, about."""
+        return PATH_BYTES * len(self._keys)
+
     def observe(self, record: Record) -> None:
         """Take in a page of an earlier run, of any state."""
-        place = self._place(record.url, PageFingerprint.from_bytes(record.fingerprint))
+        try:
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+        except FingerprintMismatch:
+            return  # it is told where that page itself is fetched again; all others do without it
+        place = self._place(record.url, fp)
         known = self._keys.get(place, ())
         if record.key not in known:
             self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
