@@ -43,9 +43,9 @@ class Unjudged:
 
     meaning: str
     """What is wrong with the page, as the end of a sentence that begins with "the page"."""
-    compared_by_body: bool
+    compared_by_body: bool = False
     """Whether the page is a repeat of another that is the same byte for byte: it has content, but no text to trust."""
-    counted: bool
+    counted: bool = True
     """Whether stats and reports count the page as unjudged; others were never to be judged."""
     remedy: str = ""
     """What a user can do about it; empty where there is nothing to do."""
@@ -54,75 +54,48 @@ class Unjudged:
 UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     "binary": Unjudged(
         "is labelled as HTML, and holds the bytes of something else",
-        compared_by_body=False,
-        counted=True,
         remedy="see what the server sends, and whether it is packed twice",
     ),
     "cut": Unjudged(
         "came in part, or the parser had to cut it",
         compared_by_body=True,
-        counted=True,
         remedy="see how it ends: where no length is declared, only the end tag of body or html shows that all is there",
     ),
-    "empty": Unjudged(
-        "has no text of its own",
-        compared_by_body=False,
-        counted=True,
-        remedy="where scripts make the text, render the page",
-    ),
-    "error": Unjudged(
-        "met a failure of this package", compared_by_body=False, counted=True, remedy="see the log, and report it"
-    ),
-    "head": Unjudged("is the names of a feed's columns", compared_by_body=False, counted=False),
-    "imported": Unjudged(
-        "was delivered by another tool, which remembered no content", compared_by_body=False, counted=True
-    ),
-    "no_item": Unjudged("is no item", compared_by_body=False, counted=True),
-    "no_page": Unjudged("is a record of an archive that holds no page", compared_by_body=False, counted=False),
+    "empty": Unjudged("has no text of its own", remedy="where scripts make the text, render the page"),
+    "error": Unjudged("met a failure of this package", remedy="see the log, and report it"),
+    "head": Unjudged("is the names of a feed's columns", counted=False),
+    "imported": Unjudged("was delivered by another tool, which remembered no content"),
+    "no_item": Unjudged("is no item"),
+    "no_page": Unjudged("is a record of an archive that holds no page", counted=False),
     "not_html": Unjudged(
-        "is JSON, XML, text or a file",
-        compared_by_body=False,
-        counted=True,
-        remedy="compare the items that are made of it, with NearDuplicatePipeline",
+        "is JSON, XML, text or a file", remedy="compare the items that are made of it, with NearDuplicatePipeline"
     ),
-    "opted_out": Unjudged("is of a request with simdedup=False", compared_by_body=False, counted=False),
+    "opted_out": Unjudged("is of a request with simdedup=False", counted=False),
     "status": Unjudged(
         "has no status of 2xx",
-        compared_by_body=False,
-        counted=True,
         remedy="see which statuses the stats count: a server that refuses a crawler may want it slower, or logged in",
     ),
-    "store_error": Unjudged(
-        "met a failure of the store", compared_by_body=False, counted=True, remedy="see the log for what the store said"
-    ),
+    "store_error": Unjudged("met a failure of the store", remedy="see the log for what the store said"),
     "too_big": Unjudged(
-        "has more characters than are read", compared_by_body=True, counted=True, remedy="raise SIMDEDUP_MAX_PAGE_BYTES"
+        "has more characters than are read", compared_by_body=True, remedy="raise SIMDEDUP_MAX_PAGE_BYTES"
     ),
-    "too_many_attributes": Unjudged(
-        "has a tag with more attributes than are read", compared_by_body=True, counted=True
-    ),
-    "too_many_elements": Unjudged("has more elements than are read", compared_by_body=True, counted=True),
-    "too_many_links": Unjudged("has more links than are read", compared_by_body=True, counted=True),
-    "too_much_text": Unjudged("has more text than is read", compared_by_body=True, counted=True),
+    "too_many_attributes": Unjudged("has a tag with more attributes than are read", compared_by_body=True),
+    "too_many_elements": Unjudged("has more elements than are read", compared_by_body=True),
+    "too_many_links": Unjudged("has more links than are read", compared_by_body=True),
+    "too_much_text": Unjudged("has more text than is read", compared_by_body=True),
     "too_short": Unjudged(
         "has fewer than SIMDEDUP_MIN_WORDS distinct shingles",
-        compared_by_body=False,
-        counted=True,
         remedy="where scripts make the text, render the page; else lower SIMDEDUP_MIN_WORDS",
     ),
     "undecodable": Unjudged(
         "names an encoding that is none, or not its own",
-        compared_by_body=False,
-        counted=True,
         remedy="set the right encoding in a downloader middleware, by response.replace(encoding=...)",
     ),
-    "unknown": Unjudged("is unjudged for a reason that was not told", compared_by_body=False, counted=True),
-    "unparsable": Unjudged("made the parser fail", compared_by_body=False, counted=True),
-    "unreadable": Unjudged("was fingerprinted in a way that is not known here", compared_by_body=False, counted=True),
-    "worker_died": Unjudged("ended the worker process that read it", compared_by_body=False, counted=True),
-    "worker_timeout": Unjudged(
-        "took a worker process too long", compared_by_body=False, counted=True, remedy="raise SIMDEDUP_WORKER_TIMEOUT"
-    ),
+    "unknown": Unjudged("is unjudged for a reason that was not told"),
+    "unparsable": Unjudged("made the parser fail"),
+    "unreadable": Unjudged("was fingerprinted in a way that is not known here"),
+    "worker_died": Unjudged("ended the worker process that read it"),
+    "worker_timeout": Unjudged("took a worker process too long", remedy="raise SIMDEDUP_WORKER_TIMEOUT"),
 }
 
 COMPARED_BY_BODY = frozenset(reason for reason, implied in UNJUDGED.items() if implied.compared_by_body)
