@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import measure
 from archive_size import SECRET, SETTINGS, TEMPLATES, site_fingerprints, site_sizes
 from pages import generated
-from scrapy_simdedup.batch.tables import TableWriter, open_table, read_records, record_row, records_schema
+from scrapy_simdedup.batch.records import read_records, record_row, records_schema
+from scrapy_simdedup.batch.tables import TableWriter, open_table
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.bulk_writer import BulkWriter, SiteLogWriter

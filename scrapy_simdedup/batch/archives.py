@@ -14,14 +14,13 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
+from scrapy_simdedup.batch.records import RECORD_COLUMNS, record_row
 from scrapy_simdedup.batch.tables import (
     PAGE_COLUMNS,
-    RECORD_COLUMNS,
     ROWS_PER_BATCH,
     VERDICT_COLUMNS,
     fingerprints_schema,
     package_of,
-    record_row,
     verdicts_schema,
 )
 from scrapy_simdedup.batch.things import again_in_run, request_key
@@ -213,7 +212,7 @@ def verdicts(
         settings: the settings of the pages.
         secret: the key of the hashes.
         run: the run's name.
-        remember: called with each row of :func:`~scrapy_simdedup.batch.tables.records_schema` of what a store would
+        remember: called with each row of :func:`~scrapy_simdedup.batch.records.records_schema` of what a store would
             hold afterwards.
 
     Raises:

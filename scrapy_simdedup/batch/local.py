@@ -10,16 +10,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, verdicts
+from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, history_row, verdicts
 from scrapy_simdedup.batch.files import whole_file
-from scrapy_simdedup.batch.history import check_history, convert_history
-from scrapy_simdedup.batch.print_files import prints_in
+from scrapy_simdedup.batch.print_files import check_history, prints_in
+from scrapy_simdedup.batch.records import read_records, records_schema
 from scrapy_simdedup.batch.tables import (
     ROWS_PER_BATCH,
     TableWriter,
     fingerprints_schema,
+    open_table,
     package_of,
-    records_schema,
     sql_list,
     sql_text,
     verdicts_schema,
@@ -77,7 +77,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     prints, secret = prints_in(judging.prints, judging.settings)
     making = Making.by(judging.settings, secret)
     for name in judging.history:
-        check_history(Path(name), making, secret)
+        check_history(name, making, secret)
     if judging.by_host_above is not None and judging.records is not None:
         raise SimdedupError("--by-host-above writes no --records: a crawl would look for them under their sites")
     work = judging.output / WORK
@@ -128,6 +128,21 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
             done += pages
             yield done, total
     shutil.rmtree(work)
+
+
+def convert_history(watch: PageWatch, name: str, path: Path) -> None:  # noqa: ARG001 - a job has a watch
+    """Write the records of an export as rows of a table of fingerprints."""
+
+    def refuse(number: int, problem: str) -> None:
+        raise SimdedupError(f"row {number}: {problem}")
+
+    schema = fingerprints_schema()
+    with Path(name).open("rb") as file, open_table(file) as table, whole_file(path) as part:
+        writer = TableWriter(str(part), schema)
+        for number, (site, record) in enumerate(read_records(table, refuse)):
+            row = history_row(site, record, number)
+            writer.add_row(tuple(map(row.get, schema.names)))
+        writer.close()
 
 
 def _plan(judging: Judging, prints: list[Path]) -> dict[str, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import Making, fingerprints
 from scrapy_simdedup.batch.files import whole_file
-from scrapy_simdedup.batch.history import check_history, secret_in
 from scrapy_simdedup.batch.inputs import Reading, base_names, output_name, read_pages
-from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, metadata_of, package_of
+from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, package_of, read_metadata
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.errors import SimdedupError
 
@@ -78,7 +77,7 @@ def fingerprint_files(
     secret = secret_of(output, settings, make=secret_in(history) or os.urandom(16))
     making = Making.by(settings, secret)
     if history is not None:
-        check_history(Path(history), making, secret)
+        check_history(history, making, secret)
     names, jobs = base_names(list(inputs)), []
     for number, name in enumerate(inputs):
         path = output / output_name(name, names, ".parquet")
@@ -124,10 +123,10 @@ def making_of(path: Path) -> Making:
     Raises:
         SimdedupError: it is no table of fingerprints.
     """
-    arrow, parquet = package_of("batch", "pyarrow"), package_of("batch", "pyarrow.parquet")
+    about = read_metadata(path, "table of fingerprints")
     try:
-        return Making(**(metadata_of(parquet.read_schema(path)) or {}))
-    except (TypeError, OSError, arrow.ArrowException) as exc:
+        return Making(**about)
+    except TypeError as exc:
         raise SimdedupError(f"{path} is no table of fingerprints: {exc}") from exc
 
 
@@ -145,3 +144,27 @@ def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], byt
     for path in prints:
         making.check(making_of(path), str(path))
     return prints, secret
+
+
+def secret_in(history: str | None) -> bytes | None:
+    """The secret that a table of records tells; None where it was given to its store, and is not there."""
+    secret = str(_about(history).get("secret", "")) if history is not None else ""
+    return bytes.fromhex(secret.removeprefix("own:")) if secret.startswith("own:") else None
+
+
+def check_history(history: str, making: Making, secret: bytes) -> None:
+    """Check that fingerprints that are made now can be compared with a table of records.
+
+    Raises:
+        SimdedupError: they cannot, or it is no table of records.
+    """
+    about = _about(history)
+    if about.get("fingerprint") != making.fingerprint:
+        theirs = about.get("fingerprint") or "nobody knows what"
+        raise SimdedupError(f"{history} has fingerprints of {theirs}, and these settings make {making.fingerprint}")
+    if about.get("secret") not in {f"given:{making.secret}", f"own:{secret.hex()}"}:
+        raise SimdedupError(f"{history} was made under another secret; name it where the fingerprints are made, too")
+
+
+def _about(history: str) -> dict[str, Any]:
+    return read_metadata(Path(history), "table of records")

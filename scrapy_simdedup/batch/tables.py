@@ -1,26 +1,19 @@
-"""The tables of archives, as Arrow and Parquet have them: fingerprints, verdicts, and the records of stores."""
+"""The tables of archives, as Arrow and Parquet have them: pages, fingerprints and verdicts."""
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import tempfile
-from collections import Counter
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any, get_args
+from typing import IO, TYPE_CHECKING, Any
 
-from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
-from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
-from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import Record, SiteNote, State
+from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 EXTRAS = {
@@ -36,12 +29,6 @@ ROWS_PER_BATCH = 2_048
 """Rows of a table that are held at a time."""
 ROWS_PER_GROUP = 65_536
 """Rows of a group in a Parquet file."""
-MAX_KEY_BYTES = 2**16 - 1
-"""Bytes of a key or a fingerprint that every store can keep."""
-RECORD_COLUMNS = ("site", *(field.name for field in fields(Record) if field.name not in {"id", "position"}))
-"""The columns of a table of records that are those of a record."""
-NOTE_COLUMNS = ("journal", "note")
-"""Those of a note of a site, which has a row of its own."""
 PAGE_COLUMNS = ("site", "time", "url", "key", "size", "file", "position")
 """The columns that say of which page a verdict is."""
 VERDICT_COLUMNS = (
@@ -49,9 +36,6 @@ VERDICT_COLUMNS = (
     *("supersedes", "original_first_seen", "original_run"),
 )
 """The columns of a table of verdicts that are fields of a verdict."""
-_STATES = frozenset(get_args(State))
-_BINARY = {"key", "fingerprint", "original", "note"}
-_NUMBERS, _COUNTS = {"similarity", "last_changed"}, {"visits", "changes"}
 
 
 def package_of(extra: str, module: str) -> Any:
@@ -64,25 +48,6 @@ def package_of(extra: str, module: str) -> Any:
         return import_module(module)
     except ImportError as exc:
         raise SimdedupError(f"to {EXTRAS[extra]}, pip install scrapy-simdedup[{extra}]") from exc
-
-
-@cache
-def records_schema() -> Any:
-    """The schema of a table of records: a site, and the fields of :class:`~scrapy_simdedup.store.base.Record`.
-
-    Where ``journal`` is not null the row is a note of the site, and has no record.
-    """
-    arrow = package_of("parquet", "pyarrow")
-
-    def type_of(name: str) -> Any:
-        if name in _BINARY:
-            return arrow.binary()
-        if name in _NUMBERS or name.endswith("_seen"):
-            return arrow.float64()
-        return arrow.int32() if name in _COUNTS else arrow.string()
-
-    columns = [arrow.field(name, type_of(name), name != "site") for name in (*RECORD_COLUMNS, *NOTE_COLUMNS)]
-    return arrow.schema(columns)
 
 
 @cache
@@ -201,96 +166,22 @@ def open_table(file: IO[bytes]) -> Iterator[Any]:
             raise SimdedupError(f"the table cannot be read: {exc}") from exc
 
 
-def metadata_of(schema: Any) -> dict[str, Any] | None:
-    """What a table says about itself; None if it is none of ours."""
-    raw = (schema.metadata or {}).get(METADATA)
-    return None if raw is None else dict(json.loads(raw))
+def metadata_of(schema: Any) -> dict[str, Any]:
+    """What a table says about itself; nothing if it is none of ours."""
+    return dict(json.loads((schema.metadata or {}).get(METADATA, "{}")))
 
 
-def record_row(site: str, known: Record | SiteNote) -> tuple[Any, ...]:
-    """A row of a table of records."""
-    if isinstance(known, SiteNote):
-        return (site, *[None] * (len(RECORD_COLUMNS) - 1), known.journal, known.value)
-    return (site, *(getattr(known, name) for name in RECORD_COLUMNS[1:]), None, None)
-
-
-def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
-    """The records of an open table, in no log yet, and the notes of its sites.
-
-    Args:
-        table: what :func:`open_table` gave.
-        refuse: called with the number of a row that is no record, and the reason.
+def read_metadata(path: Path, what: str) -> dict[str, Any]:
+    """What the table in a file says about itself; ``what`` it has to be, such as a table of records.
 
     Raises:
-        SimdedupError: the table has other columns than one of records.
+        SimdedupError: it is no table.
     """
-    wanted = [*RECORD_COLUMNS, *NOTE_COLUMNS]
-    missing = [name for name in wanted if name not in table.schema_arrow.names]
-    if missing:
-        raise SimdedupError(f"the table has no column {missing[0]}; give one that export --format parquet wrote")
-    number = 0
-    for batch in table.iter_batches(ROWS_PER_BATCH, columns=wanted):
-        columns = [batch.column(name).to_pylist() for name in wanted]
-        for site, *values, journal, note in zip(*columns, strict=True):
-            number += 1
-            try:
-                yield site, checked_record(site, *values) if journal is None else checked_note(journal, note)
-            except (TypeError, ValueError, FingerprintMismatch) as exc:
-                refuse(number, str(exc))
-
-
-def checked_record(site: str, *values: Any) -> Record:
-    """The record of a row, once every store can keep it.
-
-    Raises:
-        FingerprintMismatch: its fingerprint is none; a site that had it in its log could not be judged.
-        TypeError: a value is missing, or of another type.
-        ValueError: a value is out of bounds.
-    """
-    record = Record(*values)
-    texts = site, record.url, record.run, record.worker, record.kind, record.handler
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a text is missing in this record")
-    if record.state not in _STATES:
-        raise ValueError(f"state cannot be {record.state!r:.60} in a record")
-    times = record.first_seen, record.last_seen, record.last_changed, record.similarity or 0.0
-    if not all(map(math.isfinite, times)) or record.visits < 0 or record.changes < 0:
-        raise ValueError("a number in this record is out of bounds")
-    if not 0 < len(record.key) <= MAX_KEY_BYTES or len(record.fingerprint) > MAX_KEY_BYTES:
-        raise ValueError("the key of this record is too long, or missing")
-    PageFingerprint.from_bytes(record.fingerprint)
-    return record
-
-
-def checked_note(journal: object, value: object) -> SiteNote:
-    """The note of a row or a line.
-
-    Raises:
-        ValueError: it is none of a journal of sites.
-    """
-    if not isinstance(journal, str) or journal not in SITE_JOURNALS or not isinstance(value, bytes):
-        raise ValueError(f"{journal!r:.60} is no journal of notes of sites")
-    return SiteNote(journal, value)
-
-
-class Thinning:
-    """Chooses which records of a history are worth keeping: all but the later repeats of each original.
-
-    A page is compared with an original and with up to :data:`~scrapy_simdedup.detect.copy_check.MAX_MEMBERS` of its
-    repeats; further ones only say that their own URLs are known.
-    """
-
-    def __init__(self) -> None:
-        self._site, self._repeats = "", Counter[bytes]()
-
-    def keeps(self, site: str, record: Record) -> bool:
-        """Whether a record is worth keeping; the records of a site come together."""
-        if site != self._site:
-            self._site, self._repeats = site, Counter()
-        if record.state != "duplicate" or record.original is None:
-            return True
-        self._repeats[record.original] += 1
-        return self._repeats[record.original] <= MAX_MEMBERS
+    arrow, parquet = package_of("batch", "pyarrow"), package_of("batch", "pyarrow.parquet")
+    try:
+        return metadata_of(parquet.read_schema(path))
+    except (OSError, arrow.ArrowException) as exc:
+        raise SimdedupError(f"{path} is no {what}: {exc}") from exc
 
 
 def sql_list(paths: Iterable[Path]) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch import spark
 from scrapy_simdedup.batch.archives import Making
-from scrapy_simdedup.batch.history import RecordTables
 from scrapy_simdedup.batch.inputs import Reading
 from scrapy_simdedup.batch.local import Judging, judge_files
 from scrapy_simdedup.batch.print_files import fingerprint_files, prints_in
+from scrapy_simdedup.batch.records import RecordTables
 from scrapy_simdedup.batch.superseded import SupersededPage, superseded_pages
 from scrapy_simdedup.batch.verdict_files import Summary, keep_files, summary_of, verdict_tables_in
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int

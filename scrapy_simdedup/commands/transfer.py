@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.batch.record_lines import (
+from scrapy_simdedup.batch.records import (
     EXPORT_VERSION,
     SHARED_METADATA,
     LinesOfRecords,
+    TableOfRecords,
+    Thinning,
     read_header,
     read_lines,
-    read_metadata,
-)
-from scrapy_simdedup.batch.tables import (
-    TableWriter,
-    Thinning,
-    metadata_of,
-    open_table,
     read_records,
-    record_row,
-    records_schema,
+    shared_metadata,
 )
+from scrapy_simdedup.batch.tables import metadata_of, open_table
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_share
 from scrapy_simdedup.commands.stores import (
     existing_store_url,
@@ -75,27 +70,6 @@ EXPORT = Action(
 def is_parquet(name: str) -> bool:
     """Whether the name of a file is that of a Parquet table."""
     return name.lower().endswith(".parquet")
-
-
-class TableOfRecords:
-    """Writes an export as a Parquet table."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._schema = file, records_schema()
-        self._table: TableWriter | None = None
-
-    def begin(self, metadata: dict[str, Any]) -> None:
-        """Write what the export says about itself."""
-        self._table = TableWriter(self._file, self._schema, metadata)
-
-    def add(self, site: str, known: Record | SiteNote) -> None:
-        """Write a record, or a note of the site."""
-        assert self._table is not None
-        self._table.add_row(record_row(site, known))
-
-    def close(self) -> None:
-        """Write the end of the table, also of one without records."""
-        (self._table or TableWriter(self._file, self._schema)).close()
 
 
 async def _export(context: Context, out: LinesOfRecords | TableOfRecords) -> int:
@@ -173,7 +147,7 @@ async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]
         if is_table:
             table = files.enter_context(open_table(file))
             total, share = table.metadata.num_rows, None
-            header = read_metadata(metadata_of(table.schema_arrow)) if total else {}
+            header = shared_metadata(metadata_of(table.schema_arrow)) if total else {}
             records = read_records(table, partial(refuse, "row"))
         else:
             head = file.readline()

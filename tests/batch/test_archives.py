@@ -19,13 +19,8 @@ from scrapy_simdedup.batch.things import again_in_run
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
 from scrapy_simdedup.batch.archives import Making, UnorderedBatch, fingerprints, history_row, verdicts  # noqa: E402
-from scrapy_simdedup.batch.tables import (  # noqa: E402
-    VERDICT_COLUMNS,
-    fingerprints_schema,
-    pages_schema,
-    read_records,
-    records_schema,
-)
+from scrapy_simdedup.batch.records import read_records, records_schema  # noqa: E402
+from scrapy_simdedup.batch.tables import VERDICT_COLUMNS, fingerprints_schema, pages_schema  # noqa: E402
 
 SECRET = b"s3cret"
 
@@ -116,7 +111,7 @@ def judged_and_remembered(prints: Any, settings: DedupSettings) -> tuple[list[di
     schema = records_schema()
     table = pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
     with pytest.MonkeyPatch.context() as patch, BytesIO() as file:
-        patch.setattr("scrapy_simdedup.batch.tables.ROWS_PER_BATCH", 50)
+        patch.setattr("scrapy_simdedup.batch.records.ROWS_PER_BATCH", 50)
         pq.write_table(table, file)
         file.seek(0)
         known = list(read_records(pq.ParquetFile(file), lambda *refused: pytest.fail(str(refused))))

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from helpers.command_line import Crawled, in_a_thread, perform_here, stored
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.batch.record_lines import MAX_INT, SHARED_METADATA, from_line, to_line
-from scrapy_simdedup.batch.tables import records_schema
+from scrapy_simdedup.batch.records import MAX_INT, SHARED_METADATA, from_line, records_schema, to_line
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.url import store_by_url
