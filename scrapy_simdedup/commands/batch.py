@@ -14,8 +14,14 @@ from scrapy_simdedup.batch.inputs import Reading
 from scrapy_simdedup.batch.local import Judging, judge_files
 from scrapy_simdedup.batch.print_files import fingerprint_files, prints_in
 from scrapy_simdedup.batch.records import RecordTables
-from scrapy_simdedup.batch.superseded import SupersededPage, superseded_pages
-from scrapy_simdedup.batch.verdict_files import Summary, keep_files, summary_of, verdict_tables_in
+from scrapy_simdedup.batch.verdict_files import (
+    DroppedPage,
+    Summary,
+    keep_files,
+    summary_of,
+    superseded_pages,
+    verdict_tables_in,
+)
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
 from scrapy_simdedup.commands.stores import document_path
 from scrapy_simdedup.display import format_bytes, plural
@@ -152,7 +158,7 @@ def _keep(context: Context) -> int:
     if not options.verdicts:
         raise SimdedupError("say with --verdicts where the verdicts are")
     dropped, done = 0, 0
-    verdicts, superseded = Path(options.verdicts), list[SupersededPage]()
+    verdicts, superseded = Path(options.verdicts), list[DroppedPage]()
     if options.drop_superseded:
         prints, _ = prints_in(Path(options.drop_superseded), context.settings)
         superseded = list(superseded_pages(verdict_tables_in(verdicts), prints, context.settings))
