@@ -19,6 +19,7 @@ from scrapy_simdedup.batch.tables import (
     PAGE_COLUMNS,
     ROWS_PER_BATCH,
     VERDICT_COLUMNS,
+    batch_of,
     fingerprints_schema,
     package_of,
     verdicts_schema,
@@ -218,7 +219,7 @@ def verdicts(
     Raises:
         UnorderedBatch: the rows are in another order.
     """
-    arrow, schema = package_of("batch", "pyarrow"), verdicts_schema()
+    schema = verdicts_schema()
     judge = SiteJudge(settings, secret, run)
     site: str | None = None
     before: tuple[Any, ...] = ()
@@ -257,11 +258,11 @@ def verdicts(
                 verdict = again_in_run(judge.judge(fp, url=url, key=key, time=time, canonical=canonical), run)
             rows.append((*page, *(getattr(verdict, name) for name in VERDICT_COLUMNS)))
             if len(rows) >= ROWS_PER_BATCH:
-                yield _batch(arrow, schema, rows)
+                yield batch_of(rows, schema)
                 rows = []
     end_site(site)
     if rows:
-        yield _batch(arrow, schema, rows)
+        yield batch_of(rows, schema)
 
 
 def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
@@ -272,13 +273,6 @@ def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
     """
     found = PageFingerprint.from_bytes(raw)
     return found if units is None else replace(found, page_units=unpack_units(units))
-
-
-def _batch(arrow: Any, schema: Any, rows: list[tuple[Any, ...]]) -> Any:
-    columns = zip(*rows, strict=True)
-    return arrow.record_batch(
-        [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
-    )
 
 
 def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:

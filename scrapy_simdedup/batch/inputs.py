@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -18,7 +19,7 @@ from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.unjudged import UNJUDGED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import IO
 
     from scrapy_simdedup.batch.things import FeedEntry
@@ -127,29 +128,22 @@ def _seconds(entry: FeedEntry, field: str | None, position: int) -> float:
         raise SimdedupError(f"entry {position + 1:,} {what}; {remedy}") from None
 
 
-def output_name(name: str, names: Mapping[str, str], ending: str = "") -> str:
-    """The name of the output file of an input file, in a directory with those of all others.
-
-    Args:
-        name: the input file.
-        names: all input files, by what distinguishes them.
-        ending: what comes behind the name.
-    """
-    base = PurePosixPath(name.replace("\\", "/")).name
-    if sum(base == other for other in names.values()) > 1:
-        base = f"{blake2b(name.encode(), digest_size=4).hexdigest()}-{base}"
-    return base + ending
+def output_names(names: Iterable[str]) -> dict[str, str]:
+    """The last part of each input file's name, by the whole name; behind a digest where several have the same."""
+    bases = {name: PurePosixPath(name.replace("\\", "/")).name for name in names}
+    counts = Counter(bases.values())
+    return {
+        name: base if counts[base] == 1 else f"{blake2b(name.encode(), digest_size=4).hexdigest()}-{base}"
+        for name, base in bases.items()
+    }
 
 
-def base_names(names: list[str]) -> dict[str, str]:
-    """Files by their whole names, with the last parts of these."""
-    return {name: PurePosixPath(name.replace("\\", "/")).name for name in names}
-
-
-def kept_name(name: str, names: Mapping[str, str], reading: Reading) -> str:
-    """The name of the copy of an input file; archives are always compressed."""
-    is_plain = reading.format_of(name) is Warc and not name.endswith(".gz")
-    return output_name(name, names, ".gz" if is_plain else "")
+def kept_names(names: Iterable[str], reading: Reading) -> dict[str, str]:
+    """The names of the copies of input files, by theirs; archives are always compressed."""
+    return {
+        name: base + ".gz" if reading.format_of(name) is Warc and not name.endswith(".gz") else base
+        for name, base in output_names(names).items()
+    }
 
 
 def copy_kept(name: str, output: str, reading: Reading, dropped: Mapping[int, Verdict]) -> int:

@@ -6,6 +6,7 @@ import json
 import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, history_row, verdicts
 from scrapy_simdedup.batch.files import whole_file
 from scrapy_simdedup.batch.print_files import check_history, prints_in
-from scrapy_simdedup.batch.records import read_records, records_schema
+from scrapy_simdedup.batch.records import EXPORT_VERSION, read_records, records_schema
 from scrapy_simdedup.batch.tables import (
     ROWS_PER_BATCH,
     TableWriter,
@@ -121,10 +122,10 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         else:
             records = judging.records and judging.records / f"records-{part:05}.parquet"
             source = work / "parts" / f"part={part}"
-            jobs_of_parts.append((f"part {part}", (source, path, records, PartJudging(judging, secret, making))))
+            jobs_of_parts.append((f"part {part}", (source, path, records)))
     yield done, total
     if jobs_of_parts:
-        for _, pages in Jobs(judge_part, jobs_of_parts, processes):
+        for _, pages in Jobs(partial(judge_part, judging=judging, secret=secret), jobs_of_parts, processes):
             done += pages
             yield done, total
     shutil.rmtree(work)
@@ -196,34 +197,29 @@ def _part(db: Any, sizes: dict[str, int], count: int, output: Path) -> None:
         (output / f"part={part}").mkdir(exist_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PartJudging:
-    """How the sites of parts are judged."""
-
-    judging: Judging
-    secret: bytes
-    making: Making
-
-    def about(self) -> dict[str, Any]:
-        """What a table of records says about itself, as an export does."""
-        is_given = self.judging.settings.secret
-        secret = f"given:{self.making.secret}" if is_given else f"own:{self.secret.hex()}"
-        return {"simdedup": 1, "fingerprint": self.making.fingerprint, "secret": secret}
-
-
-def judge_part(watch: PageWatch, source: Path, path: Path, records: Path | None, by: PartJudging) -> int:  # noqa: ARG001
+def judge_part(
+    watch: PageWatch,  # noqa: ARG001 - a job has a watch
+    source: Path,
+    path: Path,
+    records: Path | None,
+    *,
+    judging: Judging,
+    secret: bytes,
+) -> int:
     """Judge the sites of one part; its tables are there once they are complete."""
-    duckdb, pages, run = package_of("batch", "duckdb"), 0, by.judging.run
+    duckdb, pages, run, settings = package_of("batch", "duckdb"), 0, judging.run, judging.settings
     with ExitStack() as files:
         part = files.enter_context(whole_file(path))  # what is entered first is in its place last
         db = files.enter_context(duckdb.connect())
         writer = TableWriter(str(part), verdicts_schema(), {"run": run})
         store: TableWriter | None = None
         if records is not None:
-            store = TableWriter(str(files.enter_context(whole_file(records))), records_schema(), by.about())
+            store = TableWriter(
+                str(files.enter_context(whole_file(records))), records_schema(), _about_records(settings, secret)
+            )
         remember = None if store is None else store.add_row
         try:
-            for batch in verdicts(_sorted(db, source), by.judging.settings, by.secret, run, remember):
+            for batch in verdicts(_sorted(db, source), settings, secret, run, remember):
                 writer.add_batch(batch)
                 pages += batch.num_rows
         except duckdb.Error as exc:
@@ -232,6 +228,13 @@ def judge_part(watch: PageWatch, source: Path, path: Path, records: Path | None,
         if store is not None:
             store.close()
     return pages
+
+
+def _about_records(settings: DedupSettings, secret: bytes) -> dict[str, Any]:
+    """What a table of records says about itself, as an export does."""
+    making = Making.by(settings, secret)
+    told = f"given:{making.secret}" if settings.secret else f"own:{secret.hex()}"
+    return {"simdedup": EXPORT_VERSION, "fingerprint": making.fingerprint, "secret": told}
 
 
 def _sorted(db: Any, source: Path) -> Iterable[Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import Making, fingerprints
 from scrapy_simdedup.batch.files import whole_file
-from scrapy_simdedup.batch.inputs import Reading, base_names, output_name, read_pages
+from scrapy_simdedup.batch.inputs import Reading, output_names, read_pages
 from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, package_of, read_metadata
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.errors import SimdedupError
@@ -78,39 +79,29 @@ def fingerprint_files(
     making = Making.by(settings, secret)
     if history is not None:
         check_history(history, making, secret)
-    names, jobs = base_names(list(inputs)), []
-    for number, name in enumerate(inputs):
-        path = output / output_name(name, names, ".parquet")
+    jobs = []
+    for number, (name, output_name) in enumerate(output_names(inputs).items()):
+        path = output / f"{output_name}.parquet"
         if path.exists():
             making_of(path).check(making, str(path))
             yield name, package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
         else:
-            jobs.append((name, (name, number, path, FileMaking(reading, settings, secret, making))))
+            jobs.append((name, (name, number, path)))
     if jobs:
-        for name, (pages, damages) in Jobs(fingerprint_file, jobs, processes, settings.worker_timeout):
+        work = partial(fingerprint_file, reading=reading, settings=settings, secret=secret)
+        for name, (pages, damages) in Jobs(work, jobs, processes, settings.worker_timeout):
             yield name, pages, damages
 
 
-@dataclass(frozen=True, slots=True)
-class FileMaking:
-    """How the fingerprints of files are made."""
-
-    reading: Reading
-    settings: DedupSettings
-    secret: bytes
-    making: Making
-
-
 def fingerprint_file(
-    watch: PageWatch, name: str, number: int, path: Path, made_by: FileMaking
+    watch: PageWatch, name: str, number: int, path: Path, *, reading: Reading, settings: DedupSettings, secret: bytes
 ) -> tuple[int, list[str]]:
     """Make the fingerprints of one file; the table is there once it is complete."""
     damages: list[str] = []
     pages = 0
     with whole_file(path) as part:
-        writer = TableWriter(str(part), fingerprints_schema(), asdict(made_by.making))
-        found = read_pages(name, number, made_by.reading, damages)
-        for batch in fingerprints(found, made_by.settings, made_by.secret, watch):
+        writer = TableWriter(str(part), fingerprints_schema(), asdict(Making.by(settings, secret)))
+        for batch in fingerprints(read_pages(name, number, reading, damages), settings, secret, watch):
             writer.add_batch(batch)
             pages += batch.num_rows
         writer.close()

@@ -17,6 +17,7 @@ import re
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.cmdline import execute
 
 from scrapy_simdedup.batch.archives import MAX_PLACED_SITES, ORDER, Making, bins_of, check_sizes, fingerprints, verdicts
-from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, kept_name
-from scrapy_simdedup.batch.print_files import FileMaking, fingerprint_file
+from scrapy_simdedup.batch.inputs import Reading, copy_kept, kept_names
+from scrapy_simdedup.batch.print_files import fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema
 from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summary, dropped_pages
 from scrapy_simdedup.batch.workers import Jobs
@@ -102,7 +103,8 @@ def fingerprint_files(
         reading: how the files are read.
     """
     how, names = reading or Reading(), list(files)
-    made_by = FileMaking(how, settings, secret, Making.by(settings, secret))
+    Making.by(settings, secret)  # before anything is made
+    work = partial(fingerprint_file, reading=how, settings=settings, secret=secret)
     check_workers(spark)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -112,9 +114,8 @@ def fingerprint_files(
             # A process of its own, which may be ended by a page, and a table that is there once it is complete.
             with TemporaryDirectory() as directory:
                 path = Path(directory) / "prints.parquet"
-                for _, (_, damages) in Jobs(
-                    fingerprint_file, [(name, (name, number, path, made_by))], 1, settings.worker_timeout
-                ):
+                jobs = [(name, (name, number, path))]
+                for _, (_, damages) in Jobs(work, jobs, 1, settings.worker_timeout):
                     for damage in damages:
                         LOGGER.warning("%s: %s; what comes behind is left out", name, damage)
                 with parquet.ParquetFile(path) as table:
@@ -272,18 +273,18 @@ def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Re
         SimdedupError: there is no verdict on a file.
     """
     arrow = package_of("batch", "pyarrow")
-    how, names = reading or Reading(), base_names(list(files))
-    outputs = {name: f"{output.rstrip('/')}/{kept_name(name, names, how)}" for name in names}
+    how = reading or Reading()
+    outputs = {name: f"{output.rstrip('/')}/{kept_name}" for name, kept_name in kept_names(files, how).items()}
     known = {row["file"] for row in judged.select("file").distinct().collect()}
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in outputs if name not in known]
     if unknown:
         raise SimdedupError(f"there is no verdict on {unknown[0]}; name the files as they were fingerprinted")
     check_workers(spark)
     if "://" not in output:
         Path(output).mkdir(parents=True, exist_ok=True)
     dropped = judged.where("is_duplicate").select(*DROPPED_COLUMNS)
-    each = spark.createDataFrame([(name,) for name in names], "file string")
-    rows = each.join(dropped, "file", "left").repartition(len(names), "file").sortWithinPartitions("file", "position")
+    each = spark.createDataFrame([(name,) for name in outputs], "file string")
+    rows = each.join(dropped, "file", "left").repartition(len(outputs), "file").sortWithinPartitions("file", "position")
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         found = (row for batch in batches for row in batch.to_pylist())

@@ -105,6 +105,13 @@ def verdicts_schema() -> Any:
     return arrow.schema([*page, *((name, types[name]) for name in VERDICT_COLUMNS)])
 
 
+def batch_of(rows: Iterable[tuple[Any, ...]], schema: Any) -> Any:
+    """The record batch of one row or more."""
+    arrow = package_of("parquet", "pyarrow")
+    columns = zip(zip(*rows, strict=True), schema, strict=True)
+    return arrow.record_batch([arrow.array(column, field.type) for column, field in columns], schema=schema)
+
+
 class TableWriter:
     """Writes rows to a Parquet file; the file is complete once it is closed.
 
@@ -115,7 +122,7 @@ class TableWriter:
     """
 
     def __init__(self, file: IO[bytes] | str, schema: Any, metadata: Mapping[str, Any] | None = None) -> None:
-        self._arrow, parquet = package_of("parquet", "pyarrow"), package_of("parquet", "pyarrow.parquet")
+        parquet = package_of("parquet", "pyarrow.parquet")
         about = {METADATA: json.dumps(dict(metadata))} if metadata is not None else {}
         self._schema = schema.with_metadata(about)
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
@@ -139,11 +146,7 @@ class TableWriter:
 
     def _write_rows(self) -> None:
         if self._rows:
-            columns = zip(*self._rows, strict=True)
-            arrays = [
-                self._arrow.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)
-            ]
-            self._writer.write_batch(self._arrow.record_batch(arrays, schema=self._schema))
+            self._writer.write_batch(batch_of(self._rows, self._schema))
             self._rows = []
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
-from scrapy_simdedup.batch.inputs import Reading, base_names, copy_kept, kept_name
+from scrapy_simdedup.batch.inputs import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.page_settings import PageSettings
@@ -148,9 +148,9 @@ def keep_files(
                 WHERE is_duplicate UNION ALL FROM superseded ORDER BY file, position
             ) TO {sql_text(dropped)} (FORMAT parquet)
         """)  # noqa: S608 - paths of ours
-    names, jobs = base_names(list(inputs)), []
-    for name in inputs:
-        path = output / kept_name(name, names, reading)
+    jobs = []
+    for name, kept_name in kept_names(inputs, reading).items():
+        path = output / kept_name
         if not path.exists():
             jobs.append((name, (name, path, reading, dropped)))
         else:
