@@ -18,6 +18,7 @@ from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 
 if TYPE_CHECKING:
@@ -40,15 +41,43 @@ ROWS_PER_READ = 1_000
 
 
 @dataclass
-class Summary:
-    """What a batch found."""
+class Counts:
+    """How many pages or items were read and dropped, and what was found of them."""
 
     read: int = 0
     dropped: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """Pages by the kind of their verdicts."""
+    """By the kind of the verdicts."""
     unjudged: Counter[str] = field(default_factory=Counter)
-    """Pages that could not be judged, by the reason."""
+    """Those that could not be judged, by the reason."""
+
+    def add(self, verdict: Verdict, count: int = 1) -> None:
+        """Count so many with one verdict as read."""
+        self.read += count
+        self.kinds[verdict.kind] += count
+        if verdict.kind == "unjudged":
+            self.unjudged[str(verdict.reason)] += count
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts as JSON has them."""
+        kept = self.read - self.dropped
+        counts = {"read": self.read, "kept": kept, "dropped": self.dropped, "kinds": self.kinds}
+        return {**counts, "unjudged": self.unjudged}
+
+    def lines(self, thing: str) -> list[str]:
+        """The counts for people, in a line; in a second one why some ``thing`` could not be judged."""
+        kinds, reasons = (
+            ", ".join(f"{count:,} {name}" for name, count in found.most_common())
+            for found in (self.kinds, self.unjudged)
+        )
+        kept = f"{self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds or 'there were none'})"
+        return [f"{plural(self.read, thing)}: {kept}", *([f"unjudged: {reasons}"] if reasons else [])]
+
+
+@dataclass
+class Summary(Counts):
+    """What a batch found."""
+
     stubs_kept: int = 0
     """Pages whose content many unrelated URLs have, and that are kept."""
     saved_bytes: int = 0
@@ -66,14 +95,29 @@ class Summary:
         """
         made = cls(most_repeated=[(original, count) for original, count in most_repeated])
         for kind, is_duplicate, reason, count, size in kinds:
-            made.read += count
-            made.kinds[kind] += count
+            made.add(Verdict(kind, reason=reason), count)
             made.dropped += count * is_duplicate
             made.saved_bytes += int(size) * is_duplicate
             made.stubs_kept += count * (kind == "stub" and not is_duplicate)
-            made.unjudged[reason] += count * (kind == "unjudged")
-        made.unjudged += Counter()  # without those that are none
         return made
+
+    def as_dict(self) -> dict[str, Any]:
+        """The summary as JSON has it."""
+        more = {"stubs_kept": self.stubs_kept, "saved_bytes": self.saved_bytes}
+        repeated = [{"url": url, "repeats": repeats} for url, repeats in self.most_repeated]
+        return super().as_dict() | more | {"most_repeated": repeated}
+
+    def text(self) -> Iterator[str]:
+        """The summary in lines for people."""
+        first, *unjudged = self.lines("page")
+        yield first
+        if self.saved_bytes:
+            yield f"  saved: {format_bytes(self.saved_bytes)} of pages"
+        yield from (f"  {line}" for line in unjudged)
+        if self.stubs_kept:
+            yield f"  {plural(self.stubs_kept, 'stub')} kept; SIMDEDUP_STUBS=drop drops them"
+        for url, repeats in self.most_repeated:
+            yield f"  {plural(repeats, 'repeat')} of {url}"
 
 
 def summary_of(output: Path) -> Summary:

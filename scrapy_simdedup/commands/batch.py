@@ -24,7 +24,7 @@ from scrapy_simdedup.batch.verdict_files import (
 )
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
 from scrapy_simdedup.commands.stores import document_path
-from scrapy_simdedup.display import format_bytes, plural
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.data import Savings
 from scrapy_simdedup.report.document import write_report
@@ -32,7 +32,6 @@ from scrapy_simdedup.report.gather import CrawlFacts, build_report
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator
 
 MAX_SHOWN_DAMAGES = 5
 """Damaged files that are named; all are counted."""
@@ -139,7 +138,7 @@ def _judge(context: Context) -> int:
     summary = summary_of(judging.output)
     if options.report:
         _write_report(context, judging, summary)
-    context.console.print_answer(summary_dict(summary), list(summary_lines(summary)))
+    context.console.print_answer(summary.as_dict(), summary.text())
     return YES
 
 
@@ -216,7 +215,7 @@ def _take_step_on_spark(context: Context, session: Any, making: Making, secret: 
         made = spark.judge(prints, settings, secret, run=run, partitions=parts, by_host_above=options.by_host_above)
         made.write.parquet(output)
         summary = spark.summary_of(session.read.parquet(output))
-        context.console.print_answer(summary_dict(summary), list(summary_lines(summary)))
+        context.console.print_answer(summary.as_dict(), summary.text())
     else:
         judged, inputs = session.read.parquet(options.verdicts), _inputs(context)
         rows = spark.keep(session, inputs, judged, output, _reading(context)).collect()
@@ -240,32 +239,3 @@ def _inputs(context: Context) -> list[str]:
 
 def _size(name: str) -> int:
     return 1 if "://" in name else Path(name).stat().st_size
-
-
-def summary_dict(summary: Summary) -> dict[str, Any]:
-    """A summary as JSON has it."""
-    return {
-        "read": summary.read,
-        "kept": summary.read - summary.dropped,
-        "dropped": summary.dropped,
-        "kinds": summary.kinds,
-        "unjudged": summary.unjudged,
-        "stubs_kept": summary.stubs_kept,
-        "saved_bytes": summary.saved_bytes,
-        "most_repeated": [{"url": url, "repeats": repeats} for url, repeats in summary.most_repeated],
-    }
-
-
-def summary_lines(summary: Summary) -> Iterator[str]:
-    """A summary for people."""
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.most_common()) or "there were none"
-    kept = summary.read - summary.dropped
-    yield f"{plural(summary.read, 'page')}: {kept:,} kept, {summary.dropped:,} dropped ({kinds})"
-    if summary.saved_bytes:
-        yield f"  saved: {format_bytes(summary.saved_bytes)} of pages"
-    if summary.unjudged:
-        yield "  unjudged: " + ", ".join(f"{count:,} {reason}" for reason, count in summary.unjudged.most_common())
-    if summary.stubs_kept:
-        yield f"  {plural(summary.stubs_kept, 'stub')} kept; SIMDEDUP_STUBS=drop drops them"
-    for url, repeats in summary.most_repeated:
-        yield f"  {plural(repeats, 'repeat')} of {url}"

@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import signal
-from collections import Counter, deque
+from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AsyncExitStack, ExitStack
@@ -27,12 +27,12 @@ from scrapy_simdedup.batch.things import (
     entry_fingerprint,
     forgetful_settings,
 )
+from scrapy_simdedup.batch.verdict_files import Counts
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
-from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.worker import read_fingerprint, write_fingerprint
 from scrapy_simdedup.unjudged import UNJUDGED
@@ -93,10 +93,11 @@ async def run(context: Context) -> int:
         counts = await _dedupe(context, form.read(feed, fields), writer, verdicts, read_share(feed))
         fields.check()
         writer.close()
+    text = "; ".join(counts.lines("item"))
     if options.output == "-":
-        context.console.print_error(counts.text())
+        context.console.print_error(text)
     else:
-        context.console.print_answer(counts.as_dict(), [counts.text()])
+        context.console.print_answer(counts.as_dict(), [text])
     return YES
 
 
@@ -253,38 +254,6 @@ def _start(settings: DedupSettings, secret: bytes) -> None:
 def _fingerprint(entry: FeedEntry) -> bytes:
     of_page: DedupSettings = _made_by["pages"].of(entry.url)
     return write_fingerprint(entry_fingerprint(entry, of_page, _made_by["items"], _made_by["secret"]))
-
-
-class Counts:
-    """How many entries were read and dropped, and what was found of them."""
-
-    def __init__(self) -> None:
-        self.read: int = 0
-        self.dropped: int = 0
-        self.kinds: Counter[str] = Counter()
-        """Entries by the kind of their verdicts."""
-        self.unjudged: Counter[str] = Counter()
-        """Entries that could not be judged, by the reason."""
-
-    def add(self, verdict: Verdict) -> None:
-        """Count an entry that was read."""
-        self.read += 1
-        self.kinds[verdict.kind] += 1
-        if verdict.kind == "unjudged":
-            self.unjudged[str(verdict.reason)] += 1
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts as JSON has them."""
-        kept = self.read - self.dropped
-        counts = {"read": self.read, "kept": kept, "dropped": self.dropped, "kinds": self.kinds}
-        return {**counts, "unjudged": self.unjudged}
-
-    def text(self) -> str:
-        """The counts as a line for people."""
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common()) or "there were none"
-        kept = f"{self.read - self.dropped:,} kept, {self.dropped:,} dropped ({kinds})"
-        why = ", ".join(f"{count:,} {reason}" for reason, count in self.unjudged.most_common())
-        return f"{plural(self.read, 'item')}: {kept}" + (f"; unjudged: {why}" if why else "")
 
 
 def _verdict_dict(entry: FeedEntry, verdict: Verdict) -> dict[str, Any]:
