@@ -16,7 +16,6 @@ from scrapy_simdedup.commands import (
     dedupe,
     explain,
     forget,
-    migrate,
     overview,
     rules,
     transfer,
@@ -49,7 +48,7 @@ ACTIONS: dict[str, Action] = {
     "rollback": forget.ROLLBACK,
     "export": transfer.EXPORT,
     "import": transfer.IMPORT,
-    "migrate": migrate.MIGRATE,
+    "migrate": transfer.MIGRATE,
 }
 
 
