@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 from archive_size import SECRET, SETTINGS, TEMPLATES, site_fingerprints, site_sizes
+from crowd import first_visit
 from pages import generated
 from scrapy_simdedup.batch.records import read_records, record_row, records_schema
 from scrapy_simdedup.batch.tables import TableWriter, open_table
@@ -47,22 +48,7 @@ def records(count: int) -> Iterator[tuple[str, Record]]:
 
 def _record(url: str, raw: bytes) -> Record:
     key = url.encode()[-20:].rjust(20, b"\0")
-    return Record(
-        url=url,
-        key=key,
-        fingerprint=raw,
-        run="march",
-        worker="batch",
-        state="confirmed",
-        kind="new",
-        similarity=None,
-        original=None,
-        first_seen=1.7e9,
-        last_seen=1.7e9,
-        last_changed=1.7e9,
-        visits=1,
-        changes=0,
-    )
+    return first_visit(url, key, raw, 0, run="march", worker="batch", state="confirmed")
 
 
 async def import_table(url: str, path: Path, most: int, *, by_lines: bool) -> float:

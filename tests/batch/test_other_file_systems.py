@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.archives import archive
-from helpers.warc import pages_in, write_warc
+from helpers.archives import archive, pages_in, write_warc
 from scrapy_simdedup import Verdict
 from scrapy_simdedup.batch.files import open_input, open_output, whole_file
 from scrapy_simdedup.batch.inputs import Reading, copy_kept, read_pages

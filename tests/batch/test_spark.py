@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from helpers.archives import Fetch, archive, crawl
+from helpers.archives import Fetch, archive, crawl, pages_in, write_warc
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.on_asyncio import on_asyncio
 from helpers.servers import executable
-from helpers.warc import pages_in, write_warc
 from scrapy_simdedup import DedupSettings, SimdedupError
 from scrapy_simdedup.batch import archives
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from helpers.archives import Fetch, archive, crawl, recrawled
+from helpers.archives import Fetch, archive, crawl, pages_in, recrawled, response, write_warc
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
-from helpers.warc import pages_in, response, write_warc
 from scrapy_simdedup.batch import archives
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run

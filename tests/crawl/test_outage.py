@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from helpers.crawl_process import SCRIPT
+from helpers.crawl_script import SCRIPT
 from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page

@@ -9,7 +9,7 @@ import pytest
 from helpers.crawling import Crawl, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
-from helpers.plain_server import PlainServer
+from helpers.site_server import PlainServer
 from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.crawl.requests import ends_as_page
 

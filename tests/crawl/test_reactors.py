@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.crawl_process import run
+from helpers.crawl_script import run
 from helpers.pages import page
 from helpers.site_server import Site
 

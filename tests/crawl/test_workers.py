@@ -20,7 +20,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from helpers.crawl_process import SCRIPT, run
+from helpers.crawl_script import SCRIPT, run
 from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose

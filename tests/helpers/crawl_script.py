@@ -1,4 +1,4 @@
-"""A crawl as a script runs it: ``python crawl_script.py KIND URL...``; prints what came of it as JSON.
+"""A crawl as a script, ``python crawl_script.py KIND URL...``, which prints what came of it as JSON; ``run`` calls it.
 
 KIND is ``asyncio``, ``plain`` (a Twisted reactor without asyncio) or ``reactorless``. Settings come as JSON from the
 environment variable SETTINGS.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -19,6 +21,7 @@ KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "plain": (CrawlerProcess, {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}),
     "reactorless": (AsyncCrawlerProcess, {"TWISTED_REACTOR_ENABLED": False}),
 }
+SCRIPT = Path(__file__)
 
 
 class Script(Spider):
@@ -62,6 +65,20 @@ def main(kind: str, *urls: str) -> None:
         if name.startswith("simdedup/") and "seconds" not in name
     }
     print(json.dumps({"items": items, "stats": stats}))
+
+
+def run(kind: str, urls: list[str], script: Path = SCRIPT, **settings: Any) -> dict[str, Any]:
+    """Crawl in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, str(script), kind, *urls],
+        env=os.environ | {"SETTINGS": json.dumps(settings)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]) | {"log": done.stderr}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any
 
+from helpers import store_records
 from helpers.pages import page, words
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
@@ -52,22 +53,8 @@ def unjudged_print(seed: int, reason: str) -> PageFingerprint:
 
 def record(fp: PageFingerprint, key: bytes, state: Any = "confirmed", run: str = "monday", **changes: Any) -> Record:
     """What a store has of a page."""
-    made = Record(
-        url=f"https://shop.example/{key.decode()}",
-        key=key,
-        fingerprint=bytes(fp),
-        run=run,
-        worker="w1",
-        state=state,
-        kind="new",
-        similarity=None,
-        original=None,
-        first_seen=1.0,
-        last_seen=1.0,
-        last_changed=1.0,
-        visits=1,
-        changes=0,
-    )
+    url = f"https://shop.example/{key.decode()}"
+    made = store_records.record(key, 1.0, url=url, fingerprint=bytes(fp), state=state, run=run)
     return replace(made, **changes)
 
 

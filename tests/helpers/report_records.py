@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from helpers import store_records
 from helpers.crawling import Crawl
 from helpers.pages import page
 from helpers.site_server import Site
@@ -32,22 +33,8 @@ class Reported:
 
 def record(name: str, **values: Any) -> Record:
     """A new page that was delivered, unless ``values`` say otherwise."""
-    made = Record(
-        url=f"http://a.example/{name}",
-        key=name.encode(),
-        fingerprint=PRINT,
-        run="monday",
-        worker="w",
-        state="confirmed",
-        kind="new",
-        similarity=None,
-        original=None,
-        first_seen=1_000.0,
-        last_seen=1_000.0,
-        last_changed=1_000.0,
-        visits=1,
-        changes=0,
-    )
+    url = f"http://a.example/{name}"
+    made = store_records.record(name.encode(), 1_000.0, url=url, fingerprint=PRINT, worker="w", state="confirmed")
     return replace(made, **values)
 
 

@@ -23,7 +23,8 @@ async def opened(url: str, ttl: float | None = None) -> AsyncIterator[Fingerprin
         await store.close()
 
 
-def record(key: bytes = b"a", **changes: Any) -> Record:
+def record(key: bytes = b"a", at: float = 1000.5, **changes: Any) -> Record:
+    """A page that was fetched for the first time, and is on its way, unless ``changes`` say otherwise."""
     made = Record(
         url="https://shop.example/a",
         key=key,
@@ -34,9 +35,9 @@ def record(key: bytes = b"a", **changes: Any) -> Record:
         kind="new",
         similarity=None,
         original=None,
-        first_seen=1000.5,
-        last_seen=1000.5,
-        last_changed=1000.5,
+        first_seen=at,
+        last_seen=at,
+        last_changed=at,
         visits=1,
         changes=0,
     )

@@ -6,25 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from scrapy_simdedup.store.base import Record
+from helpers.store_records import record
 
 DAY = 86_400.0
-PAGE = Record(
-    url="https://shop.example/a",
-    key=b"a",
-    fingerprint=b"",
-    run="monday",
-    worker="w1",
-    state="confirmed",
-    kind="new",
-    similarity=None,
-    original=None,
-    first_seen=0.0,
-    last_seen=10 * DAY,
-    last_changed=0.0,
-    visits=11,
-    changes=0,
-)
+PAGE = record(b"a", 0.0, last_seen=10 * DAY, state="confirmed", visits=11)
 
 
 def test_a_page_that_was_seen_once_has_no_rate_of_change() -> None:

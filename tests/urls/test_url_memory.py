@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from helpers import nearly_true_sites, platform_sites
+from helpers import misleading_sites, platform_sites
 from helpers.simulated_crawl import Outcome, Page, crawl_and_ask
 from scrapy_simdedup.urls import RememberedRule, RememberedRules, UrlLearner
 from scrapy_simdedup.urls.rules import MAX_RULES
@@ -161,8 +161,8 @@ def test_the_next_crawl_skips_sooner_and_loses_nothing(make: object, seed: int) 
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_is_lost_by_a_rule_that_became_wrong_between_two_crawls(share: float, seed: int) -> None:
     """For a share of the pages, or for all."""
-    true = nearly_true_sites.minority(0.0, 400, random.Random(seed))
-    wrong = nearly_true_sites.minority(share, 400, random.Random(seed + 50))
+    true = misleading_sites.minority(0.0, 400, random.Random(seed))
+    wrong = misleading_sites.minority(share, 400, random.Random(seed + 50))
     with_rules, _ = followed(true, wrong, seed)
     assert with_rules.lost == frozenset()
 

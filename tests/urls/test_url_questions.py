@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from helpers import nearly_true_sites, platform_sites
+from helpers import misleading_sites, platform_sites
 from helpers.simulated_crawl import Site, crawl_and_ask, noisy
 from scrapy_simdedup.urls import LearnerThresholds, Question, UrlLearner
 
@@ -228,7 +228,7 @@ def test_answers_that_err_now_and_then_cost_neither_pages_nor_savings(site: Site
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", [nearly_true_sites.print_ten, nearly_true_sites.print_four], ids=["10 %", "4 %"])
+@pytest.mark.parametrize("site", [misleading_sites.print_ten, misleading_sites.print_four], ids=["10 %", "4 %"])
 @pytest.mark.parametrize("rate", [0.0, 0.03])
 def test_a_rule_that_is_wrong_for_some_pages_loses_none(site: Site, rate: float) -> None:
     rng = random.Random(1)

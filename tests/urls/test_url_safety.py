@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from helpers import nearly_true_sites, pattern_sites, platform_sites, sequence_sites, stub_sites
+from helpers import misleading_sites, pattern_sites, platform_sites, stub_sites
 from helpers.simulated_crawl import Outcome, Page, Site, crawl, noisy
 from scrapy_simdedup.urls import UrlLearner
 
@@ -20,19 +20,19 @@ EXACT: dict[Site, float] = {
     pattern_sites.literal_paths: 0.65,
     pattern_sites.host_alias_for_half: 0.18,
     pattern_sites.host_alias_bad_ones_last: 0.18,
-    nearly_true_sites.section_parameter: 0.0,
-    nearly_true_sites.only_together: 0.12,
-    nearly_true_sites.clamped_at_one: 0.65,
-    nearly_true_sites.clamped_at_two_for_some: 0.08,
-    nearly_true_sites.print_ten: 0.0,
-    nearly_true_sites.print_four: 0.0,
-    nearly_true_sites.print_three: 0.0,
-    nearly_true_sites.print_two: 0.0,
-    nearly_true_sites.print_four_among_others: 0.50,
-    nearly_true_sites.print_two_among_others: 0.50,
-    nearly_true_sites.print_four_in_sections: 0.04,
-    nearly_true_sites.colour_for_few: 0.35,
-    nearly_true_sites.three_nearly_true: 0.0,
+    misleading_sites.section_parameter: 0.0,
+    misleading_sites.only_together: 0.12,
+    misleading_sites.clamped_at_one: 0.65,
+    misleading_sites.clamped_at_two_for_some: 0.08,
+    misleading_sites.print_ten: 0.0,
+    misleading_sites.print_four: 0.0,
+    misleading_sites.print_three: 0.0,
+    misleading_sites.print_two: 0.0,
+    misleading_sites.print_four_among_others: 0.50,
+    misleading_sites.print_two_among_others: 0.50,
+    misleading_sites.print_four_in_sections: 0.04,
+    misleading_sites.colour_for_few: 0.35,
+    misleading_sites.three_nearly_true: 0.0,
     stub_sites.stub_in_one_section: 0.30,
     stub_sites.stub_in_five_sections: 0.27,
     platform_sites.wiki: 0.22,
@@ -41,17 +41,17 @@ EXACT: dict[Site, float] = {
     platform_sites.jobs: 0.40,
     platform_sites.documentation: 0.20,
     platform_sites.board: 0.64,
-    sequence_sites.changes_its_mind: 0.0,
-    sequence_sites.same_content_first: 0.0,
-    sequence_sites.tokens_that_change_together: 0.50,
-    sequence_sites.endless_calendar: 0.25,
+    misleading_sites.changes_its_mind: 0.0,
+    misleading_sites.same_content_first: 0.0,
+    misleading_sites.tokens_that_change_together: 0.50,
+    misleading_sites.endless_calendar: 0.25,
 }
 """Site → the share of its URLs that are saved at least."""
 
 NOISY: dict[Site, float] = {
     platform_sites.blog: 0.25,
     platform_sites.board: 0.35,
-    nearly_true_sites.print_ten: 0.0,
+    misleading_sites.print_ten: 0.0,
 }
 
 
@@ -88,6 +88,6 @@ def test_a_hostile_host_does_not_poison_the_next() -> None:
 
 def test_a_false_rule_costs_a_delay_not_a_page() -> None:
     """All that a rule has skipped is given back when it turns out wrong."""
-    outcome = run(sequence_sites.changes_its_mind, 1)
+    outcome = run(misleading_sites.changes_its_mind, 1)
     assert outcome.readmitted > 0
     assert outcome.lost == frozenset()
