@@ -62,10 +62,7 @@ class Markup(str):
 def table_html(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """An HTML table.
 
-    Args:
-        caption: the table's message in one line.
-        head: the columns' names; empty for a table without a head.
-        rows: the cells of each row.
+    The caption is the table's message in one line; without names in ``head`` there is no head.
     """
     body = "".join(f"<tr>{''.join(_cell('td', cell) for cell in row)}</tr>" for row in rows)
     names = f"<thead><tr>{''.join(_cell('th', name) for name in head)}</tr></thead>" if head else ""

@@ -353,9 +353,7 @@ _KEY = re.compile(
 def site_settings(checks: Mapping[str, Check], whole_site: Collection[str]) -> Check:
     """A check of settings by site, or by the URL pattern of a kind of page.
 
-    Args:
-        checks: the checks of the settings that can be overridden.
-        whole_site: the settings among them that cannot differ between the pages of a site.
+    The settings of ``whole_site`` cannot differ between the pages of a site.
     """
     example = {"news.example": {"drop": "near"}, "shop.example/product/": {"near": 0.9}}
 

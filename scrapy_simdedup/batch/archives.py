@@ -119,11 +119,7 @@ def fingerprints(
 ) -> Iterator[Any]:
     """The fingerprints of pages.
 
-    Args:
-        batches: record batches with the columns of :func:`~scrapy_simdedup.batch.tables.pages_schema`.
-        settings: the settings of the pages.
-        secret: the key of the hashes.
-        watch: stands around the work on each page.
+    The batches have the columns of :func:`~scrapy_simdedup.batch.tables.pages_schema`.
     """
     of_page, arrow, schema = PageSettings(settings), package_of("batch", "pyarrow"), fingerprints_schema()
     for batch in batches:
@@ -208,13 +204,8 @@ def verdicts(
 ) -> Iterator[Any]:
     """The verdicts of a crawl that meets the pages of each site in their order.
 
-    Args:
-        batches: record batches of fingerprints, with whole sites in :data:`ORDER`; a batch may end anywhere.
-        settings: the settings of the pages.
-        secret: the key of the hashes.
-        run: the run's name.
-        remember: called with each row of :func:`~scrapy_simdedup.batch.records.records_schema` of what a store would
-            hold afterwards.
+    The batches have whole sites in :data:`ORDER`, and may end anywhere. ``remember`` is called with each row of
+    :func:`~scrapy_simdedup.batch.records.records_schema` of what a store would hold afterwards.
 
     Raises:
         UnorderedBatch: the rows are in another order.
@@ -278,9 +269,7 @@ def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
 def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:
     """Check that each site can be judged by one process.
 
-    Args:
-        sizes: the pages of sites, the largest among them.
-        max_pages: the pages of a site that are remembered; None: all.
+    ``sizes`` has the largest sites at least; ``max_pages`` of a site are remembered, or all.
 
     Raises:
         SimdedupError: a site is too large.
@@ -299,10 +288,6 @@ def bins_of(sizes: Mapping[str, int], count: int) -> dict[str, int]:
     """In which part of an archive each of the largest sites is judged: one after the other goes where there is least.
 
     So no part takes much longer than its largest site.
-
-    Args:
-        sizes: the pages of sites.
-        count: how many parts there are.
     """
     loads = [(0, number) for number in range(count)]
     found = {}

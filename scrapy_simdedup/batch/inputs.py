@@ -67,11 +67,7 @@ class Reading:
 def read_pages(name: str, number: int, reading: Reading, damages: list[str]) -> Iterator[Any]:
     """The pages of a file, as batches of :func:`~scrapy_simdedup.batch.tables.pages_schema`.
 
-    Args:
-        name: the file.
-        number: its number among all files.
-        reading: how it is read.
-        damages: gets what is wrong with the file, where that may be.
+    ``number`` is that of the file among all, and ``damages`` gets what is wrong with the file, where that may be.
 
     Raises:
         SimdedupError: the file is damaged, or does not say when its pages were fetched.
@@ -149,11 +145,7 @@ def kept_names(names: Iterable[str], reading: Reading) -> dict[str, str]:
 def copy_kept(name: str, output: str, reading: Reading, dropped: Mapping[int, Verdict]) -> int:
     """Copy the entries of a file but for some, as they are; how many were dropped.
 
-    Args:
-        name: the file.
-        output: where its copy goes; it is there once it is complete.
-        reading: how the file is read.
-        dropped: verdicts by the positions of entries.
+    The copy is there once it is complete. ``dropped`` has the verdicts by the positions of entries.
     """
     count = 0
     with open_input(name) as file:

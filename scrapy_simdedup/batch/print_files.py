@@ -28,10 +28,7 @@ KEY_FILE = "secret"
 def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") -> bytes:
     """The secret of fingerprints in a directory: the given one, or the one that is kept beside them.
 
-    Args:
-        directory: where the fingerprints are.
-        settings: the settings, with the secret if there is one.
-        make: the secret to keep there, if there is none yet.
+    ``make`` is the secret to keep there, if there is none yet.
 
     Raises:
         SimdedupError: there is none.
@@ -60,13 +57,7 @@ def fingerprint_files(
 ) -> Iterator[tuple[str, int, list[str]]]:
     """Make the fingerprints of the pages of files, one table for each; those that are there already are passed over.
 
-    Args:
-        inputs: the files.
-        output: the directory of the tables.
-        reading: how the files are read.
-        settings: the settings of the pages.
-        processes: how many processes.
-        history: a table of records with which the pages are to be judged, and whose secret is taken.
+    ``history`` is a table of records with which the pages are to be judged, and whose secret is taken.
 
     Yields:
         A file, how many pages it has, and what is wrong with it, as they are done.

@@ -162,9 +162,7 @@ def read_header(line: bytes) -> dict[str, str]:
 def read_lines(file: IO[bytes], refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
     """The records of an export behind its first line, in no log yet, and the notes of its sites.
 
-    Args:
-        file: the file, whose first line was read.
-        refuse: called with the number of a line that is no record, and the reason.
+    ``refuse`` is called with the number of a line that is no record, and the reason.
     """
     for number, line in enumerate(file, start=2):
         try:
@@ -228,9 +226,7 @@ def record_row(site: str, known: Record | SiteNote) -> tuple[Any, ...]:
 def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
     """The records of an open table, in no log yet, and the notes of its sites.
 
-    Args:
-        table: what :func:`~scrapy_simdedup.batch.tables.open_table` gave.
-        refuse: called with the number of a row that is no record, and the reason.
+    ``refuse`` is called with the number of a row that is no record, and the reason.
 
     Raises:
         SimdedupError: the table has other columns than one of records.

@@ -115,10 +115,7 @@ def batch_of(rows: Iterable[tuple[Any, ...]], schema: Any) -> Any:
 class TableWriter:
     """Writes rows to a Parquet file; the file is complete once it is closed.
 
-    Args:
-        file: where the table goes.
-        schema: the columns.
-        metadata: what the table says about itself, see :data:`METADATA`.
+    ``metadata`` is what the table says about itself, see :data:`METADATA`.
     """
 
     def __init__(self, file: IO[bytes] | str, schema: Any, metadata: Mapping[str, Any] | None = None) -> None:

@@ -127,9 +127,7 @@ def decoded(body: bytes, url: str = "") -> str | None:
 class Deduper:
     """Judges entries one after the other; those without the URL of a page are compared as the pages of one site.
 
-    Args:
-        judge: the judge of all entries.
-        site: the name of the site of entries without the URL of a page.
+    ``site`` is the name of that site.
     """
 
     def __init__(self, judge: SiteJudge, site: str) -> None:
@@ -151,9 +149,7 @@ class Deduper:
 class EntryAddresses:
     """The key and the site of each entry of a feed.
 
-    Args:
-        site: the name of the site of entries without the URL of a page.
-        run: the run's name.
+    ``site`` is the name of the site of entries without the URL of a page.
     """
 
     def __init__(self, site: str, run: str) -> None:
@@ -187,11 +183,7 @@ def entry_fingerprint(
 ) -> PageFingerprint:
     """The fingerprint of an entry that can be judged.
 
-    Args:
-        entry: the entry.
-        of_page: the settings of a page with the entry's URL.
-        of_items: the settings of items.
-        secret: the key of the hashes.
+    A page has other settings than an item: those of its URL.
     """
     if entry.html is None:
         return fingerprint_texts(entry.texts, of_items, secret, identity=entry.identity)

@@ -161,13 +161,7 @@ def keep_files(
 ) -> Iterator[tuple[str, int]]:
     """Copy the files of an archive without the pages that were dropped; those that are there are passed over.
 
-    Args:
-        inputs: the files.
-        verdict_tables: the directory of the verdicts.
-        output: the directory of the copies.
-        reading: how the files are read.
-        processes: how many processes.
-        superseded: further pages that are left out.
+    ``verdict_tables`` is the directory of the verdicts; the superseded pages are left out as well.
 
     Yields:
         A file, and how many of its pages were dropped, as they are done.
@@ -243,10 +237,7 @@ def superseded_pages(
 ) -> Iterator[DroppedPage]:
     """The superseded pages that an archive can do without.
 
-    Args:
-        verdicts: the tables of the verdicts.
-        prints: the tables of the fingerprints.
-        settings: the settings under which the pages were judged.
+    They were judged under these settings, by these tables of verdicts and of fingerprints.
     """
     duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
     of_page = PageSettings(settings)

@@ -129,10 +129,8 @@ class _Worker:
 class PageWatch:
     """Notes which page is worked on, and ends this process if a page takes too long.
 
-    Args:
-        position: where the position is noted.
-        skips: the pages that are not to be touched, with the reasons.
-        max_seconds: how long a page may take.
+    ``position`` is where the position of the page is noted; pages with ``skips`` are not to be touched, for these
+    reasons.
     """
 
     def __init__(self, position: c_longlong, skips: dict[int, UnjudgedReason], max_seconds: float | None) -> None:

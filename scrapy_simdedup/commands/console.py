@@ -211,10 +211,8 @@ class Console:
     ) -> Iterator[Callable[[int], None]]:
         """Show the progress of a long task; the function that this gives is called with the number done.
 
-        Args:
-            what: the things that are counted, such as ``"pages read"``.
-            total: their number at the end, where that is known.
-            share: gives the share of the task that is done, where that is known otherwise.
+        ``what`` are the things that are counted, such as ``"pages read"``; their number at the end is the
+        ``total``, where it is known. Else ``share`` may give the share of the task that is done.
         """
         if total:
             share = lambda done: done / total  # noqa: E731

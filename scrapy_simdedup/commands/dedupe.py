@@ -191,12 +191,7 @@ async def _judge_next(
 
 
 class StoreDeduper:
-    """Judges entries as a :class:`~scrapy_simdedup.batch.things.Deduper` does, against a store and into it.
-
-    Args:
-        detector: an open detector.
-        site: the name of the site of entries without the URL of a page.
-    """
+    """Judges entries as a :class:`~scrapy_simdedup.batch.things.Deduper` does, against a store and into it."""
 
     def __init__(self, detector: NearDuplicateDetector, site: str) -> None:
         self._detector, self._addresses = detector, EntryAddresses(site, detector.run)
@@ -215,10 +210,7 @@ class StoreDeduper:
 class ProcessFingerprinter:
     """Makes the fingerprints of entries in other processes. Unlike the workers of a crawl it has no deadline.
 
-    Args:
-        settings: the settings of the pages and items.
-        secret: the key of the hashes.
-        jobs: how many processes; they are started for the first entries.
+    The processes are started for the first entries.
     """
 
     def __init__(self, settings: DedupSettings, secret: bytes, jobs: int) -> None:

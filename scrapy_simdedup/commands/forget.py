@@ -127,12 +127,7 @@ async def forget(
     Were the repeats left, the next page with the content would still be dropped. Without them nothing of the content is
     in the store, so whichever of its URLs is fetched next is kept.
 
-    Args:
-        context: says which store.
-        site: look at this site alone; None looks at all.
-        choose: whether a record is to go.
-        originals: whether the whole cluster goes: what a chosen record repeats, and better copies of that.
-        dry_run: only count them.
+    With ``originals`` the whole cluster goes: what a chosen record repeats, and better copies of that.
 
     Returns:
         How many were chosen, and how many go with these.

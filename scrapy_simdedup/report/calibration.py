@@ -118,12 +118,7 @@ def calibrate(
     2. For each threshold, count what it would drop of all groups, and what of that looks wrong.
     3. For each group, choose thresholds by its labels if there are enough, else by whether headlines differ.
 
-    Args:
-        pairs: sampled pages, each with its closest page.
-        labels: pairs that somebody has labelled.
-        settings: the settings with the thresholds in force.
-        store: the store's URL without its password.
-        pages: the number of pages in the store.
+    ``pairs`` are sampled pages, each with its closest page; ``pages`` is how many there are in the store.
     """
     histograms: dict[bool, list[int]] = {headline_differs: [0] * 100 for headline_differs in (False, True)}
     borderline: Reservoir[str, ClosePair] = Reservoir(MAX_BORDERLINE)

@@ -120,10 +120,7 @@ class _ClusterPages:
 class ClusterDetails:
     """The second reading: the biggest clusters with some of their pages.
 
-    Args:
-        biggest: what :attr:`TopClusters.biggest` gave.
-        members: how many repeats are wanted of each cluster.
-        run: the run whose repeats are counted; None: all runs.
+    Of each cluster so many members are wanted; the repeats of one run are counted, or of all.
     """
 
     def __init__(self, biggest: list[ClusterSize], members: int, run: str | None = None) -> None:

@@ -63,10 +63,7 @@ def render_report(report: Report) -> str:
 def html_document(title: str, about: str, parts: Mapping[str, tuple[str, list[Element]]]) -> str:
     """An HTML document in one file, which loads nothing.
 
-    Args:
-        title: the headline of the document.
-        about: what the document is about, in a line.
-        parts: the sections by their ids, each with its headline and content.
+    ``parts`` are the sections by their ids, each with its headline and content.
     """
     links = h("ul", [h("li", h("a", headline, href=f"#{name}")) for name, (headline, _) in parts.items()])
     nav = h("nav", links, aria_label="Parts of the report")

@@ -96,10 +96,8 @@ def format_number(value: float, digits: int = 0) -> str:
 def data_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Element:
     """A table that the keyboard can scroll.
 
-    Args:
-        caption: what the table shows.
-        head: names of the columns; one that begins with ``#`` is of numbers, with ``#%`` of shares.
-        rows: the cells; the first of a row names it. Floats are similarities and rates.
+    A column whose name begins with ``#`` is of numbers, with ``#%`` of shares. The first cell of a row names it.
+    Floats are similarities and rates.
     """
     return _scrolling(caption, head, [_shown(name) for name in head], rows)
 
@@ -168,13 +166,7 @@ def similarity_chart(
 ) -> Element:
     """A histogram of similarities up to 1, in steps of 0.01, with lines at the two thresholds.
 
-    Args:
-        name: the id of the chart in the document.
-        title: what the chart shows.
-        series: the numbers of pages; their last step ends at similarity 1, and all have a multiple of 10 steps.
-        near: the threshold from which pages are near.
-        identical: the threshold from which pages are identical.
-        wide_ticks: label every 0.2 instead of every 0.1.
+    The last step of a series ends at similarity 1, and all series have a multiple of 10 steps.
     """
     span = len(series[0].values)
     first = 100 - span
@@ -205,13 +197,7 @@ def bar_chart(
 
     Widths are percentages and font sizes are not, so that no letter shrinks on a phone.
 
-    Args:
-        name: the id of the chart in the document.
-        title: what the chart shows.
-        series: the colours of the bars, the lowest first.
-        steps: the names of the steps in the table.
-        ticks: labels of the x-axis.
-        lines: thresholds.
+    The lowest series comes first; ``steps`` are the names of the steps in the table, and ``lines`` are thresholds.
     """
     totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
     top = _round_up(max(totals, default=0))

@@ -105,13 +105,8 @@ async def build_report(
     2. Read all records once: count them, sample dropped pages, and find the sites' biggest clusters and near pages.
     3. Read the sites of these and of sampled pages again, for members and originals.
 
-    Args:
-        store: an open store.
-        settings: the settings whose mode and thresholds the report shows.
-        name: the store's URL without its password.
-        run: the run that the report is about; None: all runs.
-        crawl: what the crawl itself counted, if a crawl writes the report at its end.
-        progress: called with the number of records that were read.
+    ``name`` is the store's URL without its password; ``crawl`` is what the crawl itself counted, if a crawl writes
+    the report at its end. ``progress`` is called with the number of records that were read.
 
     Raises:
         StoreError: the store cannot be read.

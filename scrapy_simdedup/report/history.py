@@ -167,12 +167,7 @@ def find_moves(
 ) -> Iterator[Move]:
     """The moves on one site: first of contents that a run noted to have left, then of pages that the latest run missed.
 
-    Args:
-        site: the name of the site.
-        records: all records of the site.
-        settings: the settings of pages; the ``identical`` threshold of a new URL decides whether the content is there.
-        content_left: the contents that runs noted to have left their URLs.
-        run_starts: when the runs began; seconds since the epoch.
+    The ``identical`` threshold of a new URL decides whether the content is there.
     """
     pages = [record for record in records if record.delivered or record.state == "duplicate"]
     found = set()

@@ -80,10 +80,7 @@ def event_of(record: Record, event: PageCompared | None) -> PageCompared | None:
 def what_kept(event: PageCompared, one: PageFingerprint | None, original: PageFingerprint | None) -> str:
     """What kept a near page, in words.
 
-    Args:
-        event: what was noted of the page.
-        one: the fingerprint of the page.
-        original: the fingerprint of its original; without it nobody knows whether the two are twins.
+    Without the fingerprint of its original nobody knows whether the two are twins.
     """
     if event.reason == "own_text":
         return f"own text: {plural(event.own_words or 0, 'word')} in one place that its original lacks"
@@ -108,10 +105,6 @@ class NearPages:
     """The near pages of a store, in two readings: which are the most similar, and what they were compared with.
 
     Add all records, then the records of :attr:`sites` once more by :meth:`add_original`.
-
-    Args:
-        compared: what runs noted of compared pages.
-        limit: how many near pages are wanted.
     """
 
     def __init__(self, compared: ComparedPages, limit: int) -> None:

@@ -90,10 +90,7 @@ class Neighbour:
 class Nearest:
     """The nearest neighbours of one page, out of any number of records.
 
-    Args:
-        fp: the fingerprint of the page.
-        key: the request fingerprint of the page, which is no neighbour of itself.
-        limit: how many neighbours are kept.
+    ``key`` is that of the page, which is no neighbour of itself; ``limit`` neighbours are kept.
     """
 
     def __init__(self, fp: PageFingerprint, key: bytes, limit: int) -> None:
@@ -154,9 +151,7 @@ class ClosePair:
 class FingerprintTable:
     """The fingerprints of many records in arrays, so that the closest to a page is found in one numpy step.
 
-    Args:
-        records: the records. Those whose pages are unjudged, or whose fingerprints were made in another way than the
-            first, are left out.
+    Records whose pages are unjudged, or whose fingerprints were made in another way than the first, are left out.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
@@ -175,9 +170,7 @@ class FingerprintTable:
     def closest(self, record: Record | ContentLeft, *, since: float = 0.0) -> Neighbour | None:
         """The other page of the table that a page is most like; None if there is none to compare it with.
 
-        Args:
-            record: the page.
-            since: pages that were first fetched before do not count; seconds since the epoch.
+        Pages that were first fetched before ``since`` do not count; seconds since the epoch.
         """
         fp = fingerprint_of(record)
         if fp is None or not self.records or not self._fits(fp):

@@ -176,11 +176,7 @@ class _SiteCounts:
 
 
 class SiteTally:
-    """Counts pages by site; records must come site by site.
-
-    Args:
-        history: what the runs have noted in the store.
-    """
+    """Counts pages by site; records must come site by site."""
 
     def __init__(self, history: RunHistory) -> None:
         self._history = history
@@ -242,10 +238,7 @@ def find_stubs(
 ) -> Iterator[Stub]:
     """The stubs that a crawl found, and the repeated pages that look like stubs.
 
-    Args:
-        sure: records that a crawl found to be stubs, with their sites.
-        clusters: the pages with the most repeats.
-        sites: the sites with the most pages.
+    ``sure`` are records that a crawl found to be stubs, with their sites.
     """
     pages = {row.site: row.pages for row in sites}
     for site, record in sure:
@@ -267,10 +260,6 @@ class AuditSample:
     """Samples dropped pages in a first reading of a store, and finds their originals in a second one.
 
     Each dropped page has the same chance, and the same store gives the same sample.
-
-    Args:
-        size: the number of dropped pages.
-        compared: what runs noted of compared pages.
     """
 
     def __init__(self, size: int, compared: ComparedPages) -> None:

@@ -27,8 +27,7 @@ class Replay:
     2. The learner observes the content of each fetched URL, and may readmit skipped URLs, which are fetched then.
     3. Fetches that were not made are saved; contents of which no URL was fetched are lost.
 
-    Args:
-        max_pages: pages that are replayed; a site that would exceed this is left out whole. None: no limit.
+    A site with which there would be more than ``max_pages`` is left out whole.
     """
 
     def __init__(self, max_pages: int | None = None) -> None:
@@ -102,11 +101,8 @@ async def savings_from_notes(
 ) -> UrlSavings | None:
     """What crawls saved by skipping URLs, by their notes; None if they skipped none. Unknown notes are left out.
 
-    Args:
-        store: an open store.
-        run: the run whose notes are read; None: all runs.
-        site: the site whose notes are read; None: all sites.
-        given: rules that held from the first request on.
+    The notes are those of one run, or of all, on one site, or on all; ``given`` rules held from the first request
+    on.
     """
     learner, seen, skipped = UrlLearner(rules=given), 0, 0
     for kept in await remembered_rules(store):  # what a crawl skipped by them, it hardly has other evidence of

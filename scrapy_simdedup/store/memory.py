@@ -187,9 +187,6 @@ class SnapshotStore(MemoryStore):
     It is for those who look at pages by hand: the other store is read, and never written.
 
     Notes are read from the other store, and those that are written are dropped. A file that is not there is not made.
-
-    Args:
-        store: the other store, not opened yet.
     """
 
     def __init__(self, store: FingerprintStore) -> None:

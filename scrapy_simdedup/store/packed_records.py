@@ -35,8 +35,7 @@ Shared: TypeAlias = "tuple[str, str, State, str, str]"
 class PackedRecords:
     """The records of a site. Each has a slot, which is free once the record is dropped; keys lead to slots.
 
-    Args:
-        interned: the texts that records share; sites that use one table need less memory.
+    Sites that use one table of interned texts need less memory.
     """
 
     __slots__ = ("_buffer", "_ends", "_gaps", "_interned", "_live", "_table", "ids")
@@ -204,8 +203,7 @@ class KeyTable:
 
     It keeps no key itself, so it takes 8 to 16 bytes for each. The hash never leaves this process.
 
-    Args:
-        count: keys that it has room for, and for a third more.
+    It has room for ``count`` keys, and for a third more.
     """
 
     __slots__ = ("_cells", "_taken")

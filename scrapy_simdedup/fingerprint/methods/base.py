@@ -125,18 +125,11 @@ class Method(ABC):
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
         """The scores of one page against each of many; symmetric.
 
-        Args:
-            one: A row of :attr:`row_dtype`.
-            many: Rows of it, shape (n,).
+        ``one`` is a row of :attr:`row_dtype`, ``many`` are rows of it, shape (n,).
         """
 
     def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
-        """Whether a page and each of many are near at most: see ``are_twins`` in ``similarity``.
-
-        Args:
-            one: A row of :attr:`row_dtype`.
-            many: Rows of it, shape (n,).
-        """
+        """Whether a page and each of many are near at most: see ``are_twins`` in ``similarity``."""
         return are_twins(one, many)
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002

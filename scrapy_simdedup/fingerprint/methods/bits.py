@@ -57,10 +57,7 @@ def count_ngrams(text: str, size: int) -> Counter[bytes]:
 def classic_simhash(features: Mapping[bytes, float], bits: int = 128, *, secret: bytes = b"") -> int:
     """The simhash of texts: each bit is what the majority of their votes says; a tie is 0.
 
-    Args:
-        features: Texts with their votes, such as how often each occurs.
-        bits: 64 or 128.
-        secret: With a secret the digests are those of keyed BLAKE2b.
+    The votes of a text are such as how often it occurs. With a secret the digests are those of keyed BLAKE2b.
     """
     if secret:
         key = blake2b(secret, digest_size=32).digest()

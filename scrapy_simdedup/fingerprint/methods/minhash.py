@@ -46,9 +46,7 @@ def minhash(hashes: Hashes, permutations: int = PERMUTATIONS) -> NDArray[np.uint
 
     A permutation is ``x * factor + offset`` modulo 2^64 with an odd factor.
 
-    Args:
-        hashes: The set: evenly spread 64-bit numbers, shape (n,). An empty set has the largest value throughout.
-        permutations: How many permutations; the shape of the result.
+    The set is evenly spread 64-bit numbers; an empty one has the largest value throughout.
     """
     factors, offsets = _permutations(permutations)
     smallest = np.full(permutations, np.iinfo(np.uint64).max, np.uint64)
