@@ -202,10 +202,8 @@ def bar_chart(
     totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
     top = _round_up(max(totals, default=0))
     scale = h("svg", [_scale(top, share) for share in (0.5, 1.0)], class_="scale", height=str(HEIGHT))
-    grid, thresholds = (
-        [_gridline(share) for share in (0.0, 0.5, 1.0)],
-        [_line(row, mark) for row, mark in enumerate(lines)],
-    )
+    grid = [_gridline(share) for share in (0.0, 0.5, 1.0)]
+    thresholds = [_line(row, mark) for row, mark in enumerate(lines)]
     drawn = [*grid, *_bars(series, steps, top), *thresholds, *map(_tick, ticks)]
     bars = h("svg", drawn, class_="bars", height=str(HEIGHT))
     summary = f"{title}: {len(totals)} steps of at most {format_number(max(totals, default=0))}; the numbers are below"
@@ -262,15 +260,11 @@ def _anchor(at: float) -> str:
 
 
 def _numbers(title: str, series: Sequence[Series], steps: Sequence[str], totals: Sequence[int]) -> Element:
-    head = h("tr", h("td"), [h("th", one.name, scope="col", class_="number") for one in series])
-    rows = []
-    for at, label in enumerate(steps):
-        if totals[at]:
-            cells = [h("td", format_number(one.values[at]), class_="number") for one in series]
-            rows.append(h("tr", h("th", label, scope="row"), cells))
-    table = h("table", h("caption", title), h("thead", head), h("tbody", rows))
-    scrolling = h("div", table, class_="scroll", tabindex="0", role="group", aria_label=f"{title}, the numbers")
-    return h("details", h("summary", "The numbers"), scrolling)
+    columns = zip(*(one.values for one in series), strict=True)
+    rows = [(label, *values) for label, values, total in zip(steps, columns, totals, strict=True) if total]
+    return h(
+        "details", h("summary", "The numbers"), data_table(title, ("step", *(f"#{one.name}" for one in series)), rows)
+    )
 
 
 def _round_up(value: int) -> int:
