@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import io
 import json
+import sys
 import tempfile
 import time
 from collections import defaultdict
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,12 +27,14 @@ from scrapy_simdedup.batch.inputs import Reading
 from scrapy_simdedup.batch.local import Judging, judge_files
 from scrapy_simdedup.batch.print_files import fingerprint_files
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
-from scrapy_simdedup.batch.things import again_in_run, request_key
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.batch.things import again_in_run
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.settings import DedupSettings
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from helpers.archives import Fetch, crawl, write_warc
 
 SECRET = "benchmark"
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -49,18 +49,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 THRESHOLD, PERMUTATIONS = 0.75, 128
 
 
-@dataclass
-class Fetched:
-    url: str
-    html: str
-    time: float
-
-
-def pages_of(path: Path) -> list[Fetched]:
-    labelled = read(path)
+def pages_of(path: Path) -> list[Fetch]:
     return [
-        Fetched(as_archived(page.url, number), page.html.encode("utf-8", "replace").decode(), 1.7e9 + number)
-        for number, page in enumerate(labelled.pages.values())
+        Fetch(as_archived(page.url, number), page.html.encode("utf-8", "replace").decode(), 1.7e9 + number)
+        for number, page in enumerate(read(path).pages.values())
     ]
 
 
@@ -69,47 +61,14 @@ def as_archived(url: str, number: int) -> str:
     return f"https://{urlsplit(url).hostname or 'saved.example'}/{number}"
 
 
-def write_archives(pages: list[Fetched], directory: Path, count: int = 4) -> list[str]:
-    from warcio.statusandheaders import StatusAndHeaders
-    from warcio.warcwriter import WARCWriter
-
-    names = []
-    for part in range(count):
-        name = directory / f"part-{part}.warc.gz"
-        with name.open("wb") as file:
-            writer = WARCWriter(file)
-            for page in pages[part::count]:
-                headers = StatusAndHeaders(
-                    "200 OK", [("Content-Type", "text/html; charset=utf-8")], protocol="HTTP/1.1"
-                )
-                date = datetime.fromtimestamp(page.time, timezone.utc).isoformat().replace("+00:00", "Z")
-                record = writer.create_warc_record(
-                    page.url,
-                    "response",
-                    payload=io.BytesIO(page.html.encode()),
-                    http_headers=headers,
-                    warc_headers_dict={"WARC-Date": date},
-                )
-                writer.write_record(record)
-        names.append(str(name))
-    return names
+def write_archives(pages: list[Fetch], directory: Path, count: int = 4) -> list[str]:
+    return [str(write_warc(directory / f"part-{part}.warc.gz", pages[part::count])) for part in range(count)]
 
 
-async def crawl(pages: list[Fetched], settings: DedupSettings) -> list[dict[str, Any]]:
-    now = 0.0
-    detector = NearDuplicateDetector("memory:", settings=settings, run="batch", worker="batch", now=lambda: now)
-    await detector.open()
-    rows = []
-    for page in pages:
-        now = page.time
-        canonical = declared_canonical_url(page.html, page.url) if settings.prefer else None
-        found = await detector.fetched(page.html, url=page.url, key=request_key(page.url), canonical=canonical)
-        verdict = await detector.judge_page(found, keep_pending=True)
-        await detector.confirm(verdict.page)
-        verdict = again_in_run(verdict, "batch")
-        rows.append({name: getattr(verdict, name) for name in VERDICT_COLUMNS})
-    await detector.close()
-    return rows
+def crawled(pages: list[Fetch], keywords: dict[str, Any]) -> list[dict[str, Any]]:
+    found = asyncio.run(crawl("memory:", pages, "batch", SECRET, **keywords))
+    verdicts = [again_in_run(verdict, "batch") for verdict in found]
+    return [{name: getattr(verdict, name) for name in VERDICT_COLUMNS} for verdict in verdicts]
 
 
 def judged(directory: Path) -> dict[float, dict[str, Any]]:
@@ -120,14 +79,14 @@ def judged(directory: Path) -> dict[float, dict[str, Any]]:
 
 
 def other_than_expected(
-    pages: list[Fetched], found: dict[float, dict[str, Any]], expected: list[dict[str, Any]]
+    pages: list[Fetch], found: dict[float, dict[str, Any]], expected: list[dict[str, Any]]
 ) -> list[str]:
     """The URLs of pages whose verdicts differ."""
     pairs = zip(pages, expected, strict=True)
     return [page.url for page, row in pairs if any(found[page.time][name] != row[name] for name in VERDICT_COLUMNS)]
 
 
-def chains(pages: list[Fetched], expected: list[dict[str, Any]]) -> dict[str, float]:
+def chains(pages: list[Fetch], expected: list[dict[str, Any]]) -> dict[str, float]:
     """What a graph of pairs drops, site by site: of each connected component all but one."""
     from datasketch import MinHash, MinHashLSH
 
@@ -178,7 +137,7 @@ def main() -> int:
         for label in options.settings:
             keywords = SETTINGS[label]
             settings = DedupSettings.from_keywords(secret=SECRET, **keywords)
-            expected = asyncio.run(crawl(pages, settings))
+            expected = crawled(pages, keywords)
             prints, output = directory / f"{label} prints", directory / f"{label} verdicts"
             list(fingerprint_files(archives, prints, Reading(), settings, processes=2))
             size = sum(path.stat().st_size for path in prints.glob("*.parquet")) / len(pages)

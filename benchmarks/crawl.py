@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from measure import arguments, finish, peak_memory
+from measure import apart, arguments, finish, peak_memory
 from pages import Page, corpus, generated
 from recipe import Recipe
 
@@ -182,11 +182,8 @@ def crawl(settings: dict[str, Any], base: str, count: int) -> dict[str, float]:
 def run(variant: str, base: str, count: int) -> dict[str, float]:
     """One variant in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="simdedup-bench-") as tmp:
-        job = json.dumps({"variant": variant, "base": base, "count": count, "tmp": tmp})
-        done = subprocess.run(
-            [sys.executable, __file__, "_crawl", job], stdout=subprocess.PIPE, text=True, check=True, timeout=600
-        )
-        figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        job = {"variant": variant, "base": base, "count": count, "tmp": tmp}
+        figures: dict[str, float] = apart(__file__, job, name="_crawl")
         return figures
 
 

@@ -10,6 +10,8 @@ import os
 import platform
 import re
 import statistics
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -58,6 +60,13 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write conditions and all figures here")
     return parser
+
+
+def apart(script: str, job: object, *, name: str = "_run") -> Any:
+    """The last line of what a script prints as JSON, called with a job in a process of its own."""
+    command = [sys.executable, script, name, json.dumps(job)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def conditions() -> dict[str, Any]:

@@ -14,7 +14,6 @@ import gc
 import json
 import math
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from crowd import crowd, fill
-from measure import arguments, finish, memory
+from measure import apart, arguments, finish, memory
 from pages import Site
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 
@@ -99,9 +98,7 @@ def run(kind: str, store: str, count: int) -> dict[str, float]:
     """One row, in a process of its own."""
     with tempfile.TemporaryDirectory(prefix="simdedup-bench-") as tmp:
         url = f"sqlite:///{Path(tmp).as_posix()}/pages.sqlite" if store == "sqlite" else "memory:"
-        job = json.dumps([kind, url, count])
-        done = subprocess.run([sys.executable, __file__, "_run", job], stdout=subprocess.PIPE, text=True, check=True)
-        figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        figures: dict[str, float] = apart(__file__, [kind, url, count])
         files = sum(file.stat().st_size for file in Path(tmp).iterdir())
     return {"count": count, "file_bytes": files / count, **figures}
 

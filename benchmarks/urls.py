@@ -13,13 +13,12 @@ from __future__ import annotations
 import gc
 import json
 import random
-import subprocess
 import sys
 import time
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from measure import arguments, finish, memory
+from measure import apart, arguments, finish, memory
 from scrapy_simdedup.urls import UrlLearner
 
 if TYPE_CHECKING:
@@ -78,14 +77,6 @@ def crawl(variants: int, count: int) -> dict[str, float]:
     }
 
 
-def run(variants: int, count: int) -> dict[str, float]:
-    """One row, in a process of its own."""
-    job = json.dumps([variants, count])
-    done = subprocess.run([sys.executable, __file__, "_run", job], stdout=subprocess.PIPE, text=True, check=True)
-    row: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return row
-
-
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--urls", type=int, nargs="+", default=[100_000, 1_000_000], help="of one site")
@@ -93,7 +84,7 @@ def main() -> int:
     table = [["", "skipped", "bytes/URL", "us/query", "us/update", "worst query ms", "worst update ms"]]
     figures = {}
     for kind, variants in KINDS.items():
-        figures[kind] = [run(variants, count) for count in options.urls]
+        figures[kind] = [apart(__file__, [variants, count]) for count in options.urls]
         table += [
             [
                 f"{row['urls']:,} URLs, {kind}",

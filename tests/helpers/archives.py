@@ -139,9 +139,11 @@ class Crawler:
         return verdict
 
 
-async def crawl(store: FingerprintStore | str, pages: list[Fetch], run: str = "run", **settings: Any) -> list[Verdict]:
+async def crawl(
+    store: FingerprintStore | str, pages: list[Fetch], run: str = "run", secret: str = "s3cret", **settings: Any
+) -> list[Verdict]:
     """The verdicts of a crawl that meets the pages in their order."""
-    crawler = Crawler(store, run, **settings)
+    crawler = Crawler(store, run, secret, **settings)
     await crawler.detector.open()
     try:
         return [await crawler.judge(fetched) for fetched in pages]
