@@ -50,11 +50,15 @@ _FITS: dict[Any, Callable[[Any], bool]] = {
     State: lambda value: value in _STATES,
 }
 """Whether a value fits a field, by the type of the field."""
-_CHECKS = {
-    name: (_FITS[next(type_ for type_ in (hint, *get_args(hint)) if type_ in _FITS)], type(None) in get_args(hint))
-    for name, hint in {"site": str, **get_type_hints(Record)}.items()
-}
-"""By name, the check of each value of a record, and whether None fits as well."""
+
+
+def _check_of(name: str, hint: Any) -> tuple[str, Callable[[Any], bool], bool]:
+    """A name, the check of its value, and whether None fits as well."""
+    types = (hint, *get_args(hint))
+    return name, next(_FITS[type_] for type_ in types if type_ in _FITS), type(None) in types
+
+
+_CHECKS = tuple(_check_of(name, hint) for name, hint in {"site": str, **get_type_hints(Record)}.items())
 
 
 def checked_record(site: Any, record: Record) -> tuple[str, Record]:
@@ -64,8 +68,8 @@ def checked_record(site: Any, record: Record) -> tuple[str, Record]:
         SimdedupError: a value is of another type, or out of bounds; or the fingerprint is none: a site that had it in
             its log could not be judged.
     """
-    for (name, (fits, may_be_none)), value in zip(_CHECKS.items(), (site, *COLUMNS(record)), strict=True):
-        if not fits(value) and not (value is None and may_be_none):
+    for (name, fits, may_be_none), value in zip(_CHECKS, (site, *COLUMNS(record)), strict=True):
+        if not (fits(value) or (may_be_none and value is None)):
             raise SimdedupError(f"{name} cannot be {value!r:.60} in a record")
     PageFingerprint.from_bytes(record.fingerprint)
     return site, record
