@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-LOCK_SECONDS = 0.1
+LOCK_SECONDS = 0.02
 """How long SQLite itself waits for a lock. Nothing else runs in this process meanwhile, so it is short."""
 PATIENCE_SECONDS = 5.0
-"""How long we try again, letting other work go on, before the file counts as busy."""
+"""How long the file has to be locked before it counts as busy. Until then we try again, letting other work go on;
+from then on each call tries once, lest a crawl waits for the file page by page."""
 
 CHECK_SECONDS = 1.0
 """How often it is checked that the file is still where it was."""
@@ -71,6 +72,8 @@ class SqliteFile:
         self._url, self._path, self._sleep = url, Path(path), sleep
         self._db: sqlite3.Connection | None = None
         self._inode, self._check_at = -1, 0.0
+        self._locked_since: float | None = None
+        """When somebody else was first found to hold the file, where nothing could be written since."""
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -86,6 +89,7 @@ class SqliteFile:
         Raises:
             StoreError: the file is damaged, is not ours, or cannot be used.
         """
+        self._locked_since = None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             network = network_file_system(self._path.parent)
@@ -120,20 +124,27 @@ class SqliteFile:
             StoreBusy: somebody holds it for longer than we wait.
             StoreError: SQLite cannot do it.
         """
-        give_up = time.monotonic() + PATIENCE_SECONDS
         while True:
             if self._db is None:
                 raise StoreError(self._url, "is not open", "open it first")
             self._check_place()
+            changes = self._db.total_changes
             try:
-                return work(self._db)
+                done = work(self._db)
             except UnicodeDecodeError as exc:  # in a damaged schema, and in what SQLite says of it
                 raise self._error(sqlite3.DatabaseError(f"{MALFORMED}: a text in it is no UTF-8")) from exc
             except sqlite3.Error as exc:
                 if not _is_busy(exc):
                     raise self._error(exc) from exc
-                if time.monotonic() >= give_up:
+                now = time.monotonic()
+                if self._locked_since is None:
+                    self._locked_since = now
+                if now - self._locked_since >= PATIENCE_SECONDS:
                     raise StoreBusy(self._url, f"was locked for {PATIENCE_SECONDS:g} seconds") from exc
+            else:
+                if self._db.total_changes != changes:  # else it only read, which needs no lock
+                    self._locked_since = None
+                return done
             # Jitter, so that those who wait for one lock do not come back together.
             await self._sleep(random.uniform(0.005, 0.05))  # noqa: S311 - not a secret
 

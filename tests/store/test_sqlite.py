@@ -255,7 +255,7 @@ async def test_other_work_goes_on_while_somebody_else_holds_the_file(path: Path)
 
 @on_asyncio
 async def test_a_file_that_stays_locked_is_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some seconds the caller hears of it, and can keep its page; nothing was changed."""
+    """After some seconds the caller hears of it, and can keep its page; nothing was changed. Others hear of it at once."""
     monkeypatch.setattr(sqlite_file, "PATIENCE_SECONDS", 0.3)
     await fill(path)
     slept: list[float] = []
@@ -268,8 +268,13 @@ async def test_a_file_that_stays_locked_is_busy(path: Path, monkeypatch: pytest.
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusy, match=r"was locked for 0\.3 seconds"):
         await put(store, record(b"late"))
-    holder.close()
     assert slept, "it waited in the way it was told to"
+    slept.clear()
+    assert await stored(store) == [1], "reading needs no lock"
+    with pytest.raises(StoreBusy):
+        await put(store, record(b"late"))
+    assert not slept
+    holder.close()
     assert await put(store, record(b"late")) == 2
     await store.close()
 
