@@ -106,6 +106,10 @@ class SiteIndex:
                 self._apply(record)
         self.cursor = max(self.cursor, tail.cursor)
 
+    def release(self, record: Record) -> None:
+        """Take out a reserved record, whatever the store has of it."""
+        self._apply(replace(record, state="released"))
+
     def _apply(self, record: Record) -> None:
         if self._domain_first_seen is not None:
             self._domain_first_seen.observe(record)

@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from array import array
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,10 @@ class SiteLogs:
         self.indexes: SiteIndexCache = SiteIndexCache(settings, searched, shared_records)
         self._unsettled: list[tuple[str, int, Outcome]] = []
         """Settlements that the store could not be told when they happened."""
+        self._reserved: set[tuple[str, int]] = set()
+        """The sites and ids of the records that this worker reserved, and did not settle yet."""
+        self._appending: Counter[str] = Counter()
+        """By site, the appends that were not answered yet."""
         self._expiring: set[str] = set()
         """Sites whose expired records are being deleted."""
 
@@ -77,9 +82,15 @@ class SiteLogs:
 
     async def append(self, site: str, record: Record, index: SiteIndex, expected: int) -> int | None:
         """Append a record to a site's log; its id, or None if the log is not at ``expected`` any more."""
-        id_ = await self._store.append(site, record, expected)
+        self._appending[site] += 1
+        try:
+            id_ = await self._store.append(site, record, expected)
+        finally:
+            self._appending[site] -= 1
         if id_ is not None:
             index.apply(Tail((replace(record, id=id_, position=id_),), id_))
+            if record.state == "reserved":
+                self._reserved.add((site, id_))
         return id_
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
@@ -89,6 +100,7 @@ class SiteLogs:
         except StoreError:
             self._unsettled.append((site, id_, outcome))
             raise
+        self._reserved.discard((site, id_))
 
     async def retry_settlements(self) -> None:
         """Settle the records for which the store failed before."""
@@ -100,13 +112,20 @@ class SiteLogs:
         await self._store.heartbeat(self._worker, self._now())
 
     async def release_if_dead(self, site: str, reserved: Record) -> bool:
-        """Release a page whose worker died before it was delivered; whether that was so."""
+        """Release a page that nobody delivers: its worker died, or has no such page; whether that was so.
+
+        A worker has no such page where the call that reserved it was given up, and was carried out later; or where the
+        server lost the record before it was settled, so that no settlement will ever be read.
+        """
         if reserved.worker == self._worker:
-            return False
-        beat = (await self._store.heartbeats()).get(reserved.worker)
-        if is_alive(reserved.worker, beat, self._now()):
-            return False
+            if self._appending[site] or (site, reserved.id) in self._reserved:
+                return False
+        else:
+            beat = (await self._store.heartbeats()).get(reserved.worker)
+            if is_alive(reserved.worker, beat, self._now()):
+                return False
         await self.settle(site, reserved.id, "released")
+        self.indexes.get(site).release(reserved)  # the store may not have it any more
         return True
 
     async def _read(self, site: str, index: SiteIndex) -> None:

@@ -72,6 +72,34 @@ async def test_a_crawl_goes_on_while_its_server_is_gone_and_uses_it_after(
     assert again.items == [], (done.crawler.stats.get_stats(), again.crawler.stats.get_stats())
 
 
+@on_asyncio
+async def test_nobody_waits_for_a_page_that_the_server_forgot(
+    server_url: str, site: Site, request: pytest.FixtureRequest
+) -> None:
+    """It was emptied while the page was delivered, so no settlement of that page will ever be read."""
+
+    def forget_all() -> None:
+        if server_url.startswith("redis"):
+            request.getfixturevalue("redis_server").ask("FLUSHALL")
+        else:
+            schema = server_url.rpartition("%3D")[2]
+            request.getfixturevalue("postgresql_server").ask(f"TRUNCATE {schema}.simdedup_page")
+
+    class Emptying(PatientSpider):
+        def parse(self, response: Any) -> Any:
+            if response.url.endswith("/kettle"):
+                forget_all()
+            yield from super().parse(response)
+
+    paths = ["/kettle", "/kettle?again", "/kettle?print"]
+    for number, path in enumerate(paths):
+        site[path] = page("kettle", number)
+    settings = ADDON | {"SIMDEDUP_STORE": server_url, "SIMDEDUP_PENDING_TIMEOUT": 300}
+    done = await asyncio.wait_for(crawl(Emptying, settings, urls=site.urls(*paths)), 60)
+    assert done.urls == site.urls(*paths[:2])
+    assert done.stat("pages/dropped") == 1
+
+
 def slowly(html: str) -> Any:
     def answer(_path: str) -> str:
         time.sleep(OUTAGE_SECONDS / (PAGES / 2))
