@@ -255,7 +255,7 @@ async def test_other_work_goes_on_while_somebody_else_holds_the_file(path: Path)
 
 @on_asyncio
 async def test_a_file_that_stays_locked_is_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some seconds the caller hears of it, and can keep its page; nothing was changed. Others hear of it at once."""
+    """After some seconds the caller hears of it, and can keep its page; nothing was changed. The next hears at once."""
     monkeypatch.setattr(sqlite_file, "PATIENCE_SECONDS", 0.3)
     await fill(path)
     slept: list[float] = []
