@@ -6,7 +6,7 @@ import os
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.archives import Making, fingerprints
 from scrapy_simdedup.batch.files import whole_file
@@ -130,7 +130,9 @@ def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], byt
 
 def secret_in(history: str | None) -> bytes | None:
     """The secret that a table of records tells; None where it was given to its store, and is not there."""
-    secret = str(_about(history).get("secret", "")) if history is not None else ""
+    if history is None:
+        return None
+    secret = str(read_metadata(Path(history), "table of records").get("secret", ""))
     return bytes.fromhex(secret.removeprefix("own:")) if secret.startswith("own:") else None
 
 
@@ -140,13 +142,9 @@ def check_history(history: str, making: Making, secret: bytes) -> None:
     Raises:
         SimdedupError: they cannot, or it is no table of records.
     """
-    about = _about(history)
+    about = read_metadata(Path(history), "table of records")
     if about.get("fingerprint") != making.fingerprint:
         theirs = about.get("fingerprint") or "nobody knows what"
         raise SimdedupError(f"{history} has fingerprints of {theirs}, and these settings make {making.fingerprint}")
     if about.get("secret") not in {f"given:{making.secret}", f"own:{secret.hex()}"}:
         raise SimdedupError(f"{history} was made under another secret; name it where the fingerprints are made, too")
-
-
-def _about(history: str) -> dict[str, Any]:
-    return read_metadata(Path(history), "table of records")

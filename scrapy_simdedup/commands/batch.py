@@ -22,8 +22,7 @@ from scrapy_simdedup.batch.verdict_files import (
     superseded_pages,
     verdict_tables_in,
 )
-from scrapy_simdedup.commands.console import YES, Action, Context, positive_int
-from scrapy_simdedup.commands.stores import document_path
+from scrapy_simdedup.commands.console import YES, Action, Context, document_path, positive_int
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.data import Savings

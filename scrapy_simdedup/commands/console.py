@@ -233,3 +233,10 @@ def positive_int(text: str) -> int:
     if number < 1:
         raise ArgumentTypeError("give a number from 1 on")
     return number
+
+
+def document_path(name: str) -> str:
+    """The value of an option that names a document."""
+    if not name.endswith((".html", ".json")):
+        raise ArgumentTypeError("give a path that ends with .html or .json")
+    return name

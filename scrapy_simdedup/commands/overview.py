@@ -8,8 +8,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import document_path, existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Bad,
+    Context,
+    Good,
+    StyledLine,
+    document_path,
+    format_table,
+    positive_int,
+)
+from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint

@@ -1,8 +1,7 @@
-"""The store that an action is about, and the files that it reads and writes."""
+"""The store that an action is about."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -79,10 +78,3 @@ async def record_batches(context: Context, store: FingerprintStore, site: str | 
             yield batch
             batch = []
     yield batch
-
-
-def document_path(name: str) -> str:
-    """The value of an option that names a document."""
-    if not name.endswith((".html", ".json")):
-        raise ArgumentTypeError("give a path that ends with .html or .json")
-    return name

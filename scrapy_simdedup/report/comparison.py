@@ -30,6 +30,8 @@ WEIGHTS = {BlockClass.BOILERPLATE: 0.02, BlockClass.UNMARKED: 0.3, BlockClass.CO
 """How much a word counts, by the class of its block; see :data:`~scrapy_simdedup.fingerprint.sketch.WEIGHTS`."""
 CONTENT_ROLES = CONTENT, LOOSE_TEXT = "content", "loose text"
 """The parts of a page that are no boilerplate."""
+WORDS_PER_RUN = 3
+"""Words in a row that another text has, or lacks."""
 MAX_LINES = 5_000
 """Lines of each text that are compared."""
 MAX_WORDS_PER_LINE = 400
@@ -106,23 +108,20 @@ def diff_words(one: str, other: str) -> tuple[list[DiffSpan], list[DiffSpan]]:
     return parts
 
 
-def own_lines(one: Sequence[Line], other: Sequence[Line], size: int = 3) -> tuple[OwnLine, ...]:
+def own_lines(one: Sequence[Line], other: Sequence[Line]) -> tuple[OwnLine, ...]:
     """The lines of a text of which another text lacks words, wherever it has the rest.
 
-    Args:
-        one: the text.
-        other: the other text.
-        size: words of a run. A word is there if a run with it is; of a line that is shorter, if the whole line is.
+    A word is there if one of its runs of :data:`WORDS_PER_RUN` is; of a shorter line, if the whole line is.
 
     >>> own_lines([Line("content", "Now 29 EUR, in two sizes")], [Line("content", "In two sizes")])
     (OwnLine(role='content', text='Now 29 EUR, in two sizes', own_words=3, words=6),)
     """
     texts = [split_words(line.text) for line in other[:MAX_LINES]]
-    known = {run for words in texts for length in range(1, size + 1) for run in _runs(words, length)}
+    known = {run for words in texts for length in range(1, WORDS_PER_RUN + 1) for run in _runs(words, length)}
     found = []
     for line in one[:MAX_LINES]:
         words = split_words(line.text)
-        length = min(size, len(words))
+        length = min(WORDS_PER_RUN, len(words))
         covered = {at + step for at, run in enumerate(_runs(words, length)) if run in known for step in range(length)}
         if len(covered) < len(words):
             found.append(OwnLine(line.role, line.text, len(words) - len(covered), len(words)))
@@ -212,10 +211,6 @@ class PageComparison:
         """The comparison as plain values."""
         return asdict(self)
 
-    @property
-    def _lost(self) -> tuple[tuple[int, ComparedPage], ...]:
-        return tuple(zip(self.lost_words, (self.one, self.other), strict=True))
-
     def __repr__(self) -> str:
         return (
             f"<PageComparison {self.kind}, {self.likeness}, "
@@ -224,7 +219,8 @@ class PageComparison:
 
     def _repr_html_(self) -> str:
         """The differing lines side by side, for Jupyter."""
-        lost = " and ".join(f"{plural(words, 'word')} of {page.name}" for words, page in self._lost if words)
+        by_page = zip(self.lost_words, (self.one, self.other), strict=True)
+        lost = " and ".join(f"{plural(words, 'word')} of {page.name}" for words, page in by_page if words)
         caption = f"{self.kind}, {self.likeness}; only one page has {lost or 'nothing'}"
         rows = [(found.role, *_side_by_side(found)) for found in self.differences]
         return table_html(caption, ("Differs in", self.one.name, self.other.name), rows)

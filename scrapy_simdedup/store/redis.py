@@ -11,7 +11,6 @@ import struct
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from sys import intern
 from typing import TYPE_CHECKING, Any, get_args
 
 from redis.asyncio import Redis
@@ -28,13 +27,22 @@ from redis.exceptions import (
 )
 
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.base import STEPS, TOMBSTONE_SECONDS, FingerprintStore, Notes, Outcome, Record, State, Tail
+from scrapy_simdedup.store.base import (
+    STEPS,
+    TOMBSTONE_SECONDS,
+    FingerprintStore,
+    Notes,
+    Outcome,
+    State,
+    Tail,
+    record_of,
+)
 from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, CircuitBreaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from scrapy_simdedup.store.base import LogPart
+    from scrapy_simdedup.store.base import LogPart, Record
 
 LAYOUT = "2"
 """Version of keys and records."""
@@ -268,28 +276,10 @@ def unpack_record(raw: bytes, id_: int, position: int) -> Record:
     state, last_seen, key_size, body_size = HEAD.unpack_from(raw)
     body_at = HEAD.size + key_size
     fingerprint_at = body_at + body_size
-    url, run, worker, kind, similarity, original, first_seen, last_changed, visits, changes, handler = json.loads(
-        raw[body_at:fingerprint_at]
-    )
-    return Record(
-        url=url,
-        key=raw[HEAD.size : body_at],
-        fingerprint=raw[fingerprint_at:],
-        run=intern(run),  # the same in thousands of records that are held
-        worker=intern(worker),
-        state=STATES[state],
-        kind=intern(kind),
-        similarity=similarity,
-        original=None if original is None else bytes.fromhex(original),
-        first_seen=first_seen,
-        last_seen=last_seen,
-        last_changed=last_changed,
-        visits=visits,
-        changes=changes,
-        handler=intern(handler),
-        id=id_,
-        position=position,
-    )
+    url, run, worker, kind, similarity, original, first_seen, *others = json.loads(raw[body_at:fingerprint_at])
+    marks = run, worker, STATES[state], kind, similarity, None if original is None else bytes.fromhex(original)
+    times_and_counts = first_seen, last_seen, *others
+    return record_of(url, raw[HEAD.size : body_at], raw[fingerprint_at:], *marks, *times_and_counts, id_, position)
 
 
 def steps(outcome: Outcome) -> str:

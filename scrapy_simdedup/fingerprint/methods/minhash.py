@@ -85,18 +85,15 @@ def detection_probability(resemblance: float, bands: int, rows: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def choose_bands(threshold: float, permutations: int = PERMUTATIONS, recall: float = RECALL) -> BandLayout:
-    """The bands that let the fewest other pairs through, of those that find a pair on the threshold.
+def choose_bands(threshold: float, permutations: int = PERMUTATIONS) -> BandLayout:
+    """The bands that let the fewest other pairs through, of those that find a pair on the threshold, a resemblance.
 
-    Args:
-        threshold: A resemblance above 0, up to 1.
-        permutations: Values for all bands together.
-        recall: The probability with which such a pair must be found. Where no bands reach it, they have one value each.
+    They find it with the probability :data:`RECALL`. Where no bands reach that, they have one value each.
     """
     fitting = [
         BandLayout(permutations // rows, rows)
         for rows in range(1, permutations + 1)
-        if detection_probability(threshold, permutations // rows, rows) >= recall
+        if detection_probability(threshold, permutations // rows, rows) >= RECALL
     ]
     return fitting[-1] if fitting else BandLayout(permutations, 1)
 
