@@ -104,14 +104,12 @@ def shared_metadata(found: Any) -> dict[str, str]:
 
 
 class LinesOfRecords:
-    """Writes an export as JSON lines."""
+    """Writes an export as JSON lines, the first of which says what it is; an empty store says nothing."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], metadata: dict[str, Any] | None) -> None:
         self._file = file
-
-    def begin(self, metadata: dict[str, Any]) -> None:
-        """Write what the export says about itself."""
-        self._file.write(json.dumps(metadata).encode() + b"\n")
+        if metadata is not None:
+            file.write(json.dumps(metadata).encode() + b"\n")
 
     def add(self, site: str, known: Record | SiteNote) -> None:
         """Write a record, or a note of the site."""
@@ -199,25 +197,15 @@ def records_schema() -> Any:
     return arrow.schema(columns)
 
 
-class TableOfRecords:
-    """Writes an export as a Parquet table."""
+class TableOfRecords(TableWriter):
+    """Writes an export as a Parquet table, whose metadata say what it is."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._schema = file, records_schema()
-        self._table: TableWriter | None = None
-
-    def begin(self, metadata: dict[str, Any]) -> None:
-        """Write what the export says about itself."""
-        self._table = TableWriter(self._file, self._schema, metadata)
+    def __init__(self, file: IO[bytes], metadata: dict[str, Any] | None) -> None:
+        super().__init__(file, records_schema(), metadata)
 
     def add(self, site: str, known: Record | SiteNote) -> None:
         """Write a record, or a note of the site."""
-        assert self._table is not None
-        self._table.add_row(record_row(site, known))
-
-    def close(self) -> None:
-        """Write the end of the table, also of one without records."""
-        (self._table or TableWriter(self._file, self._schema)).close()
+        self.add_row(record_row(site, known))
 
 
 def record_row(site: str, known: Record | SiteNote) -> tuple[Any, ...]:

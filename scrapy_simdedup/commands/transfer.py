@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.batch.records import (
@@ -67,7 +67,7 @@ async def run_export(context: Context) -> int:
     output = context.options.output
     is_table = (context.options.format or ("parquet" if is_parquet(output or "") else "jsonl")) == "parquet"
     with open_output(output, compress=not is_table) as file:
-        pages = await _export(context, TableOfRecords(file) if is_table else LinesOfRecords(file))
+        pages = await _export(context, file, TableOfRecords if is_table else LinesOfRecords)
     if output:
         context.console.print_answer({"pages": pages, "file": output}, [f"{pages:,} pages are in {output}"])
     return YES
@@ -85,7 +85,7 @@ def is_parquet(name: str) -> bool:
     return name.lower().endswith(".parquet")
 
 
-async def _export(context: Context, out: LinesOfRecords | TableOfRecords) -> int:
+async def _export(context: Context, file: IO[bytes], form: type[LinesOfRecords | TableOfRecords]) -> int:
     written, site = 0, ""
     unsettled: list[Record] = []
     thinning = Thinning() if context.options.thin else None
@@ -101,10 +101,12 @@ async def _export(context: Context, out: LinesOfRecords | TableOfRecords) -> int
 
     async with open_store(existing_store_url(context)) as store:
         journals = [name async for name in store.journals() if name in SITE_JOURNALS]
+        metadata: dict[str, Any] | None = None
+        if await anext(store.sites(), None) is not None:  # only a store with pages is sure to have them
+            shared = {name: await store.set_default(name, "") for name in SHARED_METADATA}
+            metadata = {"simdedup": EXPORT_VERSION, **shared}
+        out = form(file, metadata)
         async for home, record in records_with_progress(context, store, None, "pages written"):
-            if not written:  # only a store with pages is sure to have them
-                metadata = {name: await store.set_default(name, "") for name in SHARED_METADATA}
-                out.begin({"simdedup": EXPORT_VERSION, **metadata})
             if home != site:
                 if written:
                     await end_site()
