@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
     from twisted.python.failure import Failure
 
-ISOLATED_SETTINGS = {
+ISOLATED_SETTINGS: dict[str, Any] = {
     "SIMDEDUP_ENABLED": False,
     "TWISTED_REACTOR_ENABLED": True,
     "TELNETCONSOLE_ENABLED": False,

@@ -40,7 +40,7 @@ class Delivery:
 
     def __init__(self, page: PageRef, request: Request) -> None:
         self.page = page
-        self.request = weakref.ref(request)
+        self.request: weakref.ref[Request] = weakref.ref(request)
         self.callback_started = False
         """Whether the callback was called; output without this is an errback's."""
         self.output_ended = False

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,12 +15,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.structure import Change
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.unjudged import UnjudgedReason
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
-    "UnjudgedReason"
-    " | Literal['within_budget', 'in_work', 'better', 'no_item_yet', 'for_links', 'other_callback', 'own_text']"
+    UnjudgedReason
+    | Literal["within_budget", "in_work", "better", "no_item_yet", "for_links", "other_callback", "own_text"]
 )
 
 OtherLine: TypeAlias = Literal["words", "numbers"]
