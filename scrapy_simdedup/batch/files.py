@@ -7,11 +7,11 @@ import io
 import sys
 import zlib
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
+from scrapy_simdedup.batch.tables import package_of
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _open_packed(path: Path, mode: Literal["rb", "wb"], suffix: str) -> Iterator
         with gzip.open(path, mode) as packed:
             yield cast("IO[bytes]", packed)
     elif suffix == ".zst":
-        zstandard = _package("zstandard", ".zst files", "zstd")
+        zstandard = package_of("zstd", "zstandard")
         with path.open(mode) as file:
             try:
                 if mode == "wb":
@@ -106,12 +106,5 @@ def _open_packed(path: Path, mode: Literal["rb", "wb"], suffix: str) -> Iterator
             yield cast("IO[bytes]", file)
 
 
-def _package(name: str, what: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as exc:
-        raise SimdedupError(f"for {what}, pip install scrapy-simdedup[{extra}]") from exc
-
-
 def _fsspec() -> Any:
-    return _package("fsspec", "files of other file systems", "batch")
+    return package_of("batch", "fsspec")

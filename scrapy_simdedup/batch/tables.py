@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 EXTRAS = {
     "parquet": "read and write Parquet",
     "warc": "read archives",
-    "batch": "judge archives",
+    "zstd": "read and write .zst files",
+    "batch": "judge archives, and open files of other file systems",
     "spark": "judge archives on a cluster",
 }
 """What the extras are needed for."""
