@@ -127,14 +127,8 @@ class RedisCluster:
     """Nodes that share the slots, with as many replicas if wanted."""
 
     def __init__(self, replicas: bool = False) -> None:
-        options = (
-            "--cluster-enabled",
-            "yes",
-            "--cluster-node-timeout",
-            "500",
-            "--cluster-replica-validity-factor",
-            "0",
-        )
+        timeouts = "--cluster-node-timeout", "500", "--cluster-replica-validity-factor", "0"
+        options = "--cluster-enabled", "yes", *timeouts
         self.nodes = [RedisServer(*options) for _ in range(6 if replicas else 3)]
         self.primaries, self.replicas = self.nodes[:3], self.nodes[3:]
 
@@ -192,25 +186,9 @@ class PostgresqlServer(Server):
         password.write_text(PASSWORD)
         if self.user:
             shutil.chown(password, self.user)
-        subprocess.run(
-            [
-                programs / "initdb",
-                "-D",
-                data,
-                "-U",
-                "simdedup",
-                "-A",
-                "scram-sha-256",
-                "--pwfile",
-                password,
-                "-E",
-                "UTF8",
-            ],
-            check=True,
-            capture_output=True,
-            user=self.user,
-            cwd=self.directory,
-        )
+        options_of_initdb = "-U", "simdedup", "-A", "scram-sha-256", "--pwfile", password, "-E", "UTF8"
+        command = [programs / "initdb", "-D", data, *options_of_initdb]
+        subprocess.run(command, check=True, capture_output=True, user=self.user, cwd=self.directory)
         self.command = [
             programs / "postgres",
             *("-D", data, "-p", str(self.port), "-k", str(self.directory)),
