@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helpers.command_line import Answer, Crawled, in_a_thread, perform_here, stored
+from helpers.command_line import Answer, Crawled, perform_here, stored, with_store
 from helpers.crawling import ADDON, crawl
 from helpers.documents import ROOT, blocks_of
 from helpers.on_asyncio import on_asyncio
@@ -20,8 +19,7 @@ from helpers.report_records import record, repeat
 from helpers.site_server import Site
 from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.report.change_rates import ChangeRates
-from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store.base import FingerprintStore, Record
 
 DAY = 86_400.0
 TOO_SHORT = bytes(fingerprint_page("<p>Too short</p>"))
@@ -45,31 +43,25 @@ def rates_of(**sites: list[Record]) -> ChangeRates:
 def keep(url: str, sites: dict[str, list[Record]]) -> None:
     """A store with these pages."""
 
-    async def write() -> None:
-        store = store_by_url(url)
-        await store.open()
+    async def write(store: FingerprintStore) -> None:
         for site, records in sites.items():
             for number, made in enumerate(records):
                 await store.append(site, made, number)
-        await store.close()
 
-    in_a_thread(lambda: asyncio.run(write()))
+    with_store(url, write)
 
 
 def age(url: str, changes: dict[str, int]) -> None:
     """Let four visits in fifteen days have gone by, the last five days ago, with so many changes of each page."""
 
-    async def write() -> None:
-        store = store_by_url(url)
-        await store.open()
+    async def write(store: FingerprintStore) -> None:
         async for site, one in store.records():
             last, found = one.last_seen - 5 * DAY, changes.get(one.url, 0)
             aged = replace(one, first_seen=last - 10 * DAY, last_seen=last, visits=4, changes=found, id=0, position=0)
             tail = await store.read(site)
             await store.append(site, aged, tail.cursor)
-        await store.close()
 
-    in_a_thread(lambda: asyncio.run(write()))
+    with_store(url, write)
 
 
 class TestRate:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import shutil
@@ -14,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from helpers.command_line import REPEATS, Crawled, in_a_thread, perform_here, simdedup, stored
+from helpers.command_line import REPEATS, Crawled, perform_here, simdedup, stored, with_store
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
 from scrapy_simdedup import compare_pages
 from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, encode_event
-from scrapy_simdedup.store.url import store_by_url
 
 
 def note_compared(crawled: Crawled, url: str, **values: Any) -> None:
@@ -37,13 +35,7 @@ def note_compared(crawled: Crawled, url: str, **values: Any) -> None:
         **values,
     )
 
-    async def write() -> None:
-        store = store_by_url(crawled.store)
-        await store.open()
-        await store.put_note(COMPARED_JOURNAL, record.key, encode_event(event))
-        await store.close()
-
-    in_a_thread(lambda: asyncio.run(write()))
+    with_store(crawled.store, lambda store: store.put_note(COMPARED_JOURNAL, record.key, encode_event(event)))
 
 
 @pytest.mark.slow

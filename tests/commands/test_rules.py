@@ -15,9 +15,9 @@ from helpers.crawling import ADDON, crawl
 from helpers.on_asyncio import on_asyncio, wait_for
 from helpers.pages import page
 from helpers.site_server import Site
+from helpers.store_records import opened
 from helpers.url_site import Magazine, Reader
 from scrapy_simdedup.detect.events import EVENTS, journal_name, split_journal_name
-from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.urls import UrlLearner, load_rules
 
 
@@ -154,12 +154,10 @@ class TestAfterACrawlThatSkipped:
     async def test_a_note_that_cannot_be_read_takes_nothing_from_the_others(self, shop: Crawled) -> None:
         """As one that a later version of this package wrote."""
         saved = shop.call("rules", "--json").json["saved"]
-        store = store_by_url(shop.store)
-        await store.open()
-        names = [split_journal_name(name) async for name in store.journals()]
-        (journal,) = [journal_name(run, site) for run, site in names if run and site != EVENTS]
-        await store.put_note(journal, b"of the future", b'["moon", 1]')
-        await store.close()
+        async with opened(shop.store) as store:
+            names = [split_journal_name(name) async for name in store.journals()]
+            (journal,) = [journal_name(run, site) for run, site in names if run and site != EVENTS]
+            await store.put_note(journal, b"of the future", b'["moon", 1]')
         assert shop.call("rules", "--json").json["saved"] == saved
 
     @on_asyncio

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.command_line import Crawled, in_a_thread, perform_here, stored
+from helpers.command_line import Crawled, perform_here, stored, with_store
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.batch.records import MAX_INT, SHARED_METADATA, from_line, records_schema, to_line
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.store.base import FingerprintStore, Record
-from scrapy_simdedup.store.url import store_by_url
 
-Result = TypeVar("Result")
 RECORDS = st.builds(
     Record,
     url=st.text(),
@@ -101,17 +96,7 @@ def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_
     one, two = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("one.sqlite", "two.sqlite"))
     record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
 
-    async def fill() -> None:
-        store = store_by_url(one)
-        await store.open()
-        for name in ("fingerprint", "secret"):
-            await store.set_default(name, "own:00")
-        await store.append("a.example", record, 0)
-        await store.append("a.example", replace(record, visits=2), 1)
-        await store.settle("a.example", 1, "confirmed", 5)
-        await store.close()
-
-    in_a_thread(lambda: asyncio.run(fill()))
+    fill(one, [record, replace(record, visits=2)], settle=1)
     perform_here("export", "--store", one, "-o", tmp_path / "pages.jsonl")
     perform_here("import", tmp_path / "pages.jsonl", "--store", two)
     assert [record.state for _, record in stored(two)] == ["confirmed", "reserved"]
@@ -128,9 +113,7 @@ def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_p
     record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 2.5, 2, 3, 1)
     states = ("confirmed", "duplicate", "stub", "reserved", "released")
 
-    async def fill() -> None:
-        store = store_by_url(files[0])
-        await store.open()
+    async def write(store: FingerprintStore) -> None:
         await store.set_default("fingerprint", "made so")
         await store.set_default("secret", "own:00ff")
         for site in ("a.example", "ü.example"):
@@ -145,9 +128,8 @@ def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_p
                     original=b"\x00\xff0" if id_ % 2 else None,
                 )
                 await store.append(site, made, id_)
-        await store.close()
 
-    in_a_thread(lambda: asyncio.run(fill()))
+    with_store(files[0], write)
     places = [files[0], remote_url, files[1]]
     for source, target in pairwise(places):
         perform_here("export", "--store", source, "-o", tmp_path / "pages.jsonl")
@@ -164,14 +146,7 @@ def by_state(records: list[tuple[str, Record]]) -> list[tuple[str, Record]]:
 
 
 def memos(url: str) -> list[str]:
-    async def read() -> list[str]:
-        store = store_by_url(url)
-        await store.open()
-        found = [await store.set_default(name, "") for name in SHARED_METADATA]
-        await store.close()
-        return found
-
-    return in_a_thread(lambda: asyncio.run(read()))
+    return [with_store(url, lambda store, name=name: store.set_default(name, "")) for name in SHARED_METADATA]
 
 
 def test_a_store_under_another_secret_takes_nothing(crawled: Crawled, tmp_path: Path) -> None:
@@ -261,18 +236,6 @@ def put_note(url: str, journal: str, site: str, value: bytes) -> None:
 
 def get_note(url: str, journal: str, site: str) -> bytes | None:
     return with_store(url, lambda store: store.get_note(journal, site.encode()))
-
-
-def with_store(url: str, act: Callable[[FingerprintStore], Awaitable[Result]]) -> Result:
-    async def run() -> Result:
-        store = store_by_url(url)
-        await store.open()
-        try:
-            return await act(store)
-        finally:
-            await store.close()
-
-    return in_a_thread(lambda: asyncio.run(run()))
 
 
 def test_what_was_forgotten_is_not_exported(crawled: Crawled, tmp_path: Path) -> None:
@@ -378,18 +341,15 @@ def live(url: str) -> list[tuple[str, Record]]:
 
 
 def fill(url: str, records: list[Record], settle: int | None = None) -> None:
-    async def write() -> None:
-        store = store_by_url(url)
-        await store.open()
+    async def write(store: FingerprintStore) -> None:
         for name in SHARED_METADATA:
             await store.set_default(name, "own:00")
         for number, record in enumerate(records):
             await store.append("a.example", record, number)
         if settle is not None:
             await store.settle("a.example", settle, "confirmed", 5)
-        await store.close()
 
-    in_a_thread(lambda: asyncio.run(write()))
+    with_store(url, write)
 
 
 def simdedup_raw(*arguments: object) -> bytes:

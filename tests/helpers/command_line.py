@@ -8,7 +8,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +19,10 @@ from scrapy.settings import Settings
 
 from helpers.crawling import ADDON, Crawl, PatientSpider, crawl
 from helpers.site_server import Site
+from helpers.store_records import opened
 from scrapy_simdedup.commands import SimdedupCommand
 from scrapy_simdedup.commands.actions import run_action
-from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store.base import FingerprintStore, Record
 
 Result = TypeVar("Result")
 
@@ -62,29 +62,28 @@ def in_a_thread(work: Callable[[], Result]) -> Result:
         return pool.submit(work).result()
 
 
+def with_store(url: str, act: Callable[[FingerprintStore], Awaitable[Result]]) -> Result:
+    """What is done with an open store gives."""
+
+    async def run() -> Result:
+        async with opened(url) as store:
+            return await act(store)
+
+    return in_a_thread(lambda: asyncio.run(run()))
+
+
 def stored(url: str) -> list[tuple[str, Record]]:
     """All that is in a store, without the places in its log."""
 
-    async def read() -> list[tuple[str, Record]]:
-        store = store_by_url(url)
-        await store.open()
-        found = [(site, replace(record, id=0, position=0)) async for site, record in store.records()]
-        await store.close()
-        return found
+    async def read(store: FingerprintStore) -> list[tuple[str, Record]]:
+        return [(site, replace(record, id=0, position=0)) async for site, record in store.records()]
 
-    return in_a_thread(lambda: asyncio.run(read()))
+    return with_store(url, read)
 
 
 def remember(url: str, name: str, value: str) -> None:
     """Let a new store know something; under a secret that is known, similarities are the same in every run."""
-
-    async def write() -> None:
-        store = store_by_url(url)
-        await store.open()
-        await store.set_default(name, value)
-        await store.close()
-
-    in_a_thread(lambda: asyncio.run(write()))
+    with_store(url, lambda store: store.set_default(name, value))
 
 
 def perform_here(*arguments: object, piped: bytes = b"") -> Answer:
