@@ -158,6 +158,7 @@ class ResponseHandler:
         if not self.is_open or not is_page(request):
             return response
         is_inspected, reason = is_inspection(request), unjudged_reason(request, response)
+        is_second = self._second_fetches.is_second(request)
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
         if response.status == NOT_MODIFIED:
@@ -196,7 +197,7 @@ class ResponseHandler:
             return response
         try:
             await self._learn(request, response, verdict, site, canonical)
-            self._act(request, response, verdict, site)
+            await self._act(request, response, verdict, site, is_second=is_second)
         finally:  # a reserved page that nobody settles would keep its repeats waiting
             if verdict.page is not None and self._tracks_delivery:
                 self._tracker.track(request, verdict.page)
@@ -212,20 +213,19 @@ class ResponseHandler:
         """The verdict of a response that is not to reach its callback; else None."""
         return None if response.request in self._followed else self.drops(response)
 
-    def _act(self, request: Request, response: Response, verdict: Verdict, site: str) -> None:
+    async def _act(self, request: Request, response: Response, verdict: Verdict, site: str, *, is_second: bool) -> None:
         """Send the signals of a verdict, and drop a repeat."""
+        if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
+            self._second_fetches.stub_found(site, verdict.original_key)
+        await self._second_fetches.fetch_of_others()
         if verdict.kind == "changed":
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
-        if verdict.is_duplicate and self._second_fetches.is_owed(request, site, verdict):
+        if verdict.is_duplicate and not is_second:
+            await self._drop(request, response, verdict, site)
+        elif verdict.is_duplicate or verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
-        elif verdict.is_duplicate:
-            self._drop(request, response, verdict, site)
-        elif verdict.kind == "stub":  # a repeat that is kept to be on the safe side
-            self._links.follow(request)
-            if verdict.original_key is not None:  # maybe another process of the run found the stub
-                self._second_fetches.stub_found(site, verdict.original_key)
 
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
@@ -251,7 +251,7 @@ class ResponseHandler:
                 old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
-    def _drop(self, request: Request, response: Response, verdict: Verdict, site: str) -> None:
+    async def _drop(self, request: Request, response: Response, verdict: Verdict, site: str) -> None:
         is_observed = self._settings.mode == "observe"
         other_headline = verdict.other_headline
         self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
@@ -262,7 +262,7 @@ class ResponseHandler:
         dropped = NearDuplicatePage(response, verdict)
         self._dropped[request] = verdict
         if self._detector.settings_for(response.url).stubs == "flag":
-            self._second_fetches.page_dropped(request, response, site, verdict)
+            await self._second_fetches.page_dropped(request, response, site, verdict)
         # Without the links of a start page that did not change the crawl would end where it began.
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
         if is_entrance or self._settings.mode == "items":

@@ -79,13 +79,14 @@ class Runtime:
         self.enabled_parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
+        self._is_resumable = bool(self.settings.run or jobdir)
         self.stats: CrawlStats = CrawlStats(crawler.stats)
         self.worker_pool: WorkerPool = WorkerPool(
             self.settings.workers, self.settings.worker_timeout, self.stats.extracted
         )
         fingerprinter = self.worker_pool if self.settings.workers else LocalFingerprinter(self.stats.extracted)
         store = self.settings.store or (job_store(jobdir) if jobdir else "memory:")
-        self.second_fetches: SecondFetches = SecondFetches(crawler, self.stats)
+        self.second_fetches: SecondFetches = SecondFetches(crawler, self.stats, self.store_failed)
         self.detector: NearDuplicateDetector = NearDuplicateDetector(
             SnapshotStore(store_by_url(store, sleep)) if self._is_inspection else store,
             settings=self.settings,
@@ -95,7 +96,7 @@ class Runtime:
             on_wall=partial(report_wall, crawler=crawler, stats=self.stats),
             on_stub=self.second_fetches.stub_found,
             fingerprinter=fingerprinter,
-            resumable=bool(self.settings.run or jobdir),
+            resumable=self._is_resumable,
         )
         self.redesign_alerts: RedesignAlerts = RedesignAlerts(crawler, self.stats, self.detector.history)
         self._last_error_log = -ERROR_LOG_SECONDS
@@ -197,9 +198,7 @@ class Runtime:
         try:
             await self._open_detector()
             await self.imported_pages.load(self.detector.store)
-            await self.detector.history.run_started(
-                alone=not (self.settings.run or self.crawler.settings.get("JOBDIR"))
-            )
+            await self.detector.history.run_started(alone=not self._is_resumable)
         except SimdedupError as error:
             consequence = "Pages get no verdict" if self._is_inspection else "The crawl is stopped"
             logger.error("%s: %s", consequence, error)  # noqa: TRY400 - the sentence says it all
@@ -214,6 +213,10 @@ class Runtime:
         self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)
         self._heartbeat_tasks.start(self._send_heartbeats())
+        if self._is_resumable and self.detector.store.lasts and not self._is_inspection:
+            await self.second_fetches.open(
+                self.detector.store, self.detector.context, shared=self.settings.run is not None
+            )
         await self.url_skipper.open()
 
     async def _open_detector(self) -> None:
@@ -252,6 +255,7 @@ class Runtime:
         self._closing.notify_all()
         await self._heartbeat_tasks.drain()
         await self.settler.close()
+        await self.second_fetches.close()
         await self.redesign_alerts.flush()
         await self.url_skipper.close()
         await self.worker_pool.close()

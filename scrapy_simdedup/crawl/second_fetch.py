@@ -5,7 +5,9 @@ cannot tell them from one page with a quote of the day, so all but one are dropp
 requests are made once more, and what they answer is kept. As long as there is room the answer is what was dropped:
 a server may be busy the second time.
 
-A job that is stopped and resumed (``JOBDIR``) goes on with what it dropped.
+A run that other processes work on or take up (``SIMDEDUP_RUN``, ``JOBDIR``) has its dropped pages in the store. Those
+of a process that ended are fetched by the one that finds the stub; those of a process that was killed, with all that it
+had counted, by the next one at its start.
 """
 
 from __future__ import annotations
@@ -13,20 +15,35 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import OrderedDict
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
+from scrapy_simdedup.crawl.requests import serialize_request
+from scrapy_simdedup.detect.events import (
+    DROPPED,
+    DroppedPage,
+    WorkerEnded,
+    decode_dropped_event,
+    event_key,
+    journal_name,
+)
+from scrapy_simdedup.detect.site_logs import is_alive
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.base import whole_journal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_simdedup.crawl.stats import CrawlStats
+    from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.verdict import Verdict
+    from scrapy_simdedup.store.base import FingerprintStore
 
     Original: TypeAlias = tuple[str, bytes]
 
@@ -36,8 +53,6 @@ META_SECOND = "simdedup_second"
 """Marks the requests that are made once more."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
 """What the first fetch may have in its meta, and the second one has not."""
-STATE = "simdedup_dropped"
-"""Where the requests of a job are in ``spider.state``, which Scrapy keeps in a JOBDIR."""
 MAX_REQUESTS = 5_000
 """Requests of dropped pages that are remembered, some 3 KB each; the original without a repeat for longest is forgotten
 first."""
@@ -51,10 +66,13 @@ class SecondFetches:
     """Remembers pages that may have been dropped wrongly, and makes their requests once more where they were.
 
     Pages whose lines are all those of their original are none of them, and neither are answers to anything but GET.
+
+    Args:
+        on_store_error: called with each failure of the store.
     """
 
-    def __init__(self, crawler: Crawler, stats: CrawlStats) -> None:
-        self._crawler, self._stats = crawler, stats
+    def __init__(self, crawler: Crawler, stats: CrawlStats, on_store_error: Callable[[StoreError], None]) -> None:
+        self._crawler, self._stats, self._on_store_error = crawler, stats, on_store_error
         self._dropped: OrderedDict[Original, list[tuple[Request, Response | None]]] = OrderedDict()
         """By the site and the key of the original; without the response where there was no room for it."""
         self._count = self._held_bytes = 0
@@ -62,42 +80,83 @@ class SecondFetches:
         """What the second requests are answered with, as far as they are still in memory."""
         self._stubs: set[Original] = set()
         """The originals that are known to be stubs."""
-        self._saved: dict[Original, list[dict[str, Any]]] | None = None
-        """The same requests as a JOBDIR can hold them; None until the first page of the crawl is dropped."""
+        self._notes: DroppedPages | None = None
+        """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
+        self._new_stubs: set[Original] = set()
+        """Those for which other processes may have dropped pages."""
 
-    def is_owed(self, request: Request, site: str, verdict: Verdict) -> bool:
-        """Whether a page that was fetched once more is kept, though the store does not say that its original is a stub.
+    async def open(self, store: FingerprintStore, context: RunContext, *, shared: bool) -> None:
+        """Note what is dropped in the store from now on, and fetch what a process had dropped that was killed.
 
-        Its record may be lost, or another record of the cluster is more like the page. What is dropped again would be
-        fetched again, and so on.
+        Args:
+            store: an open store.
+            context: the run.
+            shared: whether other processes may be at work on the same run; else all others are dead.
         """
-        return META_SECOND in request.meta and (site, verdict.original_key) in self._stubs
+        self._notes = DroppedPages(self._crawler, store, context, shared=shared)
+        try:
+            for request in await self._notes.of_killed():
+                self._schedule(request, request.meta)
+        except StoreError as exc:
+            self._on_store_error(exc)
+
+    async def close(self) -> None:
+        """Note that what was made once more is done with, and that the process ended by itself."""
+        try:
+            if self._notes is not None:
+                await self._notes.close()
+        except StoreError as exc:
+            self._on_store_error(exc)
+
+    def is_second(self, request: Request) -> bool:
+        """Whether a request was made once more, so that its page is kept whatever it is like; asked once per response.
+
+        The record of the stub may be lost, or another record of the cluster is more like the page. What is dropped
+        again would be fetched again, and so on.
+        """
+        return request.meta.pop(META_SECOND, None) is not None  # links may copy it
 
     def answer(self, request: Request) -> Response | None:
         """The page that was dropped, for a request that is made once more; None where it has to be fetched."""
         response = self._answers.pop(request, None)
         return None if response is None else response.replace(request=request)
 
-    def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
+    async def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
         """Remember a dropped page that has a line of its own."""
         if verdict.other_line is None or verdict.original_key is None or request.method != "GET":
             return
-        key, saved = (site, verdict.original_key), self._saved_requests()
+        key = (site, verdict.original_key)
+        try:
+            if self._notes is not None:
+                await self._notes.add(request, key)
+        except StoreError as exc:
+            self._on_store_error(exc)
         has_room = self._held_bytes + len(response.body) <= MAX_HELD_BYTES
         self._remember(key, request, response.replace(request=None) if has_room else None)
-        with suppress(ValueError):  # its callback is no method of the spider, so a JOBDIR cannot hold it
-            saved.setdefault(key, []).append(request.to_dict(spider=self._crawler.spider))
         if key in self._stubs:  # it is the page by which the stub was found, or was judged before
             self._fetch(key)
         while self._count > MAX_REQUESTS:
-            oldest = next(iter(self._dropped))
-            saved.pop(oldest, None)
-            self._take(oldest)
+            self._take(next(iter(self._dropped)))
 
     def stub_found(self, site: str, original: bytes) -> None:
-        """Make the requests once more whose pages were dropped for an original that is a stub."""
-        self._stubs.add((site, original))
-        self._fetch((site, original))
+        """Make the requests once more whose pages this process dropped for an original that is a stub."""
+        key = (site, original)
+        if key not in self._stubs and self._notes is not None:
+            self._new_stubs.add(key)
+        self._stubs.add(key)
+        self._fetch(key)
+
+    async def fetch_of_others(self) -> None:
+        """Make the requests of other processes, which ended, for the stubs that were found since the last call."""
+        if not self._new_stubs or self._notes is None:
+            return
+        stubs, self._new_stubs = self._new_stubs, set()
+        try:
+            for request in await self._notes.of_ended(stubs):
+                self._ask(request, None)
+        except StoreError as exc:
+            self._new_stubs |= stubs
+            self._on_store_error(exc)
 
     def _remember(self, key: Original, request: Request, response: Response | None) -> None:
         self._dropped.setdefault(key, []).append((request, response))
@@ -111,34 +170,109 @@ class SecondFetches:
         self._held_bytes -= sum(len(response.body) for _, response in taken if response is not None)
         return taken
 
-    def _saved_requests(self) -> dict[Original, list[dict[str, Any]]]:
-        """What a JOBDIR gets to hold; at the first call, what it held is remembered."""
-        if self._saved is None:
-            state = getattr(self._crawler.spider, "state", None) if self._crawler.settings.get("JOBDIR") else None
-            self._saved = {} if state is None else state.setdefault(STATE, {})
-            for key, requests in self._saved.items():
-                for request in requests:
-                    self._restore(key, request)
-        return self._saved
-
-    def _restore(self, key: Original, request: dict[str, Any]) -> None:
-        try:
-            self._remember(key, request_from_dict(request, spider=self._crawler.spider), None)
-        except ValueError:
-            logger.warning("%s cannot be fetched once more: the spider lacks its callback by now", request["url"])
-
     def _fetch(self, key: Original) -> None:
-        self._saved_requests().pop(key, None)
         for request, response in self._take(key):
-            meta = {name: value for name, value in request.meta.items() if name not in META_OF_FIRST}
-            meta[META_SECOND] = True
+            self._ask(request, response)
+            if self._notes is not None:
+                self._notes.taken(request)
+
+    def _ask(self, request: Request, response: Response | None) -> None:
+        meta = {name: value for name, value in request.meta.items() if name not in META_OF_FIRST}
+        again = self._schedule(request, meta | {META_SECOND: True})
+        if again is not None and response is not None:
+            flags = [flag for flag in response.flags if not flag.startswith(FLAG)]
+            self._answers[again] = response.replace(flags=flags)  # without its request, which may die in a queue
+
+    def _schedule(self, request: Request, meta: dict[str, Any]) -> Request | None:
+        try:
             again = request.replace(dont_filter=True, meta=meta)  # the dupefilter knows the request already
-            if response is not None:
-                flags = [flag for flag in response.flags if not flag.startswith(FLAG)]
-                self._answers[again] = response.replace(flags=flags)  # without its request, which may die in a queue
+            self._crawler.engine.crawl(again)
+        except Exception:  # the crawl is closing, or the request is of a class that cannot be copied
+            logger.exception("%s was dropped for a stub, and could not be fetched once more", request.url)
+            return None
+        self._stats.page_fetched_twice()
+        return again
+
+
+class DroppedPages:
+    """The dropped pages of a run in its store, each under its request's fingerprint.
+
+    A note stays until the process that made its request once more ended by itself: a queue does not outlive a kill.
+    """
+
+    def __init__(self, crawler: Crawler, store: FingerprintStore, context: RunContext, *, shared: bool) -> None:
+        self._crawler, self._store, self._context, self._shared = crawler, store, context, shared
+        self._journal = journal_name(context.run, DROPPED)
+        self._taken: set[bytes] = set()
+        """Fingerprints of requests that this process made once more."""
+        self._has_notes = False
+
+    async def add(self, request: Request, key: Original) -> None:
+        """Note a dropped page, unless its request has values that cannot be written down."""
+        try:
+            values = serialize_request(request, self._crawler.spider)
+        except ValueError as exc:
+            logger.debug("%s cannot be fetched once more by another process: %s", request.url, exc)
+            return
+        name, (site, original) = self._name(request), key
+        self._taken.discard(name)
+        self._has_notes = True
+        note = DroppedPage(site, original, self._context.worker, values)
+        await self._store.put_note(self._journal, name, bytes(note))
+
+    def taken(self, request: Request) -> None:
+        """Expect that a page is done with once this process ended by itself."""
+        self._taken.add(self._name(request))
+
+    async def of_killed(self) -> list[Request]:
+        """The requests of processes that did not end by themselves."""
+        pages, ended = await self._read()
+        return self._requests([page for page in pages if page.worker not in ended])
+
+    async def of_ended(self, originals: set[Original]) -> list[Request]:
+        """The requests of other processes that ended, for these originals."""
+        pages, _ = await self._read()
+        return self._requests([page for page in pages if (page.site, page.original) in originals])
+
+    async def close(self) -> None:
+        """Note which pages are done with, and that this process ended."""
+        for name in self._taken:
+            await self._store.put_note(self._journal, name, b"")
+        if self._has_notes:
+            worker = self._context.worker
+            await self._store.put_note(self._journal, event_key("ended", worker), bytes(WorkerEnded(worker)))
+
+    async def _read(self) -> tuple[list[DroppedPage], set[str]]:
+        """The pages of processes that are not at work, and the processes that ended by themselves."""
+        pages: list[DroppedPage] = []
+        ended: set[str] = set()
+        async for raw in whole_journal(self._store, self._journal):
             try:
-                self._crawler.engine.crawl(again)
-            except Exception:  # the crawl is closing
-                logger.exception("%s was dropped for a stub, and could not be fetched once more", request.url)
-            else:
-                self._stats.page_fetched_twice()
+                note = decode_dropped_event(raw) if raw else None
+            except ValueError:  # the other notes are worth no less for it
+                logger.warning("A note about a dropped page cannot be read")
+                continue
+            if isinstance(note, WorkerEnded):
+                ended.add(note.worker)
+            elif note is not None:
+                pages.append(note)
+        beats = await self._store.heartbeats() if self._shared and pages else {}
+        now, ours = self._context.now(), self._context.worker
+        at_work = {ours} | {worker for worker, beat in beats.items() if is_alive(worker, beat, now)} - ended
+        return [page for page in pages if page.worker not in at_work], ended
+
+    def _requests(self, pages: list[DroppedPage]) -> list[Request]:
+        made: list[Request] = []
+        for page in pages[-MAX_REQUESTS:]:
+            try:
+                request = request_from_dict(dict(page.request), spider=self._crawler.spider)
+            except (ValueError, TypeError):
+                logger.warning("A dropped page cannot be fetched once more: the spider lacks its callback by now")
+                continue
+            if (name := self._name(request)) not in self._taken:
+                self._taken.add(name)
+                made.append(request)
+        return made
+
+    def _name(self, request: Request) -> bytes:
+        return self._crawler.request_fingerprinter.fingerprint(request)

@@ -23,6 +23,8 @@ EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
 COMPARED = "compared:"
 """What stands in the place of a run in the name of the journal of compared pages, which all runs share."""
+DROPPED = "dropped:"
+"""What stands in the place of a site in the names of the journals of dropped pages that may be fetched once more."""
 REMEMBERED = "remembered:"
 """What stands in the place of a run in the name of the journal of remembered rules about URLs."""
 
@@ -158,6 +160,36 @@ UrlEvent: TypeAlias = SeenUrl | SkippedUrl
 _URL_EVENT_TYPES: dict[str, type[UrlEvent]] = {"seen": SeenUrl, "skipped": SkippedUrl}
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedPage:
+    """A page was dropped that has a line of its own: it is fetched once more if its original turns out to be a stub."""
+
+    site: str
+    original: bytes
+    """The key of its original."""
+    worker: str
+    """The process that dropped it, and fetches it once more while it is alive."""
+    request: Mapping[str, Any]
+    """All that is needed to make the request: values that :func:`pack_value` takes."""
+
+    def __bytes__(self) -> bytes:
+        return _to_json(["dropped", self.site, self.original, self.worker, pack_value(dict(self.request))])
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnded:
+    """A process came to its end by itself, and saved what it had counted."""
+
+    worker: str
+
+    def __bytes__(self) -> bytes:
+        return _to_json(["ended", self.worker])
+
+
+DroppedEvent: TypeAlias = DroppedPage | WorkerEnded
+_DROPPED_EVENT_TYPES: dict[str, type[DroppedEvent]] = {"dropped": DroppedPage, "ended": WorkerEnded}
+
+
 def journal_name(run: str, site: str) -> str:
     """The journal of a site's URL events in a run."""
     return f"{run} {site}"
@@ -199,6 +231,11 @@ def decode_event(raw: bytes) -> HistoryEvent:
 def decode_url_event(raw: bytes) -> UrlEvent:
     """The URL event that was encoded; a ValueError if the bytes are none."""
     return _from_json(raw, _URL_EVENT_TYPES)
+
+
+def decode_dropped_event(raw: bytes) -> DroppedEvent:
+    """The event of a dropped page that was encoded; a ValueError if the bytes are none."""
+    return _from_json(raw, _DROPPED_EVENT_TYPES)
 
 
 def _to_json(value: Any) -> bytes:

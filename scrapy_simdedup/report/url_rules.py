@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.events import EVENTS, REMEMBERED_JOURNAL, SeenUrl, decode_url_event, split_journal_name
+from scrapy_simdedup.detect.events import (
+    DROPPED,
+    EVENTS,
+    REMEMBERED_JOURNAL,
+    SeenUrl,
+    decode_url_event,
+    split_journal_name,
+)
 from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.store.base import whole_journal
@@ -109,7 +116,7 @@ async def savings_from_notes(
         learner.recall(kept.site, kept.rules)
     async for name in store.journals():
         of_run, of_site = split_journal_name(name)
-        if not of_run or of_site == EVENTS or run not in {None, of_run} or site not in {None, of_site}:
+        if not of_run or of_site in {EVENTS, DROPPED} or run not in {None, of_run} or site not in {None, of_site}:
             continue
         async for raw in whole_journal(store, name):
             note = _note(raw)

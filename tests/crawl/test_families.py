@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -198,6 +203,97 @@ async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(tmp_p
         first = await crawl(PathsSpider, settings | {"CLOSESPIDER_PAGECOUNT": stop}, urls=urls)
         second = await crawl(PathsSpider, settings, urls=[])
         assert set(first.urls + second.urls) == set(urls)
+
+
+class LockedSpider(PathsSpider):
+    """Counts its pages in the state of its job, and makes requests that no file can hold."""
+
+    async def start(self) -> Any:
+        async for request in super().start():
+            yield request.replace(meta={"lock": threading.Lock()})
+
+    def parse(self, response: Any) -> Any:
+        self.state["pages"] = self.state.get("pages", 0) + 1
+        yield from super().parse(response)
+
+
+@on_asyncio
+async def test_a_job_keeps_its_state_whatever_the_requests_of_dropped_pages_hold(tmp_path: Path) -> None:
+    """Scrapy writes the state of a job as a whole, or loses it."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        settings = {**ADDON, "JOBDIR": str(tmp_path / "job")}
+        first = await crawl(LockedSpider, settings, urls=site.urls(*paths[:7]))
+        assert first.spider.state["pages"] == len(first.urls) == 1
+        second = await crawl(LockedSpider, settings, urls=site.urls(*paths[7:]))
+        assert second.spider.state["pages"] == len(first.urls + second.urls)
+        assert set(second.urls) == set(site.urls(*paths[7:]))
+
+
+@on_asyncio
+async def test_what_a_process_dropped_that_has_ended_is_fetched_by_the_one_that_finds_the_family(
+    shared_url: str,
+) -> None:
+    """Its own crawl was over before the eighth page came."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        settings = {**ADDON, "SIMDEDUP_STORE": shared_url, "SIMDEDUP_RUN": "night"}
+        first = await crawl(PathsSpider, settings, urls=site.urls(*paths[:5]))
+        second = await crawl(PathsSpider, settings, urls=site.urls(*paths[5:]))
+        assert first.urls == site.urls(paths[0])
+        assert set(second.urls) == set(site.urls(*paths[1:]))
+
+
+KILLED = """
+import json, os, signal, sys
+from scrapy.crawler import CrawlerProcess
+from helpers.crawling import ADDON, PatientSpider
+from scrapy_simdedup.signals import near_duplicate_dropped
+
+class Killed(PatientSpider):
+    @classmethod
+    def from_crawler(cls, crawler, **arguments):
+        spider = super().from_crawler(crawler, **arguments)
+        spider.dropped = 0
+        crawler.signals.connect(spider.count, near_duplicate_dropped)
+        return spider
+
+    def count(self):
+        self.dropped += 1
+        if self.dropped == 6:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+process = CrawlerProcess({**ADDON, "LOG_ENABLED": False, "TELNETCONSOLE_ENABLED": False, **json.loads(sys.argv[1])})
+process.crawl(Killed, urls=sys.argv[2:])
+process.start()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a POSIX signal")
+@on_asyncio
+async def test_what_a_process_dropped_that_was_killed_is_fetched_by_the_next_one(tmp_path: Path) -> None:
+    """What it had counted died with it, and its queue held the rest of the family alone."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(12)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        settings = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "SIMDEDUP_RUN": "night"}
+        killed = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", KILLED, json.dumps(settings), *site.urls(*paths[:7])),
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        )
+        assert await killed.wait() == -signal.SIGKILL
+        site.requested.clear()
+        next_one = await crawl(PathsSpider, ADDON | settings, urls=site.urls(*paths[7:]))
+        assert set(next_one.urls) == set(site.urls(*paths[1:]))
+        assert len(next_one.urls) == len(paths) - 1
+        later = await crawl(PathsSpider, ADDON | settings, urls=[])
+        assert later.urls == []
 
 
 @on_asyncio

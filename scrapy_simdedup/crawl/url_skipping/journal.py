@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
+    DROPPED,
     EVENTS,
     REMEMBERED_JOURNAL,
     RunStarted,
@@ -85,7 +86,7 @@ class UrlJournal:
         """Learn from the run's notes so far; how many they are."""
         async for name in self._store.journals():
             run, site = split_journal_name(name)
-            if run == self.run and site != EVENTS:
+            if run == self.run and site not in {EVENTS, DROPPED}:
                 await self._read(site)
         self._is_open = True
         return self._notes_read
