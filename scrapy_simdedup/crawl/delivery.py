@@ -282,6 +282,13 @@ class DeliverySettler:
         else:
             self.settle(page, failure, gave_item)
 
+    def item_ended(self, page: PageRef, failure: str | None) -> None:
+        """Write the outcome of an item that was judged by itself; ``failure`` is None if the pipelines took it."""
+        if failure is None and self._feeds is not None:
+            self._feeds.unconfirmed.append(partial(self.write_outcome, page))
+        else:
+            self.write_outcome(page, failure)
+
     def items_delivered(self, remember: Callable[[], Coroutine[None, None, None]]) -> None:
         """Remember items that callback and pipelines are through with, in the background, once they are stored."""
         if self._feeds is None:

@@ -142,7 +142,8 @@ class Judge:
 
     async def _wait(self, verdict: Verdict, page: FetchedPage) -> tuple[Verdict, str]:
         """The verdict once the original is settled, or else a pending one, and why nothing waits any longer."""
-        deadline = time.monotonic() + self._settings.pending_timeout
+        # Feeds are stored when the crawl is over: nobody can wait for that.
+        deadline = time.monotonic() + (self._settings.pending_timeout if self._settings.confirm != "feed" else 0.0)
         while (original := verdict.pending) is not None:
             left = deadline - time.monotonic()
             if left <= 0 or self._is_closing():

@@ -36,7 +36,7 @@ class NearDuplicatePipeline:
     class, or with another number, date or truth value in these fields, are no repeats. As with pages, only items of one
     site are compared, in the sense of ``SIMDEDUP_SCOPE``: that of the item's field ``url``, ``link`` or ``href``, or
     else of the page that the item came from. Place the pipeline behind those that clean items: an item counts as
-    delivered when Scrapy reports it as scraped.
+    delivered when Scrapy reports it as scraped, or with its feed, as ``SIMDEDUP_CONFIRM`` says.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -145,4 +145,4 @@ class NearDuplicatePipeline:
         self.runtime.item_pages.pop(item)
         _, page = self._pending_items.pop(id(item), (None, None))
         if page is not None:
-            self.runtime.settler.write_outcome(page, failure)
+            self.runtime.settler.item_ended(page, failure)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import IO, Any
 
@@ -169,6 +170,28 @@ async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Path) ->
     done = await crawl(PathsSpider, settings | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site))
     assert (done.stat("confirmed"), done.stat("pages/dropped")) == (3, 0), "before that, no page displaces another"
     assert len(feed.read_text().splitlines()) == 3
+
+
+@on_asyncio
+async def test_an_item_that_no_feed_holds_displaces_none_in_the_next_crawl(site: Site, tmp_path: Path) -> None:
+    """The pipeline, too, waits for the feed; the crawl waits for nobody."""
+    (tmp_path / "file").touch()
+    settings = ADDON | {
+        "SIMDEDUP_CONFIRM": "feed",
+        "SIMDEDUP_ITEM_FIELDS": ["url"],
+        "SIMDEDUP_AGAINST": "history",
+        "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.sqlite'}",
+    }
+    lost, feed = {str(tmp_path / "file/items.jsonl"): {"format": "jsonlines"}}, tmp_path / "items.jsonl"
+    stored = {str(feed): {"format": "jsonlines"}}
+    urls, began = serve_twins(site), time.monotonic()
+    first = await crawl(PathsSpider, settings | {"FEEDS": lost}, urls=urls)
+    again = await crawl(PathsSpider, settings | {"FEEDS": stored}, urls=urls)
+    assert first.urls == again.urls == urls
+    assert len(feed.read_text().splitlines()) == 3
+    later = await crawl(PathsSpider, settings | {"FEEDS": stored}, urls=urls)
+    assert later.urls == []
+    assert time.monotonic() - began < 20
 
 
 class Unreachable(BlockingFeedStorage):
