@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite
-from scrapy_simdedup.store.base import FingerprintStore, Notes, Outcome, Record, Tail, whole_log
+from scrapy_simdedup.store.base import FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
 STEP = 1_000
 """Changes that are read at a time."""
@@ -80,21 +81,30 @@ class MemoryStore(FingerprintStore):
             yield site
 
     async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
-        return sqlite.put_note(self._notes, journal, key, value, once=once)
+        with self._failures():
+            return sqlite.put_note(self._notes, journal, key, value, once=once)
 
     async def get_note(self, journal: str, key: bytes) -> bytes | None:
-        return sqlite.get_note(self._notes, journal, key)
+        with self._failures():
+            return sqlite.get_note(self._notes, journal, key)
 
     async def read_notes(self, journal: str, after: int = 0) -> Notes:
-        return sqlite.read_notes(self._notes, journal, after)
+        with self._failures():
+            return sqlite.read_notes(self._notes, journal, after)
 
     async def journals(self) -> AsyncIterator[str]:
-        for name in sqlite.journals(self._notes):
+        with self._failures():
+            names = sqlite.journals(self._notes)
+        for name in names:
             yield name
 
     async def delete_journal(self, journal: str) -> None:
-        while not sqlite.delete_journal(self._notes, journal):
-            pass
+        with self._failures():
+            while not sqlite.delete_journal(self._notes, journal):
+                pass
+
+    def _failures(self) -> AbstractContextManager[None]:
+        return store_errors("memory", "the file for what does not fit into memory cannot be used", sqlite3.Error)
 
     @property
     def _notes(self) -> sqlite3.Connection:
