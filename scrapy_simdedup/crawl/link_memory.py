@@ -58,7 +58,7 @@ class LinkMemory:
         max_links: how many links are remembered.
     """
 
-    _MET, _REQUESTED = 0, 1
+    _MET, _REQUESTED, _UNMET = 0, 1, 2
 
     def __init__(self, scope: Scope, secret: bytes, max_links: int) -> None:
         self._scope, self._max_links = scope, max_links
@@ -127,7 +127,7 @@ class LinkMemory:
         room, unmet = self._max_links - len(known), []
         for url in urls:
             written = self.hash(site, url)
-            if known.get(written) is None:
+            if known.get(written) in {None, self._UNMET}:
                 unmet.append(url)
                 if len(unmet) <= room:
                     known.put(written, self._MET)
@@ -137,6 +137,13 @@ class LinkMemory:
                 if (site, key) != itself and known.get(key) != self._REQUESTED:
                     return True
         return False
+
+    def forget(self, urls: Iterable[str], page: str) -> None:
+        """Take the links of a page for ones that were met nowhere, as the callback that was called for them failed."""
+        site, known = self.site(page), self._known
+        for url in urls:
+            if known.get(written := self.hash(site, url)) == self._MET:
+                known.put(written, self._UNMET)
 
     def request(self, key: int) -> bool:
         """Remember that a link was requested, or deferred; whether it was not before."""

@@ -133,6 +133,16 @@ class DeferredLinks:
         except Exception:  # whatever went wrong in us must not cost the callback's output
             logger.exception("Could not note what the callback of %s made", response.url)
 
+    def callback_failed(self, response: Response) -> None:
+        """Let the next repeat be followed for the links of one whose callback failed."""
+        try:
+            if self._follows:
+                page = cast("TextResponse", response)
+                urls = self._memory.links_to_own_site(page, self._settings.max_page_bytes)
+                self._memory.forget(urls or (), page.url)
+        except Exception:  # whatever went wrong in us must not hide what the callback raised
+            logger.exception("Could not forget the links of %s", response.url)
+
     def _makes_no_requests(self, request: Request) -> bool:
         """Whether the callback of a page made no request so far, and for so many pages that it may be said of all."""
         handler = handler_name(request, self._crawler.spider)
@@ -256,7 +266,7 @@ class DeferredLinks:
         self._trial_ended.notify(trial[0])
 
     def _scheduled(self, request: Request) -> None:
-        key = self._memory.key(request.url)
+        key = self._memory.key(request.url) if request.method == "GET" else None  # a form sent there is no visit
         if key is not None:
             self._memory.request(key[1])
 

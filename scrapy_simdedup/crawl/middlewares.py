@@ -211,6 +211,8 @@ class DeliveryInnerMiddleware:
             exception.__traceback__ = None  # with its frames it would hold the page until the garbage collector comes
             return ()
         self.runtime.item_values.callback_failed(response)
+        if self.runtime.handler.drops(response) is not None:
+            self.runtime.links.callback_failed(response)
         delivery = self.runtime.delivery_tracker.delivery_of(response)
         if delivery is not None:
             delivery.fail("callback_error")

@@ -136,6 +136,44 @@ async def test_a_job_that_is_stopped_and_resumed_loses_no_link(site: Site, tmp_p
 
 
 @on_asyncio
+async def test_a_form_that_was_sent_to_a_url_is_no_visit_to_it(site: Site) -> None:
+    class Sending(OneByOne):
+        async def start(self) -> Any:
+            yield FormRequest(site.url("/chapter-1"), formdata={"q": "tide"}, callback=self.sent)
+            async for request in super().start():
+                yield request
+
+        def sent(self, response: Any) -> None:
+            site["/chapter-1"] = page("chapter")
+
+    serve_repeats(site, 3, "/chapter-1")
+    site["/chapter-1"] = page("what was found")
+    done = await crawl(Sending, ADDON, urls=site.urls("/post"))
+    assert sorted(done.urls) == site.urls("/chapter-1", "/post")
+
+
+@pytest.mark.parametrize("links", ["defer", "follow_new"])
+@on_asyncio
+async def test_a_repeat_whose_callback_fails_leaves_its_links_to_the_next_one(site: Site, links: str) -> None:
+    """A database may be away for a moment."""
+
+    class Failing(OneByOne):
+        was_away = False
+
+        def parse(self, response: Any) -> Any:
+            if not response.url.endswith("/post") and not self.was_away:
+                self.was_away = True
+                raise RuntimeError("the database is away")
+            yield from super().parse(response)
+
+    site["/post"] = page("post", links=("/again", "/print"))
+    site["/again"], site["/print"] = (page("post", path, links=("/chapter-1",)) for path in ("/again", "/print"))
+    site["/chapter-1"] = page("chapter")
+    done = await crawl(Failing, {**ADDON, "SIMDEDUP_LINKS": links}, urls=site.urls("/post"))
+    assert sorted(done.urls) == site.urls("/chapter-1", "/post")
+
+
+@on_asyncio
 async def test_what_is_offsite_stays_offsite(site: Site) -> None:
     class Domain(Following):
         allowed_domains = ["127.0.0.1"]
