@@ -1,4 +1,4 @@
-"""The candidate index: the originals of one site in numpy arrays, 34 bytes each, and those that may be like a page."""
+"""The candidate index: the originals of one site in numpy arrays, 22 bytes each, and those that may be like a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from scrapy_simdedup.detect.inverted_index import InvertedIndex
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.fingerprint import BODY_BYTES, PageFingerprint
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
     from scrapy_simdedup.store.packed_records import PackedRecords
 
-Numbers = TypeVar("Numbers", np.uint32, np.uint64)
+Numbers = TypeVar("Numbers", np.uint16, np.uint64)
 
 SEARCH_RADIUS = 18
 """Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
@@ -64,9 +64,9 @@ class CandidateIndex:
         self._stamps = np.zeros(_FIRST_ROWS, np.uint32)
         """The lower half of each id, which tells whether another record has the slot by now."""
         self._simhash = np.zeros((_FIRST_ROWS, bits // 64), np.uint64)
-        self._exact = np.zeros(_FIRST_ROWS, np.uint32)
-        """The lower half of each digest: what it finds is looked at again."""
-        self._body = np.zeros(_FIRST_ROWS, np.uint64)
+        self._exact = np.zeros(_FIRST_ROWS, np.uint16)
+        """The first two bytes of each digest, as the next: all are looked through, and what is found is looked at."""
+        self._body = np.zeros(_FIRST_ROWS, np.uint16)
         self._group = np.zeros(_FIRST_ROWS, np.uint8)
         self._delivered = np.zeros(_FIRST_ROWS, np.uint8)
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
@@ -118,7 +118,7 @@ class CandidateIndex:
         self._count = max(self._count, slot + 1)
         self._stamps[slot] = record.id & _STAMP
         self._simhash[slot] = to_words(fp.simhash, self._simhash.shape[1])
-        self._exact[slot], self._body[slot] = _number(fp.exact[:4]), _number(fp.body)
+        self._exact[slot], self._body[slot] = _number(fp.exact), _number(fp.body)
         self._group[slot] = comparison_group(fp)
         self._handler[slot] = self._handlers.setdefault(record.handler, len(self._handlers))
         self.update(slot, record)
@@ -139,7 +139,9 @@ class CandidateIndex:
 
     def same_body(self, body: bytes) -> Rows:
         """The originals with these very bytes."""
-        return self._live(np.flatnonzero(self._used(self._body) == _number(body)))
+        rows = self._live(np.flatnonzero(self._used(self._body) == _number(body)))
+        same = [self._records.fingerprint(row)[BODY_BYTES] == body for row in rows.tolist()]
+        return rows[np.array(same, np.bool_)] if same else rows
 
     def candidates(self, fp: PageFingerprint, key: bytes, handler: str = "", *, all_copies: bool = False) -> Rows:
         """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all copies with an equal text.
@@ -226,11 +228,11 @@ class CandidateIndex:
 
     def _with_equal_text(self, fp: PageFingerprint) -> Rows:
         """Originals with the same set of shingles that are no twins of the page."""
-        rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact[:4])))
+        rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact)))
         if not len(rows):
             return rows
         many = self.comparison_rows(rows)
-        equal: Rows = rows[(many["exact"] == _number(fp.exact)) & ~self._method.are_twins(fp.comparison_row[0], many)]
+        equal: Rows = rows[(many["exact"] == int.from_bytes(fp.exact, "little")) & ~self._method.are_twins(fp.comparison_row[0], many)]
         return equal
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
@@ -265,7 +267,7 @@ def comparison_group(fp: PageFingerprint) -> int:
 
 
 def _number(digest: bytes) -> int:
-    return int.from_bytes(digest, "little")
+    return int.from_bytes(digest[:2], "little")
 
 
 def hamming_search(
@@ -286,20 +288,25 @@ def hamming_search(
         most: rows at most.
         accept: says which of some rows count; None: all do.
     """
-    wanted = to_words(simhash, len(simhashes))
-    hits, distances = [np.zeros(0, np.intp)], [np.zeros(0, np.uint8)]
+    wanted, size = to_words(simhash, len(simhashes)), min(CHUNK, simhashes.shape[1])
+    differing, counts = np.empty(size, np.uint64), np.empty(size, np.uint8)  # for all steps, so that they stay cached
+    hits: list[Rows] = []
+    distances: list[NDArray[np.uint8]] = []
     for start in range(0, simhashes.shape[1], CHUNK):
         columns = simhashes[:, start : start + CHUNK]
-        distance = np.bitwise_count(columns[0] ^ wanted[0])
+        bits = differing[: columns.shape[1]]
+        distance = np.bitwise_count(np.bitwise_xor(columns[0], wanted[0], out=bits), out=counts[: len(bits)])
         for column, word in zip(columns[1:], wanted[1:], strict=True):
-            distance += np.bitwise_count(column ^ word)
+            distance += np.bitwise_count(np.bitwise_xor(column, word, out=bits))
         found = np.flatnonzero(distance <= radius)
         if accept is not None and len(found):
             found = found[accept(found + start)]
         if len(found):
             hits.append(found + start)
             distances.append(distance[found])
-    rows = np.concatenate(hits)
+    if not hits:
+        return np.zeros(0, np.intp)
+    rows: Rows = np.concatenate(hits)
     if len(rows) <= most:
         return rows
     chosen: Rows = rows[np.argpartition(np.concatenate(distances), most)[:most]]

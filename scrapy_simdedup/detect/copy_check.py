@@ -53,6 +53,8 @@ class CopyCheck:
         self.members: ClusterMembers = ClusterMembers(records, originals)
         self._last_query: tuple[bytes, RecordSlot] = b"", NO_RECORD
         """The body of the page that was checked last, and an original that the page is a version of."""
+        self._sampled: list[int] | None = None
+        """The pages that stand for the site beside that page; None until they are asked for."""
 
     @property
     def size(self) -> int:
@@ -78,7 +80,7 @@ class CopyCheck:
             drop: similarity from which the page is dropped.
             identical: similarity from which pages are identical.
         """
-        self._last_query = fp.body, NO_RECORD
+        self._last_query, self._sampled = (fp.body, NO_RECORD), None
         if not len(rows):
             return np.ones(0)
         if fp.unjudged:
@@ -95,7 +97,7 @@ class CopyCheck:
             self._last_query = fp.body, self._sample.older_version(scores, rows, key)
         if of_asked is None:
             return similarity
-        boilerplate = self._sample.boilerplate(fp) if self._method.learns_boilerplate else None
+        boilerplate = self._sample.boilerplate(fp, self.sampled_pages(fp)) if self._method.learns_boilerplate else None
         if boilerplate is not None:
             similarity[asked] = boilerplate.lower(similarity[asked], one, many[asked], of_asked, drop)
         copied = asked[similarity[asked] >= drop].tolist()
@@ -111,15 +113,18 @@ class CopyCheck:
         return similarity
 
     def sampled_pages(self, fp: PageFingerprint) -> list[int]:
-        """The slots of pages that stand for the site, none a version of another, however few."""
-        return self._sample.chosen(fp) if self._method.learns_boilerplate else []
+        """The slots of pages that stand for the site beside the page checked last, none a version of another."""
+        if self._sampled is None:
+            self._sampled = self._sample.chosen(fp) if self._method.learns_boilerplate else []
+        return self._sampled
 
     def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
         """Whether two judged pages, similar from ``drop`` on, may have nothing but boilerplate in common."""
         if not self._method.learns_boilerplate:
             return False
         row, many = one.comparison_row[0], other.comparison_row
-        return bool(self._sample.boilerplate(one).is_only_boilerplate(row, many, one.score(many), drop)[0])
+        boilerplate = self._sample.boilerplate(one, self._sample.chosen(one))
+        return bool(boilerplate.is_only_boilerplate(row, many, one.score(many), drop)[0])
 
 
 class ClusterMembers:

@@ -130,9 +130,9 @@ class BoilerplateSample:
         if len(self._newest) > 2 * RECENT_ORIGINALS * _ROW.itemsize:
             del self._newest[: RECENT_ORIGINALS * _ROW.itemsize]
 
-    def boilerplate(self, fp: PageFingerprint) -> SiteBoilerplate:
-        """The boilerplate of the pages that are compared in the same way as a judged page."""
-        slots = np.array(self.chosen(fp), np.intp)
+    def boilerplate(self, fp: PageFingerprint, chosen: list[int]) -> SiteBoilerplate:
+        """The boilerplate of the pages that were :meth:`chosen` for a judged page."""
+        slots = np.array(chosen, np.intp)
         ids, group = self._originals.ids(slots).tolist(), comparison_group(fp)
         sampled, learned = self._boilerplate.get(group, ([], None))
         if learned is None or sampled != ids:

@@ -152,13 +152,11 @@ class SiteIndex:
         """The record's slot; None if the record is gone."""
         if not self._is_shared and record.state != "released":
             return self._records.put(record)
-        for slot in self._records.slots(record.key):
-            if self._records.ids[slot] == record.id:
-                if self._is_shared:
-                    return slot
-                self._originals.remove(slot)
-                self._records.drop(slot)
-                break
+        slot = self._records.slot_of(record)
+        if slot is None or self._is_shared:
+            return slot
+        self._originals.remove(slot)
+        self._records.drop(slot)
         return None
 
     def previous_version(self, key: bytes, run: str) -> Record | None:
@@ -255,6 +253,8 @@ class SiteIndex:
         rows = originals.candidates(fp, key, handler, all_copies=count)
         alike = self._copy_check.similarity(fp, key, rows, drop, identical)
         rows, alike = rows[alike >= near], alike[alike >= near]
+        if not len(rows):
+            return None
         is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
         own = None
         if novel_words is not None:

@@ -95,6 +95,8 @@ class SiteNovelty:
             None where it is a copy of none, or where text units are not known.
         """
         copied = rows[are_copied]
+        if not len(copied):
+            return None
         states = self._originals.delivered(copied)
         delivered = copied[states == 2]  # others may be released, and their text with them
         beside = partial(self._beside, fp, key=key, near=set(rows.tolist()), novel_words=novel_words, clocks=clocks)

@@ -169,11 +169,12 @@ class StubDetector:
         """The wall that the newest page belongs to, reported once; None if it is none, or no new one."""
         if len(self._recent) < RECENT_PAGES // 2:
             return None
-        contents = [content for content, _ in self._recent]
-        content = contents[-1]
+        content, _ = self._recent[-1]
         urls = self._contents.get(content)
-        share = contents.count(content) / len(contents)
-        if urls is None or share < WALL_SHARE or content in self._walls or self._places(urls) < MIN_PLACES:
+        if urls is None or urls.count < MIN_PLACES or content in self._walls or self._places(urls) < MIN_PLACES:
+            return None
+        share = sum(content == other for other, _ in self._recent) / len(self._recent)
+        if share < WALL_SHARE:
             return None
         if self._share_a_query(content, urls):
             return None

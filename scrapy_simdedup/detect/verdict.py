@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
@@ -93,8 +93,11 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
-        values = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: asdict(value) if isinstance(value, PageRef) else value for name, value in values}
+        values = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("page", "pending"):
+            if (page := values[name]) is not None:
+                values[name] = {"site": page.site, "id": page.id, "key": page.key, "url": page.url}
+        return values
 
     def __repr__(self) -> str:
         parts: list[str] = [self.kind]

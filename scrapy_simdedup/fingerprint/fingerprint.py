@@ -289,6 +289,8 @@ class PageFingerprint:
         )
 
 
+BODY_BYTES = slice(8, 16)
+"""Where :attr:`PageFingerprint.body` stands in the bytes of a fingerprint."""
 _HEAD = struct.Struct("<BBBBHH8s2H")
 _COUNTS = struct.Struct("<5H3I")
 _MODEL = struct.Struct("<H")

@@ -201,8 +201,17 @@ class RoleWords(dict[str, int]):
         return f"RoleWords({self.words_id})"  # without the values that were looked up so far
 
     def __missing__(self, value: str) -> int:
-        role = 0
         names = value[:_MAX_NAME_LENGTH].replace(_ELEMENTOR_WIDGET, "")
+        words = map(str.lower, _NAME_WORD.findall(names))
+        role = 0 if self._roles.keys().isdisjoint(words) else self._role_of(names)  # most names have no such word
+        if len(value) <= _MAX_CACHED_LENGTH:
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[value] = role
+        return role
+
+    def _role_of(self, names: str) -> int:
+        role = 0
         before, end = "", 0
         for match in _NAME_WORD.finditer(names):
             word = match.group().lower()
@@ -210,10 +219,6 @@ class RoleWords(dict[str, int]):
             if word in self._roles and not of_the_inside and not _is_part_of_a_hash(names, *match.span()):
                 role |= self._roles[word]
             before, end = word, match.end()
-        if len(value) <= _MAX_CACHED_LENGTH:
-            if len(self) >= _CACHE_SIZE:
-                self.clear()
-            self[value] = role
         return role
 
 

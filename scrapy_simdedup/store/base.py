@@ -31,6 +31,8 @@ STEPS: dict[Outcome, frozenset[State]] = {
     "stub": frozenset({"reserved", "released", "confirmed", "itemless"}),
 }
 """From which states a record can be settled to each outcome."""
+SETTLED: frozenset[State] = frozenset({"confirmed", "itemless", "duplicate", "stub"})
+"""The states of a record that is final, and has taken the place of all older versions of its page."""
 DEFAULTS, HEARTBEATS = ".defaults", ".heartbeats"
 """The journals of a store that keeps its defaults and heartbeats as notes."""
 MIN_DAYS_OF_RATE = 1 / 24
@@ -91,8 +93,8 @@ class Record:
 
     @property
     def settled(self) -> bool:
-        """Whether the record is final, and has taken the place of all older versions of its page."""
-        return self.state in {"confirmed", "itemless", "duplicate", "stub"}
+        """Whether the record is final; see :data:`SETTLED`."""
+        return self.state in SETTLED
 
     @property
     def delivered(self) -> bool:

@@ -13,7 +13,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite
-from scrapy_simdedup.store.base import FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
+from scrapy_simdedup.store.base import (
+    STEPS,
+    FingerprintStore,
+    Notes,
+    Outcome,
+    Record,
+    Tail,
+    store_errors,
+    whole_log,
+)
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 if TYPE_CHECKING:
@@ -57,11 +66,7 @@ class MemoryStore(FingerprintStore):
         return log.counter
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        log = self._logs[site]
-        record = log.with_id(id)
-        settled = record and record.settled_as(state, now)
-        if settled is not None:
-            log.write(replace(settled, position=log.counter + 1))
+        self._logs[site].settle(id, state, now)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Tombstones stay until some records of the site are taken out again."""
@@ -139,11 +144,16 @@ class MemoryLog(PackedRecords):
 
     def append(self, record: Record) -> None:
         """Add a record, which gets its id and its position."""
-        self.write(replace(record, id=self.counter + 1, position=self.counter + 1))
+        self._changed(self.put(record, self.counter + 1))
 
-    def write(self, record: Record) -> None:
-        """Add or change a record, whose position is the one after the counter."""
-        slot = self.put(record)
+    def settle(self, id_: int, outcome: Outcome, now: float) -> None:
+        """Settle a record, if it is there and its state allows that outcome."""
+        slot = self._slot_of(id_)
+        if slot is not None and self.state(slot) in STEPS[outcome]:
+            self.change_state(slot, outcome, now, self.counter + 1)
+            self._changed(slot)
+
+    def _changed(self, slot: int) -> None:
         self.counter += 1
         if self._places is not None:
             self._places.append(slot)
@@ -156,6 +166,9 @@ class MemoryLog(PackedRecords):
             if self.ids[slot] and self.position(slot) == position:
                 return self[slot]
         return None
+
+    def slot_of(self, record: Record) -> int | None:
+        return self._slot_of(record.id)
 
     def with_id(self, id_: int) -> Record | None:
         """The record that was appended as ``id_``."""
@@ -172,7 +185,7 @@ class MemoryLog(PackedRecords):
                 self.drop(slot)
         forgotten = [record for record in map(self.with_id, ids) if record is not None]
         for record in forgotten:
-            self.write(replace(record.tombstone(now), position=self.counter + 1))
+            self._changed(self.put(replace(record.tombstone(now), position=self.counter + 1)))
         self._tombs = tuple(record.id for record in forgotten)
 
     def _slot_of(self, id_: int) -> int | None:

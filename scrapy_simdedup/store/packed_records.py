@@ -12,7 +12,7 @@ from array import array
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import SETTLED, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,10 +64,16 @@ class PackedRecords:
         """How many bytes of memory the records take, about."""
         return len(self._buffer) + 16 * len(self.ids) + (self._table.size if self._table is not None else 0)
 
-    def put(self, record: Record) -> int:
-        """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions."""
+    def put(self, record: Record, appended_as: int = 0) -> int:
+        """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions.
+
+        Args:
+            record: the record.
+            appended_as: its id and its position, where it has none yet.
+        """
+        id_ = appended_as or record.id
         versions = self.slots(record.key)
-        slot = next((slot for slot in versions if self.ids[slot] == record.id), None)
+        slot = next((slot for slot in versions if self.ids[slot] == id_), None)
         if slot is not None:
             self._clear(slot)
         else:
@@ -77,19 +83,28 @@ class PackedRecords:
                 self.ids.append(0)
                 self._ends.append(0)
             self._enter(record.key, slot)
-        packed = self._pack(record)
+        packed = self._pack(record, appended_as or record.position)
         end = self._take_gap(len(packed))
         if end is None:
             end = len(self._buffer) + len(packed)
         self._buffer[end - len(packed) : end] = packed
         self._ends[slot] = end
-        self.ids[slot] = record.id
+        self.ids[slot] = id_
         self._live += record.state != "released"
         if record.settled:
-            for version in versions:
-                if self.ids[version] < record.id:
-                    self.drop(version)
+            self._drop_older(versions, id_)
         return slot
+
+    def change_state(self, slot: int, state: State, last_seen: float, position: int) -> None:
+        """Change the state of a record where it stands. Settled, it takes the place of older versions."""
+        foot = self._ends[slot] - _FOOT.size
+        _, first_seen, _, number, *sizes = _FOOT.unpack_from(self._buffer, foot)
+        run, worker, before, kind, handler = self._interned[number]
+        number = self._interned.number((run, worker, state, kind, handler))
+        _FOOT.pack_into(self._buffer, foot, position, first_seen, last_seen, number, *sizes)
+        self._live += (state != "released") - (before != "released")
+        if state in SETTLED:
+            self._drop_older(self.slots(self.key(slot)), self.ids[slot])
 
     def drop(self, slot: int) -> None:
         """Take a record out."""
@@ -99,8 +114,12 @@ class PackedRecords:
 
     def slots(self, key: bytes) -> list[int]:
         """The slots of the versions of a page, in no order."""
-        candidates = range(len(self.ids)) if self._table is None else dict.fromkeys(self._table.probe(key))
+        candidates = range(len(self.ids)) if self._table is None else self._table.probe(key)
         return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
+
+    def slot_of(self, record: Record) -> int | None:
+        """The slot of the record with a record's id; None if it is gone."""
+        return next((slot for slot in self.slots(record.key) if self.ids[slot] == record.id), None)
 
     def __getitem__(self, slot: int) -> Record:
         foot = self._ends[slot] - _FOOT.size
@@ -136,6 +155,13 @@ class PackedRecords:
         start, size = self._start(slot)
         return bytes(self._buffer[start : start + size])
 
+    def fingerprint(self, slot: int) -> bytes:
+        """The fingerprint of a record, without all the rest of it."""
+        end = self._ends[slot]
+        *_, size = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
+        foot = end - _FOOT.size
+        return bytes(self._buffer[foot - size : foot])
+
     def position(self, slot: int) -> int:
         """The position of a record in its log."""
         found: int = _FOOT.unpack_from(self._buffer, self._ends[slot] - _FOOT.size)[0]
@@ -146,7 +172,7 @@ class PackedRecords:
         ends = (self._ends[slot] - _FOOT.size for slot in slots)
         return b"".join([self._buffer[end - size : end] for end in ends])
 
-    def _pack(self, record: Record) -> bytes:
+    def _pack(self, record: Record, position: int) -> bytes:
         url = record.url.encode("utf-8", "surrogatepass")
         original, history = record.original or b"", b""
         if (record.similarity, record.last_changed, record.visits, record.changes) != (None, record.first_seen, 1, 0):
@@ -154,7 +180,7 @@ class PackedRecords:
             history = _HISTORY.pack(similarity, record.last_changed, record.visits, record.changes)
         number = self._interned.number((record.run, record.worker, record.state, record.kind, record.handler))
         sizes = len(record.key), len(original), len(history), len(url), len(record.fingerprint)
-        foot = _FOOT.pack(record.position, record.first_seen, record.last_seen, number, *sizes)
+        foot = _FOOT.pack(position, record.first_seen, record.last_seen, number, *sizes)
         return b"".join((record.key, original, history, url, record.fingerprint, foot))
 
     def _start(self, slot: int) -> tuple[int, int]:
@@ -163,12 +189,18 @@ class PackedRecords:
         sizes = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
         return end - _FOOT.size - sum(sizes), sizes[0]
 
-    def _state(self, slot: int) -> State:
+    def _drop_older(self, versions: Iterable[int], id_: int) -> None:
+        for version in versions:
+            if self.ids[version] < id_:
+                self.drop(version)
+
+    def state(self, slot: int) -> State:
+        """The state of a record."""
         number, *_ = _NUMBER.unpack_from(self._buffer, self._ends[slot] - _NUMBER.size)
         return self._interned[number][2]
 
     def _clear(self, slot: int) -> None:
-        self._live -= self._state(slot) != "released"
+        self._live -= self.state(slot) != "released"
         start, _ = self._start(slot)
         self._leave_gap(self._ends[slot] - start, self._ends[slot])
 
@@ -232,13 +264,15 @@ class KeyTable:
         self._taken += not self._cells[cell]
         self._cells[cell] = slot + 1
 
-    def probe(self, key: bytes) -> Iterator[int]:
-        """Slots that may be the key's; one may come up twice."""
-        mask = len(self._cells) - 1
+    def probe(self, key: bytes) -> Iterable[int]:
+        """Slots that may be the key's, each once."""
+        cells, found = self._cells, dict[int, None]()
+        mask = len(cells) - 1
         cell = hash(key) & mask
-        while self._cells[cell]:
-            yield self._cells[cell] - 1
+        while cells[cell]:
+            found[cells[cell] - 1] = None
             cell = (cell + 1) & mask
+        return found
 
 
 class InternTable:
