@@ -22,6 +22,7 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.page.parse import remember_utf8
 from scrapy_simdedup.settings import PREFIX, DedupSettings
 from scrapy_simdedup.urls import canonical_url
 
@@ -94,11 +95,16 @@ def _decoded(response: HtmlResponse) -> str | None:
     """The text of a response, which remembers it; None where its encoding is none of the web, or does not fit."""
     try:
         # Asked first: some of the other codecs take quadratic time.
-        if codecs.lookup(response.encoding).name.replace("_", "-") in _WEB_CODECS:
-            return response.text
+        codec = codecs.lookup(response.encoding).name.replace("_", "-")
+        if codec not in _WEB_CODECS:
+            return None
+        text = response.text
     except (LookupError, ValueError):
-        pass
-    return None
+        return None
+    # Where nothing was replaced, and no mark at the beginning was left out, the page in UTF-8 is the body.
+    if codec == "utf-8" and "\ufffd" not in text and not response.body.startswith(codecs.BOM_UTF8):
+        remember_utf8(text, response.body)
+    return text
 
 
 def ends_as_page(html: str) -> bool:

@@ -19,6 +19,7 @@ from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
 from scrapy_simdedup.page.content import Content, content_with_settings
 from scrapy_simdedup.page.page import Page
+from scrapy_simdedup.page.parse import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +91,7 @@ class WorkerPool:
         if not self._workers or len(html) > settings.max_page_bytes:
             return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         try:
-            answer = await self._ask("fingerprint", html, body, identity, settings, self._secret)
+            answer = await self._ask("fingerprint", _packed(html), body, identity, settings, self._secret)
         except NoWorker:
             return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         except NoAnswer as exc:
@@ -107,7 +108,7 @@ class WorkerPool:
         self._start_missing()
         try:
             if self._workers:
-                _, made = read_answer(await self._ask("content", html, url, settings))
+                _, made = read_answer(await self._ask("content", _packed(html), url, settings))
                 return Content(**json.loads(made))
         except NoWorker:
             pass
@@ -293,6 +294,11 @@ class Worker:
             await asyncio.sleep(POLL_SECONDS)
         self._timer.cancel()
         self._on_end(self)
+
+
+def _packed(html: str) -> bytes:
+    """A page as workers take it: its digest was made of these bytes, so they are at hand, and pickle copies them."""
+    return utf8(html, "surrogatepass")
 
 
 def _start_program(end: socket.socket, max_seconds: float) -> subprocess.Popen[bytes]:

@@ -232,7 +232,8 @@ class CandidateIndex:
         if not len(rows):
             return rows
         many = self.comparison_rows(rows)
-        equal: Rows = rows[(many["exact"] == int.from_bytes(fp.exact, "little")) & ~self._method.are_twins(fp.comparison_row[0], many)]
+        one = fp.comparison_row[0]
+        equal: Rows = rows[(many["exact"] == one["exact"]) & ~self._method.are_twins(one, many)]
         return equal
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:

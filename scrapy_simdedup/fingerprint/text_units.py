@@ -21,7 +21,9 @@ from __future__ import annotations
 import json
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -35,7 +37,7 @@ from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from scrapy_simdedup.fingerprint.features import BlockClasses, Shingles
     from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
@@ -165,9 +167,26 @@ class PageUnits(NamedTuple):
             at += arrays[-1].nbytes
         hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
-        samples = json.loads(raw[at:])
         starts = np.cumsum(counts) - counts
-        return cls(hashes, starts, counts, digests, places, classes, passed_over, samples, size, comments)
+        return cls(hashes, starts, counts, digests, places, classes, passed_over, _Samples(raw[at:]), size, comments)
+
+
+class _Samples(Sequence[str]):
+    """The samples of a page from another process: read once they are asked for, as those of few pages are."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        texts: list[str] = json.loads(self._raw)
+        return texts
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:

@@ -1,7 +1,7 @@
 """The program of a worker process: it reads pages and writes fingerprints, or their content, until its input ends.
 
-Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted and its arguments.
-An answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or the content as JSON:
+Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted, of the page in
+UTF-8, and of other arguments. An answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or the content as JSON:
 a crawl unpickles nothing from a process that reads the pages of strangers.
 """
 
@@ -15,12 +15,13 @@ import socket
 import struct
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.fingerprint.text_units import PageUnits
+from scrapy_simdedup.page.parse import remember_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +47,9 @@ def main(max_seconds: float) -> None:
     write_frame(answers, READY)
     while (request := read_frame(requests)) is not None:
         _set_alarm(max_seconds)
-        wanted, *arguments = pickle.loads(request)  # noqa: S301 - from the process that started this one
+        wanted, raw, *arguments = pickle.loads(request)  # noqa: S301 - from the process that started this one
         start = time.perf_counter()
-        made = _MAKERS[wanted](*arguments)
+        made = _MAKERS[wanted](_html(raw), *arguments)
         seconds = time.perf_counter() - start
         _set_alarm(0)
         write_frame(answers, _SECONDS.pack(seconds) + made)
@@ -69,6 +70,16 @@ def _make_content(html: str, url: str, settings: DedupSettings) -> bytes:
 
     made = content_with_settings(html, url, settings, metadata=settings.wants_metadata)
     return json.dumps(asdict(made)).encode()
+
+
+def _html(raw: bytes) -> str:
+    """The page that a crawl has sent; its parser takes the same bytes."""
+    try:
+        html = raw.decode()
+    except UnicodeDecodeError:  # it has halves of surrogate pairs
+        return raw.decode("utf-8", "surrogatepass")
+    remember_utf8(html, raw)
+    return html
 
 
 _MAKERS: dict[str, Callable[..., bytes]] = {"fingerprint": _make_fingerprint, "content": _make_content}
@@ -97,8 +108,8 @@ def read_fingerprint(made: bytes) -> PageFingerprint:
     """What :func:`write_fingerprint` wrote."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
-    found = PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end])
-    return replace(found, page_units=PageUnits.from_bytes(made[end:])) if len(made) > end else found
+    units = PageUnits.from_bytes(made[end:]) if len(made) > end else None
+    return PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end], page_units=units)
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:

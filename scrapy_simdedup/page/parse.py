@@ -105,6 +105,12 @@ def utf8(html: str, errors: Literal["replace", "surrogatepass"]) -> bytes:
     return raw
 
 
+def remember_utf8(html: str, raw: bytes) -> None:
+    """Take the bytes that a page was decoded from, if they are its UTF-8, so that nobody encodes it once more."""
+    global _latest  # noqa: PLW0603 - see utf8
+    _latest = html, raw
+
+
 def _reason_not_to_parse(text: bytes, controls: int, tags: int) -> UnjudgedReason | None:
     if not text or text.isspace():
         return "empty"
