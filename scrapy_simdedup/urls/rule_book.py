@@ -199,9 +199,9 @@ class RuleBook:
         for pattern in leaf.lineage if same and own.vote is not False else [leaf]:
             self._site.count_for_host(pattern, hypothesis, host, content if same else None)
         if same:
-            if not own.succeed(content, self._max_per_content, decay):
+            own.verified += verifying  # a skip that was right is one more, however often its content was met
+            if not own.succeed(content, self._max_per_content, decay) and not verifying:
                 return
-            own.verified += verifying
         else:
             own.fail(url, decay)
             own.confirmed_failures += confirmed
@@ -212,8 +212,9 @@ class RuleBook:
             own.unreported_failures -= failures
             for pattern in leaf.lineage[1:]:
                 above = pattern.evidence[hypothesis]
-                if same and above.succeed(content, self._max_per_content, decay):
+                if same:
                     above.verified += verifying
+                    above.succeed(content, self._max_per_content, decay)
                 if failures:
                     above.fail(url, decay, failures)
                     above.confirmed_failures += confirmed

@@ -197,6 +197,26 @@ def test_the_fewer_rules_a_site_has_the_more_often_each_is_verified() -> None:
     assert fetched(["ref=1"]) > 1.5 * fetched(["ref=1", "hl=1", "view=1", "from=1", "grid=1"])
 
 
+def test_a_skip_that_was_right_counts_though_its_content_was_verified_before() -> None:
+    """A post has many links to reply, so that its content is met again and again."""
+    learner = taught(UrlLearner(seed=1))
+    learner.observe("https://example.com/item?id=1000", "item 1000")
+
+    def fetched(first: int) -> int:
+        count = 0
+        for number in range(first, first + 200):
+            url = f"https://example.com/item?id=1000&ref={number}"
+            if not learner.decide(url).skip:
+                learner.observe(url, "item 1000")
+                count += 1
+        return count
+
+    for word in range(30):
+        learner.observe(f"https://example.com/item?id={word}&ref={word}", f"item {word}")
+    before = fetched(5000)
+    assert fetched(6000) < 0.8 * before
+
+
 def test_one_fetch_verifies_all_the_rules_it_can() -> None:
     """The more rules a skip rests on, the more likely it is to be verified."""
 
