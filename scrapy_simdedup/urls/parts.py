@@ -191,14 +191,19 @@ def _split_path(path: str, parts: dict[str, str]) -> list[str]:
 
 
 def _take_views(segments: list[str], parts: dict[str, str]) -> None:
-    """Make parts of the segments that name a locale, at the beginning, or a view, before the last one."""
-    if len(segments) > 1 and _LOCALE.match(segments[0]):
-        parts["locale"] = segments.pop(0)
-    views = [(i, segment) for i, segment in enumerate(segments[:-1]) if segment.lower() in _VIEWS]
+    """Make parts of the segments that name a view, before the last one, or a locale, at the beginning of the others."""
+    views = [(i, segment) for i, segment in enumerate(segments[:-1]) if _is_view(segment.lower())]
     if views:
         parts["view"] = ",".join(f"{segment}@{i}" for i, segment in views)
         for i, _ in reversed(views):
             del segments[i]
+    if len(segments) > 1 and _LOCALE.match(segments[0]):  # behind a view, too: /amp/en/story is a view of /en/story
+        parts["locale"] = segments.pop(0)
+
+
+def _is_view(segment: str) -> bool:
+    """Whether a segment names a view, or is the program that shows what the others name: ``/index.php/story``."""
+    return segment in _VIEWS or _INDEX.match(segment) is not None
 
 
 def looks_random(value: str) -> bool:

@@ -59,6 +59,26 @@ def locales(rng: random.Random) -> Iterator[list[Page]]:
 
 
 @in_crawl_order
+def views_of_locales(rng: random.Random) -> Iterator[list[Page]]:
+    """``/amp/`` and ``/print/`` stand before the locale, which each page has, and which matters."""
+    root = "https://views.example"
+    for number in range(250):
+        path = f"{rng.choice(('shop', 'help', 'about'))}/{word(rng)}-{number}"
+        for locale in ("en", "de"):
+            shown = (f"{root}/{view}{locale}/{path}" for view in ("", "amp/", "print/"))
+            yield same(f"page {number} in {locale}", *shown)
+
+
+@in_crawl_order
+def with_and_without_the_program(rng: random.Random) -> Iterator[list[Page]]:
+    """Some links name the program that shows the page: ``/index.php/shop/tool``."""
+    root = "https://program.example"
+    for number in range(500):
+        path = f"{rng.choice(('shop', 'help', 'about'))}/{word(rng)}-{number}"
+        yield same(f"page {number}", *(f"{root}/{program}{path}" for program in ("", "index.php/")))
+
+
+@in_crawl_order
 def locales_on_every_page(rng: random.Random) -> Iterator[list[Page]]:
     """Each page is in a locale, and English is the same in three of them."""
     root = "https://locales.example"
@@ -97,6 +117,8 @@ SITES: dict[str, Site] = {
         amp_in_the_middle,
         locales,
         locales_on_every_page,
+        views_of_locales,
+        with_and_without_the_program,
         sessions_in_the_path,
         jsessionids,
     )
