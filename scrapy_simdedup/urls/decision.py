@@ -35,6 +35,9 @@ _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 """Successes that any other rule has before it is in force, and how often a remembered one is verified until it has as
 many."""
 
+_SEVERAL_WITNESSES = 0.4
+"""Factor on ``verify`` where any value is the rule's: a page has several URLs, of which each would show an exception."""
+
 Action = Literal["go", "deprioritize", "skip"]
 Doubt = Literal["hardly", "any value", "one value"]
 
@@ -121,6 +124,8 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
         if not is_stub and (not rule.user_written or evidence.failures):  # a user's rule is trusted until it fails
             low_risk = site.hypotheses.is_low_risk(rule)
             weight = verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
+            if rule.any_value and site.questions is not None:
+                weight *= _SEVERAL_WITNESSES
             verified = evidence.verified
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
@@ -129,7 +134,8 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
                 need += _verification_rate(weight, verified)
             else:  # few pages have confirmed it
                 need += _WHILE_HARDLY_TRIED if tried < 0 else _verification_rate(weight, min(verified, tried))
-        if at is not leaf and not rule.is_initial:  # this pattern inherits the rule
+        is_doubted = not rule.is_initial and (evidence.exceptions or not site.hypotheses.is_random(rule))
+        if at is not leaf and is_doubted:  # this pattern inherits the rule, which may be wrong here
             own = leaf.evidence.get(rule)
             doubt = 1.0 if evidence.exceptions or evidence.agreeing < _FEW_PATTERNS else 0.5
             least = max(least, doubt / (1 + (own.verified if own is not None else 0)))

@@ -51,8 +51,8 @@ def learn(seen: Observation) -> None:
         trials = list(trials_of_values(seen))
         _verify_rules(seen, known)
         if not site.contents.is_stub_content(seen.content):
-            for trial in trials:
-                _count(seen, trial)
+            for trial in trials:  # that any value will do is verified by the same page
+                _count(seen, trial, verifying=True)
     elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
 
@@ -102,7 +102,7 @@ def _try_hypotheses(seen: Observation) -> None:
         _count(seen, trial)
 
 
-def _count(seen: Observation, trial: Trial) -> None:
+def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
     """Count a trial; of a failure, find out what is to blame."""
     site, leaf = seen.site, seen.page.leaf
     hypothesis, confirmed = trial.hypothesis, False
@@ -123,7 +123,7 @@ def _count(seen: Observation, trial: Trial) -> None:
         seen.content,
         host=seen.page.host,
         same=trial.same,
-        verifying=False,
+        verifying=verifying,
         confirmed=confirmed,
     )
     if trial.same and site.asks is not None:
