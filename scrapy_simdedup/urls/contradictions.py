@@ -149,7 +149,8 @@ def differences(seen: Observation, trial: Trial) -> PartTags:
 def open_dispute(seen: Observation, bare: int, content: int, tags: PartTags) -> Hypothesis:
     """Blame a hypothesis for two pages that should be alike and are not, and keep the case for a third page."""
     mine: PartTags = {h: seen.site.part_tag_of(seen.page, h) for h in tags}
-    blamed = seen.site.noise.blame(seen.page.leaf, tags, seen.content)
+    able = [h for h in tags if not seen.site.hypotheses.is_low_risk(h)]  # whoever else is suspected
+    blamed = seen.site.noise.blame(seen.page.leaf, able or tags, seen.content)
     if _is_lasting(seen.site, content, seen.content) and all(
         h.is_initial or seen.site.hypotheses.is_random(h) for h in tags
     ):

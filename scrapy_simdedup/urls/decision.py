@@ -36,7 +36,7 @@ _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 many."""
 
 _SEVERAL_WITNESSES = 0.4
-"""Factor on ``verify`` where any value is the rule's: a page has several URLs, of which each would show an exception."""
+"""Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
 
 Action = Literal["go", "deprioritize", "skip"]
 Doubt = Literal["hardly", "any value", "one value"]
