@@ -15,6 +15,7 @@ from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.preference import CanonicalClaims
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
+from scrapy_simdedup.detect.url_variants import UrlVariants
 from scrapy_simdedup.detect.verdict import Match
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -87,6 +88,7 @@ class SiteIndex:
         self._domain_first_seen = DomainFirstSeen() if across_domains else None
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
         self._paths = PagesByPath() if keeps_paths else None
+        self._variants = UrlVariants()
 
     def __len__(self) -> int:
         """The number of records, released ones not counted."""
@@ -96,7 +98,7 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes besides lent records, about."""
         own = 0 if self._is_shared else self._records.size
-        own += self.canonical_claims.size + (0 if self._paths is None else self._paths.size)
+        own += self.canonical_claims.size + self._variants.size + (0 if self._paths is None else self._paths.size)
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
@@ -126,6 +128,9 @@ class SiteIndex:
             self._originals.remove(slot)
             if record.state == "duplicate" and is_of_run:
                 self._copy_check.members.add(record, slot)
+                original = None if record.original is None else self.delivered_version(record.original)
+                if original is not None:
+                    self._variants.dropped(record.url, original.url)
             return
         self._search(record, slot)
 
@@ -146,6 +151,8 @@ class SiteIndex:
             fp = PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
                 self._copy_check.add_original(record, slot, fp)
+                if record.kind != "identical":  # else it is one more copy
+                    self._variants.kept(record.url)
         self.replacements.observe(record)
 
     def _slot(self, record: Record) -> int | None:
@@ -259,7 +266,11 @@ class SiteIndex:
         own = None
         if novel_words is not None:
             are_copied = (alike >= identical) & is_own
-            own = self._novelty.own_text(fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks)
+            copied = (self._records[row].url for row in rows[are_copied].tolist())
+            is_variant = any(self._variants.tell_apart(url, original) for original in copied)
+            own = self._novelty.own_text(
+                fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks, is_variant=is_variant
+            )
         has_own_text = own is not None and own.counts
         if own is not None and has_own_text:
             lack_it = is_own & (delivered > 0) if own.is_in_work else is_own

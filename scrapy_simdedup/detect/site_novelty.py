@@ -12,6 +12,9 @@
    title only once the site is known. Where one vouches, such a line is a clock, a greeting or an advertisement.
 5. *Two such lines* are facts, whatever the headline says: the place and the salary of a job, or a town and a price.
    Lists of links have none.
+6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
+   (:mod:`~scrapy_simdedup.detect.url_variants`), two lines count as well, or one of more than six words, wherever they
+   stand: the headings that were translated. What stands at the same place of pages with other contents does not.
 """
 
 from __future__ import annotations
@@ -80,6 +83,7 @@ class SiteNovelty:
         *,
         novel_words: int,
         clocks: Collection[int],
+        is_variant: bool,
     ) -> OwnText | None:
         """What a page says that the originals it is a copy of lack.
 
@@ -90,6 +94,7 @@ class SiteNovelty:
             key: the page's request fingerprint.
             novel_words: words from which a unit of the boilerplate counts, on short pages as well.
             clocks: places of the site whose text changes by itself.
+            is_variant: whether its URL differs from that of an original in what tells contents of the site apart.
 
         Returns:
             None where it is a copy of none, or where text units are not known.
@@ -99,7 +104,15 @@ class SiteNovelty:
             return None
         states = self._originals.delivered(copied)
         delivered = copied[states == 2]  # others may be released, and their text with them
-        beside = partial(self._beside, fp, key=key, near=set(rows.tolist()), novel_words=novel_words, clocks=clocks)
+        beside = partial(
+            self._beside,
+            fp,
+            key=key,
+            near=set(rows.tolist()),
+            novel_words=novel_words,
+            clocks=clocks,
+            is_variant=is_variant,
+        )
         own = beside(delivered if len(delivered) else copied)
         if own is not None and own.counts and len(delivered) and (states == 0).any():
             beside_all = beside(copied)
@@ -115,6 +128,7 @@ class SiteNovelty:
         near: Collection[int],
         novel_words: int,
         clocks: Collection[int],
+        is_variant: bool,
     ) -> OwnText | None:
         """What a page says that some of the originals lack it is a copy of."""
         chosen = copied.tolist()
@@ -142,8 +156,13 @@ class SiteNovelty:
         if most > limit:
             return OwnText(most, counts=True)
         run = found.longest_own_run(asked & units.of_content)
-        if run.words > limit and not (is_known and self._is_on_other_pages(units.joined(run.blocks), others)):
-            return OwnText(run.words, counts=True)
+        together = run.words if run.words > limit else 0
+        if together and is_known and self._is_on_other_pages(units.joined(run.blocks), others):
+            together = 0
+        if is_variant:
+            together = max(together, self._words_of_variant(found, kept, others, clocks))
+        if together:
+            return OwnText(together, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
         of_texts = (lines.words | lines.numbers) & units.of_content & ~units.is_index
         if lines.words.any() and (
@@ -154,6 +173,18 @@ class SiteNovelty:
         if of_texts.any():
             other_line = "words" if (of_texts & lines.words).any() else "numbers"
         return OwnText(most if most > novelty.MIN_OWN_WORDS else 0, counts=False, other_line=other_line)
+
+    def _words_of_variant(
+        self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]
+    ) -> int:
+        """The words of the longest line of its own that keeps a variant: step 6 of this module; 0 if none does."""
+        units = found.units
+        own = found.own_units(kept, clocks)
+        if own.any():
+            self._look_up_in(others)
+            own &= ~self._filters.have_rows(units)
+        words = novelty.words_of_units(units)[own]
+        return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > novelty.MIN_OWN_WORDS else 0
 
     def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
         """Whether title or h1 vouch that a page is one with originals: step 4 of this module.
@@ -178,12 +209,16 @@ class SiteNovelty:
 
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""
+        self._look_up_in(sample)
+        found: Mask = np.logical_or.reduce(novelty.are_on(units, self._filters, asked))
+        return found
+
+    def _look_up_in(self, sample: Sequence[int]) -> None:
+        """Have the filters and the tables of some pages at hand."""
         known = self._units
         self._units = {row: self._units_of(row) for row in sample}
         if self._units != known:
             self._filters = novelty.FilterBank([of for _, of in self._units.values() if of is not None])
-        found: Mask = np.logical_or.reduce(novelty.are_on(units, self._filters, asked))
-        return found
 
     def _units_of(self, row: int) -> tuple[int, TextUnits | None]:
         """The id of a record and the text units of its page; to read the fingerprint takes most of the time."""

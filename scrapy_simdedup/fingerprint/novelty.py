@@ -83,6 +83,9 @@ class OwnRun(NamedTuple):
     """Which blocks they are, shape (m,)."""
 
 
+_NO_ROWS, _ = table_rows(np.zeros(0, np.uint64), np.zeros(0, np.uint32), 0)
+
+
 class LookUp(NamedTuple):
     """What was found of the shingles of each block of a page in the filters of other pages."""
 
@@ -132,6 +135,20 @@ class LookUp(NamedTuple):
         counts = (lettered_words(samples[at]) if is_short(samples[at]) else int(words[at]) for at in run)
         return OwnRun(sum(counts), blocks)
 
+    def own_units(self, others: Sequence[TextUnits], clocks: Collection[int]) -> Mask:
+        """Which blocks of the content no other page has, however few their words are; shape (m,).
+
+        A block that is in no row of a unit table is its page's own, if one of its shingles is missing: else it stands
+        elsewhere on the other pages, or its neighbours in the row are others. Of a block without a shingle that was
+        looked up the tables tell, where each unit has a row.
+        """
+        own = new_units(self.units, others, self.units.without(clocks)) & self.units.of_content
+        is_known = self.missing > 0
+        if not any(other.joined_by for other in others):
+            is_known |= self.looked_up == 0
+        own &= is_known
+        return own
+
     def _least_missing(self, looked_up: Rows) -> NDArray[np.float64]:
         """How many are missing at least, of so many that were looked up, of a text that is on none of the pages."""
         expected = self.shown * looked_up
@@ -163,6 +180,22 @@ class ReplacedLines(NamedTuple):
     """Lines with other words."""
     numbers: Mask
     """Lines that differ in their numbers alone."""
+
+
+def new_units(units: PageUnits, others: Sequence[TextUnits], chosen: Mask) -> Mask:
+    """Which of the chosen blocks of a page are in no row of some unit tables, at whatever place; shape (m,).
+
+    Where a table joins its rows, a new unit makes its row new, and so its neighbours seem to be.
+    """
+    digests, places = units.digests[chosen], units.places[chosen]
+    is_new = np.ones(len(digests), np.bool_)
+    for other in others:
+        rows, first = table_rows(digests, places, other.joined_by)
+        lacks = ~np.isin(rows["digest"], other.rows["digest"])
+        is_new &= np.repeat(lacks, np.diff(first, append=len(digests)))
+    found = np.zeros(len(chosen), np.bool_)
+    found[chosen.nonzero()[0][is_new]] = True
+    return found
 
 
 def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> ReplacedLines:
@@ -263,9 +296,16 @@ class FilterBank:
         least = [[_least_looked_up(other.false_share, MAX_CHANCE / len(units))] for other in units]
         self.least_looked_up = np.array(least).reshape(-1, 1)
         """Of each page, the shingles of a block that must be looked up, or they may only seem to be there; (n, 1)."""
+        self._rows = np.concatenate([_NO_ROWS, *(other.rows for other in units if not other.joined_by)])
 
     def __len__(self) -> int:
         return len(self._bits)
+
+    def have_rows(self, units: PageUnits) -> Mask:
+        """Which blocks of a page are rows in the unit table of one of the pages, at the same place; shape (m,)."""
+        rows, _ = table_rows(units.digests, units.places, 0)
+        found: Mask = np.isin(rows.view(np.uint32), self._rows.view(np.uint32))
+        return found
 
     def samples(self, hashes: Hashes) -> Mask:
         """Which of the shingles are in the sample of each page, shape (n, k)."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on
+from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
 from scrapy_simdedup.page.amounts import MAX_LENGTH
 
@@ -124,14 +124,7 @@ def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collecti
         others: What was kept of other pages, one at least. Where a table joins its rows, a new unit makes its row new.
         clocks: Places to pass over; in tables that join their rows they are left out already.
     """
-    chosen = units.without(clocks)
-    digests, places = units.digests[chosen], units.places[chosen]
-    is_new = np.ones(len(digests), np.bool_)
-    for other in others:
-        rows, first = table_rows(digests, places, other.joined_by)
-        lacks = ~np.isin(rows["digest"], other.rows["digest"])
-        is_new &= np.repeat(lacks, np.diff(first, append=len(digests)))
-    return bool(is_new.any())
+    return bool(new_units(units, others, units.without(clocks)).any())
 
 
 def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
