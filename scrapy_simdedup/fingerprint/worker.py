@@ -1,8 +1,8 @@
 """The program of a worker process: it reads pages and writes fingerprints, or their content, until its input ends.
 
 Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted, of the page in
-UTF-8, and of other arguments. An answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or the content as JSON:
-a crawl unpickles nothing from a process that reads the pages of strangers.
+UTF-8, and of other arguments. An answer is the seconds it took and the bytes of the fingerprint and of the page's text
+units, or the content as JSON: a crawl unpickles nothing from a process that reads the pages of strangers.
 """
 
 from __future__ import annotations
