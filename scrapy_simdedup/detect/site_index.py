@@ -267,7 +267,7 @@ class SiteIndex:
         if novel_words is not None:
             are_copied = (alike >= identical) & is_own
             copied = (self._records[row].url for row in rows[are_copied].tolist())
-            is_variant = any(self._variants.tell_apart(url, original) for original in copied)
+            is_variant = self._variants.tell_apart(url, copied)
             own = self._novelty.own_text(
                 fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks, is_variant=is_variant
             )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.urls.parts import query_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 MIN_RESTS, MIN_SHARE = 8, 0.5
 """Rests with variants that were kept, from which a place tells contents apart; and their share of all variants."""
@@ -42,15 +42,18 @@ Place = tuple[str, int]
 @dataclass(slots=True)
 class _PlaceCounts:
     values: set[int] = field(default_factory=set)
-    rests: dict[int, bool] = field(default_factory=dict)
-    """By rest, whether a variant of it was kept beside another."""
+    rests: dict[int, int] = field(default_factory=dict)
+    """By rest, the value of the page that came first."""
+    told_apart: set[int] = field(default_factory=set)
+    """The rests of which another page was kept as well."""
     kept: int = 0
     dropped: int = 0
 
     @property
     def tells_apart(self) -> bool:
-        many = len(self.values) <= MAX_VALUES and self.kept + self.dropped >= MIN_RECURRENCE * len(self.values)
-        return many and self.kept >= MIN_SHARE * (self.kept + self.dropped) and sum(self.rests.values()) >= MIN_RESTS
+        variants = self.kept + self.dropped
+        recur = MIN_RECURRENCE * len(self.values) <= variants and len(self.values) <= MAX_VALUES
+        return recur and len(self.told_apart) >= MIN_RESTS and self.kept >= MIN_SHARE * variants
 
 
 class UrlVariants:
@@ -60,7 +63,7 @@ class UrlVariants:
     >>> for page in range(10):
     ...     for language in "de", "en", "fr":
     ...         variants.kept(f"http://site.example/{language}/page-{page}")
-    >>> variants.tell_apart("http://site.example/de/page-3", "http://site.example/fr/page-3")
+    >>> variants.tell_apart("http://site.example/de/page-3", ["http://site.example/fr/page-3"])
     True
     """
 
@@ -70,7 +73,8 @@ class UrlVariants:
     @property
     def size(self) -> int:
         """Bytes that the counts take, about."""
-        entries = sum(len(counts.values) + len(counts.rests) for counts in self._places.values())
+        sets = ((counts.values, counts.rests, counts.told_apart) for counts in self._places.values())
+        entries = sum(len(entry) for of_place in sets for entry in of_place)
         return BYTES_PER_PLACE * len(self._places) + BYTES_PER_ENTRY * entries
 
     def kept(self, url: str) -> None:
@@ -79,24 +83,24 @@ class UrlVariants:
             counts = self._counts(place, value)
             if counts is None:
                 continue
-            if rest in counts.rests:
+            if counts.rests.get(rest, value) != value:
                 counts.kept += 1
-                counts.rests[rest] = True
+                counts.told_apart.add(rest)
             elif len(counts.rests) < MAX_RESTS:
-                counts.rests[rest] = False
+                counts.rests[rest] = value
 
     def dropped(self, url: str, original: str) -> None:
         """Take in a page that was dropped for another."""
-        place = self._differing_place(url, original)
-        if place is not None:
-            counts = self._places.get(place)
-            if counts is not None:
-                counts.dropped += 1
+        ours = {place: (value, rest) for place, value, rest in _places(url) if place in self._places}
+        place = _differing_place(ours, original)
+        if place is not None and ours[place][1] in self._places[place].rests:
+            self._places[place].dropped += 1
 
-    def tell_apart(self, one: str, other: str) -> bool:
-        """Whether two URLs differ in one place alone, and that place tells contents apart."""
-        place = self._differing_place(one, other)
-        return place is not None and self._places[place].tells_apart
+    def tell_apart(self, url: str, others: Iterable[str]) -> bool:
+        """Whether a URL differs from one of others in one place alone, and that place tells contents apart."""
+        told = [place for place, counts in self._places.items() if counts.tells_apart]
+        ours = {place: (value, rest) for place, value, rest in _places(url) if place in told} if told else {}
+        return bool(ours) and any(_differing_place(ours, other) is not None for other in others)
 
     def _counts(self, place: Place, value: int) -> _PlaceCounts | None:
         """The counts of a place that is looked at."""
@@ -110,15 +114,17 @@ class UrlVariants:
         counts.values.add(value)
         if len(counts.values) > MAX_VALUES:
             counts.rests.clear()
+            counts.told_apart.clear()
         return counts
 
-    def _differing_place(self, one: str, other: str) -> Place | None:
-        """The place that is looked at in which two URLs differ, if it is the only one."""
-        rests = {(place, rest): value for place, value, rest in _places(other)}
-        for place, value, rest in _places(one):
-            if place in self._places and rests.get((place, rest), value) != value:
-                return place
-        return None
+
+def _differing_place(ours: Mapping[Place, tuple[int, int]], other: str) -> Place | None:
+    """The place in which another URL differs from ours, of which places are given with values and rests."""
+    for place, value, rest in _places(other):
+        known = ours.get(place)
+        if known is not None and known[1] == rest and known[0] != value:
+            return place
+    return None
 
 
 def _places(url: str) -> Iterator[tuple[Place, int, int]]:

@@ -71,7 +71,7 @@ def test_a_slug_tells_nothing_however_different_the_pages_are() -> None:
     for month in range(12):
         for day in range(5):
             variants.kept(f"{SITE}/2026/{month}/story-{month}-{day}")
-    assert not variants.tell_apart(f"{SITE}/2026/3/story-3-1", f"{SITE}/2026/3/story-3-2")
+    assert not variants.tell_apart(f"{SITE}/2026/3/story-3-1", [f"{SITE}/2026/3/story-3-2"])
 
 
 def test_a_place_tells_nothing_where_most_variants_were_dropped() -> None:
@@ -80,11 +80,21 @@ def test_a_place_tells_nothing_where_most_variants_were_dropped() -> None:
         variants.kept(f"{SITE}/{number}?size=S")
         if number < 8:
             variants.kept(f"{SITE}/{number}?size=M")
-    sizes = f"{SITE}/1?size=L", f"{SITE}/1?size=S"
+    sizes = f"{SITE}/1?size=L", [f"{SITE}/1?size=S"]
     assert variants.tell_apart(*sizes)
     for number in range(8, 20):
         variants.dropped(f"{SITE}/{number}?size=M", f"{SITE}/{number}?size=S")
     assert not variants.tell_apart(*sizes)
+
+
+def test_versions_of_one_page_are_no_variants_of_each_other() -> None:
+    """As where each run is compared with those before, and pages change."""
+    variants = UrlVariants()
+    for _ in range(3):
+        for number in range(20):
+            variants.kept(f"{SITE}/{number}?size=S")
+            variants.dropped(f"{SITE}/{number}?size=M", f"{SITE}/{number}?size=S")
+    assert not variants.tell_apart(f"{SITE}/1?size=M", [f"{SITE}/1?size=S"])
 
 
 def test_two_places_at_once_are_no_variants() -> None:
@@ -92,10 +102,10 @@ def test_two_places_at_once_are_no_variants() -> None:
     for number in range(20):
         for language in LANGUAGES:
             variants.kept(f"{SITE}/{language}/{number}")
-    assert variants.tell_apart(f"{SITE}/en/3", f"{SITE}/hr/3")
-    assert not variants.tell_apart(f"{SITE}/en/3", f"{SITE}/hr/4")
-    assert not variants.tell_apart(f"{SITE}/en/3", f"{SITE}/en/3/print")
-    assert not variants.tell_apart(f"{SITE}/en/3", f"{SITE}/en/3")
+    assert variants.tell_apart(f"{SITE}/en/3", [f"{SITE}/hr/3"])
+    assert not variants.tell_apart(f"{SITE}/en/3", [f"{SITE}/hr/4"])
+    assert not variants.tell_apart(f"{SITE}/en/3", [f"{SITE}/en/3/print"])
+    assert not variants.tell_apart(f"{SITE}/en/3", [f"{SITE}/en/3"])
 
 
 def test_what_is_known_of_a_site_is_bounded() -> None:
@@ -103,6 +113,6 @@ def test_what_is_known_of_a_site_is_bounded() -> None:
     for number in range(2_000):
         variants.kept(f"{SITE}/{number}/{number % 7}/x?session={number}&p{number}=1")
     assert variants.size < MAX_PLACES * 60_000
-    assert not variants.tell_apart(f"{SITE}/1/1/x?session=1", f"{SITE}/1/1/x?session={MAX_VALUES}")
+    assert not variants.tell_apart(f"{SITE}/1/1/x?session=1", [f"{SITE}/1/1/x?session={MAX_VALUES}"])
     variants.kept("http://[broken")
     variants.kept(SITE + "/" + 3_000 * "x")
