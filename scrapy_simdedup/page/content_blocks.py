@@ -11,10 +11,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
+from scrapy_simdedup.page.footnotes import notes_of
 from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lxml.html import HtmlElement
 
@@ -44,20 +45,21 @@ def find_content_blocks(root: HtmlElement, tree: BlockTree, extractor: Extractor
         extractor: With ``"readability"``, Readability's article is the main content; else the content model finds it.
     """
     try:
-        chosen = _blocks_of_article(root, tree) if extractor == "readability" else _blocks_of_model(tree)
+        chosen = _blocks_of_article(root, tree) if extractor == "readability" else _blocks_of_model(root, tree)
     except Exception:  # what no test has thought of must not cost the page: its roles still say enough
         logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
         chosen = []
     return chosen if any(chosen) else _blocks_of_highest_class(tree)
 
 
-def _blocks_of_model(tree: BlockTree) -> list[bool]:
+def _blocks_of_model(root: HtmlElement, tree: BlockTree) -> list[bool]:
     from scrapy_simdedup.page.content_model import main_content  # noqa: PLC0415 - few fingerprints need the model
 
     chosen: list[bool] = main_content(tree).tolist()
     if True in chosen:
         _round_off_definitions(tree, chosen)
         _round_off_tables(tree, chosen)
+        _choose(notes_of(root, tree, chosen), chosen, True)
         _add_headline(tree, chosen)
     return chosen
 
@@ -120,7 +122,7 @@ def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
             _choose(blocks, chosen, True)
 
 
-def _choose(blocks: Sequence[int], chosen: list[bool], is_chosen: bool) -> None:
+def _choose(blocks: Iterable[int], chosen: list[bool], is_chosen: bool) -> None:
     for number in blocks:
         chosen[number] = is_chosen
 
