@@ -60,6 +60,8 @@ class SiteIndex:
         resemblance: from which on pages have to be found, where the method looks for them by keys.
         items: what is known of handlers from all sites.
         keeps_paths: whether pages of earlier runs are found by their paths as well.
+        pages_expire: whether records leave the log. Variants are not counted then, as a process that begins with what
+            is left could not count what another one did.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class SiteIndex:
         resemblance: float = NEAR_RESEMBLANCE,
         items: HandlerItems | None = None,
         keeps_paths: bool = False,
+        pages_expire: bool = False,
     ) -> None:
         self.cursor: int = 0
         """The site's counter up to which the log was applied."""
@@ -89,6 +92,7 @@ class SiteIndex:
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
         self._paths = PagesByPath() if keeps_paths else None
         self._variants = UrlVariants()
+        self._counts_variants = not pages_expire
 
     def __len__(self) -> int:
         """The number of records, released ones not counted."""
@@ -128,7 +132,8 @@ class SiteIndex:
             self._originals.remove(slot)
             if record.state == "duplicate" and is_of_run:
                 self._copy_check.members.add(record, slot)
-                original = None if record.original is None else self.delivered_version(record.original)
+                counts = self._counts_variants and record.original is not None
+                original = self.delivered_version(record.original or b"") if counts else None
                 if original is not None:
                     self._variants.dropped(record.url, original.url)
             return
@@ -151,7 +156,7 @@ class SiteIndex:
             fp = PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
                 self._copy_check.add_original(record, slot, fp)
-                if record.kind != "identical":  # else it is one more copy
+                if self._counts_variants and record.kind != "identical":  # else it is one more copy
                     self._variants.kept(record.url)
         self.replacements.observe(record)
 

@@ -201,6 +201,7 @@ class SiteIndexCache:
                 resemblance=self._resemblance,
                 items=self.items,
                 keeps_paths=self._run is not None and self._settings.is_anywhere("unchanged", "drop"),
+                pages_expire=self._settings.max_pages_per_site is not None,
             )
             self._indexes[site] = made, 0
         self._indexes[site] = self._indexes.pop(site)
