@@ -13,7 +13,7 @@
 5. *Two such lines* are facts, whatever the headline says: the place and the salary of a job, or a town and a price.
    Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
-   (:mod:`~scrapy_simdedup.detect.url_variants`), two lines count as well, or one of more than six words, wherever they
+   (:mod:`~scrapy_simdedup.detect.url_variants`), two lines count as well, or one of more than ten words, wherever they
    stand: the headings that were translated. What stands at the same place of pages with other contents does not.
 """
 
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 MIN_FIELDS = 2
 """Lines of the content in place of others, one of them with other words, from which they are facts: a page has a
 greeting, a clock or an advertisement among its texts, but seldom two of them."""
+MAX_WORDS_OF_VARIANT = 10
+"""Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
+the book in another language may be such a line."""
 
 
 class OwnText(NamedTuple):
@@ -184,7 +187,7 @@ class SiteNovelty:
             self._look_up_in(others)
             own &= ~self._filters.have_rows(units)
         words = novelty.words_of_units(units)[own]
-        return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > novelty.MIN_OWN_WORDS else 0
+        return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
 
     def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
         """Whether title or h1 vouch that a page is one with originals: step 4 of this module.
