@@ -3,8 +3,7 @@
 An article under fifty URLs is no stub: its URLs have something in common, such as a slug or an id, that other URLs of
 the site do not have. Nor is a post under sixty reply links: URLs are counted by their *places*. A place is a path,
 whatever the query says; it is the whole URL at a path where queries tell pages apart, or name the page that was asked
-for. Nor is a thread of thirty posts, each of whose own URLs shows all of it: what stands in for other pages says
-little, and a thread says much. Where most of what a site gave lately is one content, the site has put up a wall.
+for. Where most of what a site gave lately is one content, the site has put up a wall.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ MIN_PLACES_OF_WORDS = 8
 """The same where each page has other words in one of its lines, as those of a family have: the dates of one course."""
 MIN_LINES = 0.8
 """The share of a content's pages with a line of their own from which they are a family."""
-MAX_WORDS = 200
-"""Distinct shingles beside boilerplate that the pages of a stub have at most, unless they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
 """Contents at one path that show that queries tell pages apart there."""
 MIN_SHARE_OF_PATH = 0.5
@@ -145,14 +142,13 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples
 
-    def observe(self, url: str, content: str, other_line: OtherLine | None = None, words: int = 0) -> bool:
+    def observe(self, url: str, content: str, other_line: OtherLine | None = None) -> bool:
         """Count a page under its content; whether that content is a stub.
 
         Args:
             url: the page's URL.
             content: the key of its content.
             other_line: in what a short line of the page differs from that in its place in the content.
-            words: the page's distinct shingles beside boilerplate.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))
@@ -165,8 +161,7 @@ class StubDetector:
         urls.add(url, path, tokens, other_line)
         self._count_path(path, content)
         self._recent.append((content, tokens))
-        may_be = not urls.is_stub and urls.count >= urls.least and (words <= MAX_WORDS or urls.is_family)
-        if may_be and self._places(urls) >= urls.least:
+        if not urls.is_stub and urls.count >= urls.least and self._places(urls) >= urls.least:
             urls.is_stub = self._are_unrelated(content, urls)
         return urls.is_stub
 

@@ -187,7 +187,7 @@ class Transactions:
         original = decision.original
         await self._stubs.restore(page.site)
         content, detector = _content_of(page, original), self._stubs.detector(page.site)
-        is_stub = detector.observe(page.url, content, decision.verdict.other_line, page.fingerprint.content)
+        is_stub = detector.observe(page.url, content, decision.verdict.other_line)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails

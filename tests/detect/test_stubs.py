@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page, prose, words
+from helpers.pages import page, words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect import stub_watch
 from scrapy_simdedup.detect.stub_watch import StubWatch
 from scrapy_simdedup.detect.stubs import (
     MAX_CONTENTS,
     MAX_PATHS,
-    MAX_WORDS,
     MIN_PLACES,
     MIN_PLACES_OF_WORDS,
     RECENT_PAGES,
@@ -114,41 +113,6 @@ def test_an_article_that_mostly_repeats_itself_to_the_last_line_is_no_family() -
     watch, lines = watch_with_pages(), ("words", None)
     pages = ((f"{HOST}/events/{number}", lines[number % 2]) for number in range(2 * MIN_PLACES))
     assert not any(watch.observe(url, STUB, line) for url, line in pages)
-
-
-def test_a_thread_that_each_of_its_posts_shows_is_no_stub() -> None:
-    watch = watch_with_pages()
-    urls = [f"{HOST}/post/{number * 7919:x}" for number in range(3 * MIN_PLACES)]
-    assert not any(watch.observe(url, STUB, words=MAX_WORDS + 1) for url in urls)
-
-
-def test_a_family_is_found_however_long_its_text_is() -> None:
-    watch = watch_with_pages()
-    urls = [f"{HOST}/news/{number * 7919:x}" for number in range(MIN_PLACES)]
-    assert any(watch.observe(url, STUB, "words" if at else None, MAX_WORDS + 1) for at, url in enumerate(urls))
-
-
-@on_asyncio
-async def test_the_posts_of_a_long_thread_are_kept_once_and_a_log_in_page_at_each_visit() -> None:
-    """Each address of a reply shows all replies, of 20 words each; some posts are for members alone."""
-
-    def html(title: str, texts: list[str]) -> str:
-        paragraphs = "".join(f"<p>{text}</p>" for text in texts)
-        return f"<html><head><title>{title}</title></head><body><h1>{title}</h1>{paragraphs}</body></html>"
-
-    replies = MIN_PLACES + 5
-    threads = [[" ".join(words((thread, reply), 20)) for reply in range(replies)] for thread in range(4)]
-    kinds: dict[str, list[str]] = {"post": [], "log in": []}
-    async with NearDuplicateDetector() as detector:
-        for reply in range(replies):
-            for thread, posts in enumerate(threads):
-                number = (100 * reply + thread) * 7919
-                verdict = await detector.add(html(f"Thread {thread}", posts), url=f"{HOST}/post/{number:x}")
-                kinds["post"].append(verdict.kind)
-            verdict = await detector.add(html("Log in", [prose("log in", 60)]), url=f"{HOST}/post/{number + 1:x}")
-            kinds["log in"].append(verdict.kind)
-    assert [kinds["post"].count(kind) for kind in ("new", "identical")] == [4, 4 * (replies - 1)]
-    assert set(kinds["log in"][MIN_PLACES:]) == {"stub"}
 
 
 def test_an_article_under_many_urls_is_no_stub_when_nothing_else_was_seen_yet() -> None:
