@@ -220,12 +220,8 @@ class PageFingerprint:
         return b"".join((head, self.simhash.to_bytes(self.bits // 8, "little"), model, self.structure, units, tail))
 
     @classmethod
-    def from_bytes(cls, raw: bytes, *, page_units: PageUnits | None = None) -> PageFingerprint:
+    def from_bytes(cls, raw: bytes) -> PageFingerprint:
         """The fingerprint whose ``bytes()`` these are.
-
-        Args:
-            raw: The bytes.
-            page_units: The text units of the page, where they are at hand.
 
         Raises:
             FingerprintMismatch: the bytes are no fingerprint, or one of another version.
@@ -290,7 +286,6 @@ class PageFingerprint:
             numbers=numbers,
             identity=identity,
             units=units,
-            page_units=page_units,
         )
 
 

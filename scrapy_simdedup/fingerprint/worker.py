@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -108,8 +108,8 @@ def read_fingerprint(made: bytes) -> PageFingerprint:
     """What :func:`write_fingerprint` wrote."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
-    units = PageUnits.from_bytes(made[end:]) if len(made) > end else None
-    return PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end], page_units=units)
+    found = PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end])
+    return replace(found, page_units=PageUnits.from_bytes(made[end:])) if len(made) > end else found
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
