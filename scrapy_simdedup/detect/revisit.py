@@ -131,9 +131,10 @@ def _compare_units(
     found = compare_units(now.page_units, before.units, clocks)
     edited, equal = dict(found.edited_places), set(found.equal_places)
     changes = found.changes
+    same_title = now.title == before.title or now.page_units.title == before.units.title
     other_comments = now.units is not None and now.units.has_other_comments(before.units)
     for place, name, is_equal in (
-        (TITLE_PLACE, "(the title)", now.title == before.title),
+        (TITLE_PLACE, "(the title)", same_title),
         (COMMENTS_PLACE, "(the comments)", not other_comments),
     ):
         if is_equal:

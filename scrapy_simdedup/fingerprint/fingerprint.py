@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.text_units import PageUnits
     from scrapy_simdedup.unjudged import UnjudgedReason
 
-ALGORITHM = 5
+ALGORITHM = 6
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
 
 NOVEL_WORDS = 20

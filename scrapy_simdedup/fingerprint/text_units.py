@@ -9,6 +9,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
+4. a *digest of the title*, without what the site adds to it (:mod:`scrapy_simdedup.page.titles`).
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
@@ -65,13 +66,13 @@ NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 block that is boilerplate for its place alone may be a comment."""
 
 _MAX_JOINED_BY = 17
-_HEAD = struct.Struct("<2HBQI")
-"""Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence and of
-the comments."""
+_HEAD = struct.Struct("<2HBQIH")
+"""Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
+comments and of the title."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<4I")
+_SIZES = struct.Struct("<4IH")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
@@ -105,6 +106,8 @@ class PageUnits(NamedTuple):
     comments: int = 0
     """16 bits of the comments in any order, without short lines that may be dates, ages or counters, and below them 16
     that say between which tags they stand; 0 without any."""
+    title: int = 0
+    """16 bits of what the title says of the page; 0 without any."""
 
     @property
     def of_content(self) -> Mask:
@@ -137,6 +140,7 @@ class PageUnits(NamedTuple):
             [self.samples[at] for at in chosen.nonzero()[0].tolist()],
             self.size,
             self.comments,
+            self.title,
         )
 
     def joined(self, chosen: Mask) -> PageUnits:
@@ -152,14 +156,14 @@ class PageUnits(NamedTuple):
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), self.comments)
+        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), self.comments, self.title)
         samples = json.dumps(list(self.samples)).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageUnits:
         """The units whose ``bytes()`` these are."""
-        size, shingles, blocks, comments = _SIZES.unpack_from(raw)
+        size, shingles, blocks, comments, title = _SIZES.unpack_from(raw)
         at = _SIZES.size
         arrays: list[NDArray[Any]] = []
         for dtype, count in zip(("<u8", "<u8", "<u4", "<u4", "u1", "?"), (shingles, *5 * (blocks,)), strict=True):
@@ -168,7 +172,8 @@ class PageUnits(NamedTuple):
         hashes, digests, lengths, places, classes, passed_over = arrays
         counts = lengths.astype(np.intp)
         starts = np.cumsum(counts) - counts
-        return cls(hashes, starts, counts, digests, places, classes, passed_over, _Samples(raw[at:]), size, comments)
+        samples = _Samples(raw[at:])
+        return cls(hashes, starts, counts, digests, places, classes, passed_over, samples, size, comments, title)
 
 
 class _Samples(Sequence[str]):
@@ -283,6 +288,8 @@ class TextUnits:
     """The unit table; see :attr:`rows`."""
     comments: int = 0
     """The digest of the comments; see :attr:`PageUnits.comments`."""
+    title: int = 0
+    """The digest of the title; see :attr:`PageUnits.title`."""
 
     def has_other_comments(self, other: TextUnits) -> bool:
         """Whether the comments differ, where both pages have the markup of one template: another parts their lines."""
@@ -296,7 +303,8 @@ class TextUnits:
         return np.frombuffer(self.table, _TABLE_DTYPE)
 
     def __bytes__(self) -> bytes:
-        head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, self.sequence, self.comments)
+        digests = self.sequence, self.comments, self.title
+        head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, *digests)
         return head + self.shingle_filter + self.table
 
     @classmethod
@@ -306,12 +314,12 @@ class TextUnits:
         Raises:
             ValueError: the bytes are no text units.
         """
-        head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0)
-        sampling, size, joined_by, sequence, comments = head
+        head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0, 0)
+        sampling, size, joined_by, sequence, comments, title = head
         end = _HEAD.size + size
         if end > len(raw) or (len(raw) - end) % _TABLE_DTYPE.itemsize or joined_by >= _MAX_JOINED_BY:
             raise ValueError(f"{len(raw)} bytes are no text units")
-        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:], comments)
+        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:], comments, title)
 
     def holds(self, hashes: Hashes) -> Mask:
         """Whether each shingle is in the filter; of a shingle that is not in the sample this says nothing."""
@@ -353,7 +361,8 @@ def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUni
     while len(rows) > room and joined_by < _MAX_JOINED_BY - 1:
         joined_by += 1
         rows, _ = table_rows(digests, places, joined_by)
-    return TextUnits(sampling, packed, sequence_digest(digests), joined_by, rows.tobytes(), units.comments)
+    made = sequence_digest(digests), joined_by, rows.tobytes()
+    return TextUnits(sampling, packed, *made, units.comments, units.title)
 
 
 def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:

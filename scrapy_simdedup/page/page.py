@@ -27,6 +27,7 @@ from scrapy_simdedup.page.roles import (
     WIDGET,
 )
 from scrapy_simdedup.page.shells import shell_texts
+from scrapy_simdedup.page.titles import own_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,6 +86,12 @@ class Page:
     """What :func:`~scrapy_simdedup.page.metadata.find_identity` returns, if it was asked for."""
     shell_texts: frozenset[str] = frozenset()
     """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.shells`."""
+
+    @property
+    def own_title(self) -> str:
+        """What the title says of the page; see :func:`~scrapy_simdedup.page.titles.own_title`."""
+        headings = [block.text for block in self.blocks if block.heading]
+        return own_title(self.title, self.h1 or next(iter(headings), ""), headings)
 
 
 def read_page(

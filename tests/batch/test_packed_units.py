@@ -47,6 +47,7 @@ PAGES = {
 def units_of(fp: PageFingerprint) -> tuple[PageUnits, PageUnits]:
     """The units, and what is made of the packed ones."""
     assert fp.page_units is not None
+    assert fp.page_units.title
     return fp.page_units, unpack_units(pack_units(fp.page_units))
 
 

@@ -10,6 +10,7 @@ import pytest
 from helpers.changing_site import article
 from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
+from helpers.pages import prose
 from helpers.site_server import Site
 
 COUNT = 60
@@ -97,3 +98,17 @@ async def test_an_edit_is_exported_although_a_revision_of_the_page_is_nearly_the
     again = await crawl(PathsSpider, settings | {"SIMDEDUP_AGAINST": "history"}, urls=site.urls("/page"))
     assert again.urls == site.urls("/page")
     assert again.stat("pages/changed") == 1
+
+
+@on_asyncio
+async def test_a_site_that_changes_its_name_has_edited_no_page(site: Site, shared_url: str) -> None:
+    """Titles end with the name of their site, or with its version. One page gets another title at the same time."""
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_UNCHANGED": "drop"}
+    exported = []
+    for name in ("Acme 1.2", "Acme 1.3: all for your home"):
+        for number in range(9):
+            title = "Read this first" if number == 4 and "1.3" in name else f"Notice {number}"
+            site[f"/{number}"] = f"<title>{title} | {name}</title><main><h1>Notice {number}</h1>{prose(number)}</main>"
+        done = await crawl(PathsSpider, settings, urls=site.urls(*(f"/{number}" for number in range(9))))
+        exported.append(sorted(int(url.rpartition("/")[2]) for url in done.urls))
+    assert exported == [list(range(9)), [4]]

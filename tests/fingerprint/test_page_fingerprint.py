@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from helpers import pages
 from scrapy_simdedup import Comparison, FingerprintMismatch, PageFingerprint, SettingError, fingerprint_page
+from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint
 from scrapy_simdedup.settings import DedupSettings
 
@@ -240,11 +241,11 @@ def test_a_damaged_fingerprint_is_refused_or_reads_as_what_it_says(cut: int, at:
 
 def test_a_fingerprint_of_another_version_says_what_to_do() -> None:
     """It is neither read nor compared."""
-    fp = fingerprint_page(pages.page(1))
-    with pytest.raises(FingerprintMismatch, match="version 6 cannot be read by version 5; fingerprint the pages again"):
-        PageFingerprint.from_bytes(b"\x06" + bytes(fp)[1:])
-    with pytest.raises(FingerprintMismatch, match="algorithm 5 and 6"):
-        fp.compare(replace(fp, algorithm=6))
+    fp, later = fingerprint_page(pages.page(1)), ALGORITHM + 1
+    with pytest.raises(FingerprintMismatch, match=f"version {later} cannot be read by version {ALGORITHM}; fin"):
+        PageFingerprint.from_bytes(bytes([later]) + bytes(fp)[1:])
+    with pytest.raises(FingerprintMismatch, match=f"algorithm {ALGORITHM} and {later}"):
+        fp.compare(replace(fp, algorithm=later))
 
 
 # ------------------------------------------------------------------ the same everywhere
