@@ -21,7 +21,7 @@ from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
 from scrapy_simdedup.fingerprint.methods import base
 from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES, split_words
-from scrapy_simdedup.page import block_tree, classify, content_features, content_model, content_tree, misnomers
+from scrapy_simdedup.page import block_tree, boilerplate_texts, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page import parse as parsing
 from scrapy_simdedup.page.block_tree import BlockTree
@@ -175,8 +175,9 @@ def values_alike(root: HtmlElement, words: RoleWords) -> bool:
     return (
         insets == pages_room.python_find_insets(tree, classes, roles)
         and _classify.make_blocks(Block, tree, classes, roles, insets) == same
-        and _classify.unlinked_navigation(tree, of_names) == misnomers.python_unlinked_navigation(tree, of_names)
-        and _classify.find_consent_notices(tree, of_names) == classify.python_find_consent_notices(tree, of_names)
+        and _classify.unlinked_navigation(tree, of_names) == classify.python_unlinked_navigation(tree, of_names)
+        and _classify.find_consent_notices(tree, of_names)
+        == boilerplate_texts.python_find_consent_notices(tree, of_names)
     )
 
 
@@ -198,11 +199,15 @@ def test_it_makes_the_same_blocks(html: str, words: RoleWords) -> None:
 
 @law
 @given(
-    st.lists(st.lists(st.sampled_from((*classify.COOKIE_WORDS, *"cCoOkк ッו키", "rookie ")), max_size=9).map("".join))
+    st.lists(
+        st.lists(st.sampled_from((*boilerplate_texts.COOKIE_WORDS, *"cCoOkк ッו키", "rookie ")), max_size=9).map(
+            "".join
+        )
+    )
 )
 def test_it_counts_the_same_mentions_of_cookies(texts: list[str]) -> None:
     """In any language, and in words that hold another."""
-    assert _classify.count_mentions(texts) == classify.python_count_mentions(texts)
+    assert _classify.count_mentions(texts) == boilerplate_texts.python_count_mentions(texts)
 
 
 @law

@@ -40,8 +40,8 @@ cdef Py_ssize_t WEAK_ROLES = _roles.WEAK_ROLES
 cdef Py_ssize_t WIDGET = _roles.WIDGET
 cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
 cdef Py_ssize_t INSET_ROLES = ASIDE | FORM | _roles.META | WIDGET  # of page
-cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of misnomers
-cdef Py_ssize_t MIN_PROSE_LENGTH = 200  # of classify, as the next
+cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of classify, as the next
+cdef Py_ssize_t MIN_PROSE_LENGTH = 200
 cdef enum:
     BOILERPLATE = 1
     BLOCK_FIELDS = 7  # of page.Block
@@ -89,8 +89,8 @@ def mark_descendants(list parents not None, marked):
 
 
 def count_mentions(texts):
-    """See :func:`scrapy_simdedup.page.classify.count_mentions`."""
-    cdef tuple cookie_words = twin().COOKIE_WORDS
+    """See :func:`scrapy_simdedup.page.boilerplate_texts.count_mentions`."""
+    cdef tuple cookie_words = texts_twin().COOKIE_WORDS
     return [count_words(text, cookie_words) for text in texts]
 
 
@@ -284,7 +284,7 @@ cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, 
 
 
 def unlinked_navigation(tree, list roles not None):
-    """See :func:`scrapy_simdedup.page.misnomers.unlinked_navigation`."""
+    """See :func:`scrapy_simdedup.page.classify.unlinked_navigation`."""
     cdef list texts = tree.texts, links = tree.link_lengths, text_roles = tree.text_roles, nodes = tree.role_nodes
     cdef list named = None
     cdef Py_ssize_t number, linked, in_links = 0, said = 0
@@ -414,14 +414,14 @@ cdef struct Banner:
 
 
 def find_consent_notices(tree, list roles not None):
-    """See :func:`scrapy_simdedup.page.classify.find_consent_notices`."""
+    """See :func:`scrapy_simdedup.page.boilerplate_texts.find_consent_notices`."""
     cdef list texts = tree.texts, boxes = tree.boxes
     cdef list mentions = count_mentions(texts)
-    cdef Py_ssize_t number, count = len(tree.box_parents), own = 0, least = twin().MIN_MENTIONS
+    cdef Py_ssize_t number, count = len(tree.box_parents), own = 0, least = texts_twin().MIN_MENTIONS
     cdef Banner* banners
     for number in range(len(texts)):
         own += 0 if roles[number] else <Py_ssize_t> mentions[number]
-    if own < least or count_words(tree.title, twin().COOKIE_WORDS):
+    if own < least or count_words(tree.title, texts_twin().COOKIE_WORDS):
         return []
     banners = <Banner*> PyMem_Calloc(count, sizeof(Banner))
     if banners is NULL:
@@ -470,7 +470,7 @@ cdef int measure_banners(Banner* banners, tree, list roles, list mentions) excep
 
 cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) except -1:
     """Find the notices; whether there may be any."""
-    cdef object of = twin()
+    cdef object of = texts_twin()
     cdef double of_mentions = of.MIN_MENTIONING_SHARE, most = of.MAX_NOTICE_SHARE, edge = of.MAX_EDGE_DISTANCE
     cdef double rest = max(of.MIN_REST, of.MIN_REST_SHARE * banners.size)
     cdef Py_ssize_t number, left = banners.size, passed = 0, before
@@ -506,3 +506,10 @@ cdef object twin():
     from scrapy_simdedup.page import classify
 
     return classify
+
+
+cdef object texts_twin():
+    """The module with the constants of consent notices, imported late for the same reason."""
+    from scrapy_simdedup.page import boilerplate_texts
+
+    return boilerplate_texts

@@ -3,12 +3,13 @@
 1. Each node has the roles of its own tag, ARIA role, class and id, except those that its size contradicts: what wraps
    most of the page is no boilerplate, whatever it is called. Nodes inherit roles from the nodes around them.
 2. A block with a boilerplate role is boilerplate; of the others, paragraphs, headings and what lies in the main part
-   are content, and the rest is unmarked. Where that would leave hardly any content, weak roles are ignored. So is a
-   role that what a box holds contradicts: see :func:`~scrapy_simdedup.page.misnomers.find_misnomers`.
-3. Lists of other pages under a heading that says so are boilerplate, whatever they are called: see
-   :func:`~scrapy_simdedup.page.related_lists.find_related_lists`. So are consent notices, texts about cookies at the
-   edge of a page: see :func:`find_consent_notices`.
-4. On a page whose names give no role of a layout, as on sites that hash their names, blocks lose one class or two:
+   are content, and the rest is unmarked. Where that would leave hardly any content, weak roles are ignored.
+3. Nor counts a role that a box contradicts by what it holds, as the words for the parts of a layout are also the words
+   of trades: a restaurant's ``menu-item`` is a dish, and the ``ad-title`` of a site with small advertisements is what
+   its page is about. See :func:`find_misnomers`.
+4. Related lists and consent notices are boilerplate, whatever they are called: see
+   :mod:`~scrapy_simdedup.page.boilerplate_texts`.
+5. On a page whose names give no role of a layout, as on sites that hash their names, blocks lose one class or two:
    links and lists of links, and what lies outside the box with the headline and most of the prose, or outside the main
    part.
 """
@@ -20,25 +21,28 @@ from enum import IntEnum
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.page.amounts import has_number
 from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
-from scrapy_simdedup.page.misnomers import find_misnomers
-from scrapy_simdedup.page.related_lists import find_related_lists
+from scrapy_simdedup.page.boilerplate_texts import find_consent_notices, find_related_lists
 from scrapy_simdedup.page.roles import (
     AD,
     ASIDE,
     BOILERPLATE_ROLES,
     BRANDING,
+    BY_SETTING,
     BY_SHAPE,
     COMMENT,
     COOKIE,
     H1,
     HEADER,
+    HEADING,
     LAYOUT_ROLES,
     MAIN,
     MAIN_TAG,
     NAV,
     PARAGRAPH,
     RELATED,
+    TEXT_ROLES,
     WEAK_ROLES,
     WIDGET,
     WRAPPER_ROLES,
@@ -73,19 +77,11 @@ MIN_ROOT_SHARE = 0.3
 MIN_MAIN_SHARE = 0.5
 """Share of the text from which ``<main>`` and ``<article>`` hold the content."""
 
-MIN_MENTIONS = 2
-"""A notice mentions cookies at least twice."""
-MIN_MENTIONING_SHARE = 0.4
-"""At least this share of a notice stands in blocks that mention cookies."""
-MAX_NOTICE_SHARE = 0.9
-"""A notice holds less than this share of the page's text."""
-MAX_EDGE_DISTANCE = 0.02
-"""A notice lies within the first or last 2 % of the page's other text; a chapter about cookies lies in the middle."""
-MIN_REST, MIN_REST_SHARE = 300, 0.1
-"""The characters, and the share of its text, that a page must have besides its notices."""
+MIN_MENU_LENGTH = 200
+"""Characters from which navigation may be none: more than the paragraphs and numbers between links have."""
 
-COOKIE_WORDS = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキー", "עוגי", "쿠키")
-"""The word in several languages."""
+MAX_TITLE = 500
+"""Characters of a title in which headings are looked for: a hostile page may have many of both."""
 
 
 class BlockClass(IntEnum):
@@ -310,84 +306,61 @@ def _content_lengths(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
     return [len(text) if is_own else 0 for text, is_own in zip(tree.texts, is_content, strict=True)]
 
 
-def python_count_mentions(texts: Sequence[str]) -> list[int]:
-    """How often each text mentions cookies."""
-    everything = "\n".join(texts)
-    words = [word for word in COOKIE_WORDS if word in everything]
-    return [sum(map(text.count, words)) for text in texts] if words else [0] * len(texts)
+def find_misnomers(tree: BlockTree, roles: list[int]) -> list[int]:
+    """The roles that are contradicted, for each block those that its names give and its page does not mean.
 
-
-def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[bool]:
-    """For each block, whether it belongs to a consent notice; an empty list if none does.
-
-    1. A page that mentions cookies in its title is about cookies and has no notice.
-    2. A candidate is an outermost box with two mentions or more, mostly in blocks with a mention, that holds neither
-       the headline nor a main part nor nearly all of the page.
-    3. The candidates must leave the page enough other text.
-    4. A candidate is a notice if it lies at the beginning or the end of that other text.
+    1. Navigation is made of links. Where paragraphs, headings and numbers that are called navigation are more than its
+       links, what is no link of it is content. Labels of menus that scripts open are neither.
+    2. An advertisement stands beside the page's own headline. Where the headline itself stands in a box that is called
+       one, the page is about what is advertised.
+    3. What ``SIMDEDUP_ROLE_WORDS`` names is what it is called: somebody who knows the site said so.
 
     Args:
-        tree: The blocks, and the boxes around them.
+        tree: The blocks.
         roles: For each block, its boilerplate roles.
+
+    Returns:
+        For each block, the roles to take from it; an empty list if no name of the page is contradicted.
     """
-    mentions = count_mentions(tree.texts)
-    if sum(mentions) < MIN_MENTIONS or any(count_mentions([tree.title])):
-        return []
-    is_content = [not found for found in roles]
-    mentions = [count if is_own else 0 for count, is_own in zip(mentions, is_content, strict=True)]
-    if sum(mentions) < MIN_MENTIONS:
-        return []
-    parents, boxes = tree.box_parents, tree.boxes
-    lengths = [len(text) if is_own else 0 for text, is_own in zip(tree.texts, is_content, strict=True)]
-    size = subtree_totals(parents, boxes, lengths)
-    count = subtree_totals(parents, boxes, mentions)
-    mentioning = (length if found else 0 for length, found in zip(lengths, mentions, strict=True))
-    mentioning_size = subtree_totals(parents, boxes, mentioning)
-    blocks = zip(boxes, tree.text_roles, is_content, strict=True)
-    heads = mark_ancestors(parents, (box for box, roles, is_own in blocks if is_own and roles & H1))
-    mains = mark_ancestors(parents, (box for box, roles in enumerate(tree.box_roles) if roles & MAIN))
-    notices: list[int] = []
-    inside = [False] * len(parents)
-    for box in range(1, len(parents)):
-        if count[box] >= MIN_MENTIONS:  # so has the box around it
-            is_notice = (
-                mentioning_size[box] >= MIN_MENTIONING_SHARE * size[box]
-                and size[box] < MAX_NOTICE_SHARE * size[0]
-                and not (heads[box] or mains[box])
-            )
-            if is_notice and not inside[parents[box]]:
-                notices.append(box)
-            inside[box] = is_notice or inside[parents[box]]
-    left = size[0] - sum(size[box] for box in notices)
-    if not notices or left < max(MIN_REST, MIN_REST_SHARE * size[0]):
-        return []
-    at_edge = [False] * len(parents)
-    starts, passed = _starts(tree, lengths), 0
-    for box in notices:
-        before = starts[box] - passed
-        at_edge[box] = min(before, left - before) <= MAX_EDGE_DISTANCE * left
-        passed += size[box]
-    in_notice = mark_descendants(parents, at_edge)
-    return [in_notice[box] for box in boxes]
+    dishes = unlinked_navigation(tree, roles) if tree.named_roles & NAV else []
+    if tree.named_roles & AD and _headline_is_advertised(tree):
+        return [found & (AD | dish) for found, dish in zip(roles, dishes or [0] * len(roles), strict=True)]
+    return dishes
 
 
-def _starts(tree: BlockTree, lengths: Sequence[int]) -> list[int]:
-    """For each box, the characters of content before it; boxes without any content lie at the end."""
-    end = sum(lengths)
-    starts = [end] * len(tree.box_parents)
-    position = 0
-    for box, length in zip(tree.boxes, lengths, strict=True):
-        if length:
-            starts[box] = min(starts[box], position)
-        position += length
-    for box in range(len(starts) - 1, 0, -1):
-        parent = tree.box_parents[box]
-        starts[parent] = min(starts[parent], starts[box])
-    return starts
+def python_unlinked_navigation(tree: BlockTree, roles: list[int]) -> list[int]:
+    """For each block, ``NAV`` and the weak roles if it is called navigation, and is none; else 0. Empty without any."""
+    other_roles = ~(NAV | WEAK_ROLES) | HEADER
+    is_menu = [found & NAV > 0 and not found & other_roles for found in roles]
+    if tree.named_roles & BY_SETTING:
+        named = mark_descendants(tree.role_parents, [found & BY_SETTING > 0 for found in tree.node_roles])
+        is_menu = [called and not named[node] for called, node in zip(is_menu, tree.role_nodes, strict=True)]
+    menu = list(compress(zip(tree.texts, tree.link_lengths, tree.text_roles, strict=True), is_menu))
+    in_links = sum(links for _, links, _ in menu)
+    said = sum(len(text) for text, links, of in menu if not links and (of & TEXT_ROLES or has_number(text)))
+    if said < MIN_MENU_LENGTH or said <= in_links:
+        return []
+    blocks = zip(tree.texts, tree.link_lengths, is_menu, strict=True)
+    return [(NAV | WEAK_ROLES) * (called and 2 * links < len(text)) for text, links, called in blocks]
+
+
+def _headline_is_advertised(tree: BlockTree) -> bool:
+    """Whether the ``<h1>`` of the page, or the heading that its title repeats, stands in a box called advertisement."""
+    headings = [number for number, of in enumerate(tree.text_roles) if of & HEADING]
+    headlines = [number for number in headings if tree.text_roles[number] & H1]
+    title = tree.title[:MAX_TITLE]
+    headlines = headlines or [number for number in headings if tree.texts[number] in title]
+    return bool(headlines) and all(_is_advertised(tree, tree.role_nodes[number]) for number in headlines)
+
+
+def _is_advertised(tree: BlockTree, node: int) -> bool:
+    """Whether a node is called advertisement by its page, or one of those around it."""
+    while node >= 0 and not tree.node_roles[node] & AD:
+        node = tree.role_parents[node]
+    return node >= 0 and not tree.node_roles[node] & BY_SETTING
 
 
 try:
-    from scrapy_simdedup.page._classify import classify_by_roles, count_mentions, find_consent_notices
+    from scrapy_simdedup.page._classify import classify_by_roles, unlinked_navigation
 except ImportError:  # installed without a compiler
-    classify_by_roles, count_mentions = python_classify_by_roles, python_count_mentions
-    find_consent_notices = python_find_consent_notices
+    classify_by_roles, unlinked_navigation = python_classify_by_roles, python_unlinked_navigation

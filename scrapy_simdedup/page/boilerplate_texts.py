@@ -1,7 +1,9 @@
-"""Related lists: links to other pages under a heading that says so, such as "Recently viewed" or "Similar products".
+"""Boilerplate that is known by what it says: related lists and consent notices.
 
-Their names are often those of any list of the site, with the same cards as its catalogue, and they change with each
-visit. So a heading counts, if what follows it is what it says: items that each have a link, and no long text.
+A *related list* is one of links to other pages under a heading such as "Recently viewed" or "Similar products". Its
+names are often those of any list of the site, with the same cards as its catalogue, and it changes with each visit. So
+a heading counts, if what follows it is what it says: items that each have a link, and no long text. A *consent notice*
+is a text about cookies at the edge of a page.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.roles import H1, HEADING
+from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.roles import H1, HEADING, MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +58,20 @@ _STEMS = tuple(
     """.split()
 )
 """Each of these phrases has one of these, which are looked for much faster, in all headings of a page at once."""
+
+MIN_MENTIONS = 2
+"""A notice mentions cookies at least twice."""
+MIN_MENTIONING_SHARE = 0.4
+"""At least this share of a notice stands in blocks that mention cookies."""
+MAX_NOTICE_SHARE = 0.9
+"""A notice holds less than this share of the page's text."""
+MAX_EDGE_DISTANCE = 0.02
+"""A notice lies within the first or last 2 % of the page's other text; a chapter about cookies lies in the middle."""
+MIN_REST, MIN_REST_SHARE = 300, 0.1
+"""The characters, and the share of its text, that a page must have besides its notices."""
+
+COOKIE_WORDS = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキー", "עוגי", "쿠키")
+"""The word in several languages."""
 
 
 def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
@@ -143,3 +160,85 @@ def _child_around(parents: Sequence[int], outer: int, box: int) -> int:
     while box > outer and parents[box] != outer:
         box = parents[box]
     return box if box > outer else -1
+
+
+def python_count_mentions(texts: Sequence[str]) -> list[int]:
+    """How often each text mentions cookies."""
+    everything = "\n".join(texts)
+    words = [word for word in COOKIE_WORDS if word in everything]
+    return [sum(map(text.count, words)) for text in texts] if words else [0] * len(texts)
+
+
+def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[bool]:
+    """For each block, whether it belongs to a consent notice; an empty list if none does.
+
+    1. A page that mentions cookies in its title is about cookies and has no notice.
+    2. A candidate is an outermost box with two mentions or more, mostly in blocks with a mention, that holds neither
+       the headline nor a main part nor nearly all of the page.
+    3. The candidates must leave the page enough other text.
+    4. A candidate is a notice if it lies at the beginning or the end of that other text.
+
+    Args:
+        tree: The blocks, and the boxes around them.
+        roles: For each block, its boilerplate roles.
+    """
+    mentions = count_mentions(tree.texts)
+    if sum(mentions) < MIN_MENTIONS or any(count_mentions([tree.title])):
+        return []
+    is_content = [not found for found in roles]
+    mentions = [count if is_own else 0 for count, is_own in zip(mentions, is_content, strict=True)]
+    if sum(mentions) < MIN_MENTIONS:
+        return []
+    parents, boxes = tree.box_parents, tree.boxes
+    lengths = [len(text) if is_own else 0 for text, is_own in zip(tree.texts, is_content, strict=True)]
+    size = subtree_totals(parents, boxes, lengths)
+    count = subtree_totals(parents, boxes, mentions)
+    mentioning = (length if found else 0 for length, found in zip(lengths, mentions, strict=True))
+    mentioning_size = subtree_totals(parents, boxes, mentioning)
+    blocks = zip(boxes, tree.text_roles, is_content, strict=True)
+    heads = mark_ancestors(parents, (box for box, roles, is_own in blocks if is_own and roles & H1))
+    mains = mark_ancestors(parents, (box for box, roles in enumerate(tree.box_roles) if roles & MAIN))
+    notices: list[int] = []
+    inside = [False] * len(parents)
+    for box in range(1, len(parents)):
+        if count[box] >= MIN_MENTIONS:  # so has the box around it
+            is_notice = (
+                mentioning_size[box] >= MIN_MENTIONING_SHARE * size[box]
+                and size[box] < MAX_NOTICE_SHARE * size[0]
+                and not (heads[box] or mains[box])
+            )
+            if is_notice and not inside[parents[box]]:
+                notices.append(box)
+            inside[box] = is_notice or inside[parents[box]]
+    left = size[0] - sum(size[box] for box in notices)
+    if not notices or left < max(MIN_REST, MIN_REST_SHARE * size[0]):
+        return []
+    at_edge = [False] * len(parents)
+    starts, passed = _starts(tree, lengths), 0
+    for box in notices:
+        before = starts[box] - passed
+        at_edge[box] = min(before, left - before) <= MAX_EDGE_DISTANCE * left
+        passed += size[box]
+    in_notice = mark_descendants(parents, at_edge)
+    return [in_notice[box] for box in boxes]
+
+
+def _starts(tree: BlockTree, lengths: Sequence[int]) -> list[int]:
+    """For each box, the characters of content before it; boxes without any content lie at the end."""
+    end = sum(lengths)
+    starts = [end] * len(tree.box_parents)
+    position = 0
+    for box, length in zip(tree.boxes, lengths, strict=True):
+        if length:
+            starts[box] = min(starts[box], position)
+        position += length
+    for box in range(len(starts) - 1, 0, -1):
+        parent = tree.box_parents[box]
+        starts[parent] = min(starts[parent], starts[box])
+    return starts
+
+
+try:
+    from scrapy_simdedup.page._classify import count_mentions, find_consent_notices
+except ImportError:  # installed without a compiler
+    count_mentions, find_consent_notices = python_count_mentions, python_find_consent_notices
