@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scrapy_simdedup import setting_checks as checks
@@ -110,7 +111,7 @@ CHECKS: dict[str, checks.Check] = {
 """The checks of all settings, by the names of the fields."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DedupSettings:
     """All ``SIMDEDUP_*`` settings, checked. Field names are the settings' names without the prefix, in lower case."""
 
@@ -269,7 +270,7 @@ class DedupSettings:
         """Whether anything of a page's content but its text is put into items."""
         return not {"markdown", "text"}.issuperset(self.item_content.values())
 
-    @property
+    @cached_property  # it is asked of each page
     def keeps_units(self) -> bool:
         """Whether the text units of any page are asked for."""
         return self.compares_versions or any(own is not None for own in self._everywhere("novel_words"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.preference import is_preferred
-from scrapy_simdedup.detect.revisit import compare_with_previous_version, compare_with_same_path
+from scrapy_simdedup.detect.revisit import compare_with_same_path, compare_with_version, revisit_of_imported
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import keep_units
@@ -84,18 +84,29 @@ def decide(
         handler=page.handler,
         run=page.run,
     )
-    revisit = compare_with_previous_version(page, index, clocks)
-    evidence = None if revisit is None else revisit.evidence
-    if revisit is None and settings.unchanged == "drop":
-        elsewhere = compare_with_same_path(page, index, clocks)
-        evidence = None if elsewhere is None else elsewhere.evidence
-        revisit = elsewhere if elsewhere is not None and elsewhere.kind == "unchanged" else None
+    revisit, evidence = _compare_with_past(page, index, clocks)
     decision = _choose(page, match, revisit, index, clocks)
     if keep_pending and decision.verdict.pending is not None:
         decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
     if revisit is not None and revisit.content_left(settings.near):
         decision = replace(decision, left=revisit.record)
     return decision if evidence is None else replace(decision, evidence=evidence)
+
+
+def _compare_with_past(
+    page: FetchedPage, index: SiteIndex, clocks: Collection[int]
+) -> tuple[Revisit | None, ClockEvidence | None]:
+    """The page compared with what its URL gave before, if anything is known of that, and what both say about clocks."""
+    before = index.previous_version(page.key, page.run)
+    if before is not None:
+        revisit = compare_with_version(page, before, index, clocks)
+        return revisit, revisit.evidence
+    if page.known_since is not None:
+        return revisit_of_imported(page, page.known_since), None
+    elsewhere = compare_with_same_path(page, index, clocks) if page.settings.unchanged == "drop" else None
+    if elsewhere is None:
+        return None, None
+    return elsewhere if elsewhere.kind == "unchanged" else None, elsewhere.evidence
 
 
 def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Collection[int]) -> bool:

@@ -49,22 +49,10 @@ class Revisit:
         return was_live and self.kind == "changed" and self.similarity is not None and self.similarity < near
 
 
-def compare_with_previous_version(page: FetchedPage, index: SiteIndex, clocks: Collection[int] = ()) -> Revisit | None:
-    """The page compared with what its URL gave before; None if nothing is known of it.
-
-    Args:
-        page: the page.
-        index: the index of the page's site, up to date.
-        clocks: the places of the site whose text changes by itself.
-    """
-    record = index.previous_version(page.key, page.run)
-    if record is None:
-        if page.known_since is None:
-            return None
-        fp = bytes(page.fingerprint)  # the other tool remembered no content, so today's counts as unchanged
-        known = imported_record(page.url, page.key, fp, "unchanged", page.known_since, worker=page.worker)
-        return Revisit(known, "unchanged")
-    return _compare(page, record, index, clocks)
+def revisit_of_imported(page: FetchedPage, since: float) -> Revisit:
+    """The page compared with what another tool delivered: that remembered no content, so today's is unchanged."""
+    fp = bytes(page.fingerprint)
+    return Revisit(imported_record(page.url, page.key, fp, "unchanged", since, worker=page.worker), "unchanged")
 
 
 def compare_with_same_path(page: FetchedPage, index: SiteIndex, clocks: Collection[int]) -> Revisit | None:
@@ -75,7 +63,8 @@ def compare_with_same_path(page: FetchedPage, index: SiteIndex, clocks: Collecti
     """
     if page.fingerprint.unjudged:
         return None
-    found = [_compare(page, record, index, clocks) for record in index.versions_by_path(page.url, page.fingerprint)]
+    versions = index.versions_by_path(page.url, page.fingerprint)
+    found = [compare_with_version(page, record, index, clocks) for record in versions]
     for revisit in found:
         if revisit.kind == "unchanged" and revisit.unit_changes is not None:
             return revisit
@@ -83,8 +72,15 @@ def compare_with_same_path(page: FetchedPage, index: SiteIndex, clocks: Collecti
     return replace(found[0], kind=None) if is_one_content else None
 
 
-def _compare(page: FetchedPage, record: Record, index: SiteIndex, clocks: Collection[int]) -> Revisit:
-    """The page compared with one version."""
+def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, clocks: Collection[int] = ()) -> Revisit:
+    """The page compared with an earlier version of it.
+
+    Args:
+        page: the page.
+        record: the version.
+        index: the index of the page's site, up to date.
+        clocks: the places of the site whose text changes by itself.
+    """
     settings = page.settings
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
     if before.body == now.body and not before.identity_differs(now):

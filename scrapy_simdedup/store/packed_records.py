@@ -91,7 +91,7 @@ class PackedRecords:
         self._ends[slot] = end
         self.ids[slot] = id_
         self._live += record.state != "released"
-        if record.settled:
+        if record.state in SETTLED:
             self._drop_older(versions, id_)
         return slot
 
