@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.markdown import to_markdown
-from scrapy_simdedup.page.metadata import PageMetadata, find_metadata
+from scrapy_simdedup.page.metadata import find_metadata
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
@@ -81,7 +81,7 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
     root = parse(html, max_bytes=settings.max_page_bytes, with_html_methods=settings.extractor == "readability").root
     if root is None:
         return Content()
-    found = _metadata(root, url) if metadata else PageMetadata()
+    found = _metadata(root, url) if metadata else {}
     try:
         tree = build_block_tree(root, role_words(settings.role_words), detailed=True)
         chosen = find_content_blocks(root, tree, settings.extractor)
@@ -90,12 +90,12 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
     except Exception:  # what no test has thought of must not cost the item that carries the content
         logger.warning("No Markdown could be made of %s, its text stands in", url or "a page", exc_info=True)
         markdown = text = " ".join("".join(root.itertext()).split())
-    return Content(markdown, text, *found)
+    return Content(markdown, text, **found)
 
 
-def _metadata(root: HtmlElement, url: str) -> PageMetadata:
+def _metadata(root: HtmlElement, url: str) -> dict[str, str]:
     try:
         return find_metadata(root, url)
     except Exception:  # metadata are written by all kinds of plugins, and are no reason to lose the text
         logger.warning("No metadata could be read from %s", url or "a page", exc_info=True)
-        return PageMetadata()
+        return {}

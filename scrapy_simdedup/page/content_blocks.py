@@ -7,11 +7,14 @@ full in its fingerprint.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from lxml import etree
 
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
-from scrapy_simdedup.page.footnotes import notes_of
 from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS
 
 if TYPE_CHECKING:
@@ -24,12 +27,17 @@ if TYPE_CHECKING:
 
 MAX_ROW_LENGTH = 2_000
 """Characters of a row above which a table is taken for the layout of a page."""
+MAX_NOTE_ELEMENTS = 100
+"""Elements inside of a note; what holds more is a part of the page."""
+MAX_NOTE_LENGTH = 2_000
+"""Characters of a note at most."""
 
 _TABLE = TAG_IDS["table"]
 _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
 _NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
+_links_inside = etree.XPath("//a[starts-with(@href, '#') and string-length(@href) > 1]")
 
 logger = logging.getLogger(__name__)
 
@@ -151,6 +159,56 @@ def _tables_and_rows(tree: BlockTree) -> tuple[list[int], list[int], set[int]]:
         tables.append(box if tag == _TABLE else table)
         rows.append(box if tag in _ROWS else 0 if tag == _TABLE else rows[parent])
     return tables, rows, layouts
+
+
+def notes_of(root: HtmlElement, tree: BlockTree, chosen: Sequence[bool]) -> set[int]:
+    """The blocks of the notes that chosen blocks above them point to; each has a link back to such a block.
+
+    So do footnotes in any software and language. They stand far below their text, often among lists of links, so that
+    the content model leaves many of them out.
+
+    Args:
+        root: The ``<html>`` element; it stays as it is.
+        tree: Its block tree, made with ``detailed=True``.
+        chosen: Whether each block of the tree is chosen.
+    """
+    links: list[Any] = cast("list[Any]", _links_inside(root))
+    if len(links) < 2:  # one there and one back
+        return set()
+    last = tree.last_elements
+    block_of, targets = _blocks_of(root, last, links)
+    pointed: dict[int, set[int]] = defaultdict(set)
+    """For each block, the first blocks of what its links lead to."""
+    notes: dict[tuple[int, int], range] = {}
+    for link, block in zip(links, block_of, strict=True):
+        note = targets.get(link.get("href")[1:])
+        if note:
+            pointed[block].add(note[0])
+            if block < note[0] and chosen[block]:
+                notes[block, note[0]] = note
+    found: set[int] = set()
+    for (block, _), note in notes.items():
+        is_mutual = any(block in pointed.get(other, ()) for other in note)
+        if is_mutual and sum(len(tree.texts[other]) for other in note) <= MAX_NOTE_LENGTH:
+            found.update(note)
+    return found
+
+
+def _blocks_of(root: HtmlElement, last: Sequence[int], links: Sequence[Any]) -> tuple[list[int], dict[str, range]]:
+    """The block of each link, and the blocks of each element that the links name and that may be a note."""
+    wanted = {link.get("href")[1:] for link in links}
+    of_links = dict.fromkeys(links, 0)
+    targets: dict[str, range] = {}
+    for number, element in enumerate(root.iter("*")):
+        if element in of_links:
+            of_links[element] = bisect_left(last, number)
+        name = element.get("id") or (element.get("name") if element.tag == "a" else None)
+        if name is not None and name in wanted and name not in targets:
+            inside = sum(1 for _ in islice(element.iterdescendants("*"), MAX_NOTE_ELEMENTS + 1))
+            first = bisect_left(last, number)
+            end = min(max(bisect_right(last, number + inside), first + 1), len(last))
+            targets[name] = range(first, end if inside <= MAX_NOTE_ELEMENTS else first + 1)
+    return [of_links[link] for link in links], targets
 
 
 def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:

@@ -14,7 +14,7 @@ from datetime import date
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from html import unescape
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -156,17 +156,6 @@ def _absolute_url(url: str, href: str) -> str | None:
         return None
 
 
-class PageMetadata(NamedTuple):
-    """What a page says about itself; ``""`` for what it does not say."""
-
-    title: str = ""
-    author: str = ""
-    date: str = ""
-    language: str = ""
-    site_name: str = ""
-    canonical: str = ""
-
-
 MAX_VALUE_LENGTH = 1_000
 """Characters of a title, a name or an address; longer ones are none."""
 MAX_AUTHORS = 20
@@ -192,8 +181,11 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*")
 _ISO_DATE = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ]+(\d{2}:\d{2}\S*(?: ?[+-]\d{2}:?\d{2})?))?")
 
 
-def find_metadata(root: HtmlElement, url: str = "") -> PageMetadata:
+def find_metadata(root: HtmlElement, url: str = "") -> dict[str, str]:
     """The metadata of a page, from its JSON-LD, OpenGraph, other ``<meta>`` elements, and HTML itself.
+
+    They have the names of the fields of :class:`~scrapy_simdedup.page.content.Content`, and are ``""`` where the page
+    does not say them.
 
     Args:
         root: The ``<html>`` element of the page.
@@ -212,14 +204,14 @@ def find_metadata(root: HtmlElement, url: str = "") -> PageMetadata:
     languages = (root.get("lang"), root.get("{http://www.w3.org/XML/1998/namespace}lang"), root.get("xml:lang"))
     dates = (_text(data.get("datePublished")), time, *map(named.get, _META_NAMES["date"]))
     canonical = _absolute_url(url, link or "") or _absolute_url(url, first("canonical")) or ""
-    return PageMetadata(
-        title=first("title", _text(data.get("headline"))) or _value(_text(data.get("name"))) or _value(titles),
-        author=_authors(data.get("author"), *map(named.get, _META_NAMES["author"])),
-        date=next(filter(None, map(_date, dates)), ""),
-        language=_language(first("language", *languages, _text(data.get("inLanguage")))),
-        site_name=first("site_name", _text(data.get("publisher"))),
-        canonical=canonical if _IS_WEB_ADDRESS(canonical) and len(canonical) <= MAX_VALUE_LENGTH else "",
-    )
+    return {
+        "title": first("title", _text(data.get("headline"))) or _value(_text(data.get("name"))) or _value(titles),
+        "author": _authors(data.get("author"), *map(named.get, _META_NAMES["author"])),
+        "date": next(filter(None, map(_date, dates)), ""),
+        "language": _language(first("language", *languages, _text(data.get("inLanguage")))),
+        "site_name": first("site_name", _text(data.get("publisher"))),
+        "canonical": canonical if _IS_WEB_ADDRESS(canonical) and len(canonical) <= MAX_VALUE_LENGTH else "",
+    }
 
 
 _title = cast("Callable[[HtmlElement], str]", etree.XPath("string((head | body)/title)", smart_strings=False))

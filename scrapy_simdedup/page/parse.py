@@ -20,7 +20,7 @@ from lxml.html import HtmlElement, HTMLParser
 from scrapy_simdedup.page.roles import NON_TEXT_TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from scrapy_simdedup.unjudged import UnjudgedReason
 
@@ -233,3 +233,21 @@ _TAG = re.compile(
 def xpath_elements(path: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     """A function that finds the elements at an XPath, in document order."""
     return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(path))
+
+
+def outermost(elements: Sequence[HtmlElement]) -> list[HtmlElement]:
+    """Those of some elements that lie in no other of them, in their order; takes linear time in a deep tree, too."""
+    is_inside = dict.fromkeys(elements, True)
+    """Of each element that was looked at, whether it is one of them or lies in one."""
+    made: list[HtmlElement] = []
+    for element in elements:
+        path: list[HtmlElement] = []
+        above = element.getparent()
+        while above is not None and above not in is_inside:
+            path.append(above)
+            above = above.getparent()
+        nested = above is not None and is_inside[above]
+        is_inside.update(dict.fromkeys(path, nested))
+        if not nested:
+            made.append(element)
+    return made

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from scrapy_simdedup.page.tree_edits import outermost
+from scrapy_simdedup.page.parse import outermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simdedup.page.block_tree import build_block_tree
-from scrapy_simdedup.page.footnotes import MAX_LENGTH, notes_of
+from scrapy_simdedup.page.content_blocks import MAX_NOTE_LENGTH, notes_of
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 
@@ -19,9 +19,7 @@ NAMED = """<p>The bridge was opened in May<a name="r1" href="#n1">1</a>.</p><p>I
 <p><a name="n1" href="#r1">1</a> By the mayor.</p><p>Imprint</p>"""
 ONE_WAY = LIST.replace('href="#r1"', 'href="#top"')
 ABOVE = '<p id="n1">By the mayor. <a href="#r1">down</a></p><p id="r1">It was opened<a href="#n1">1</a>.</p>'
-A_PART = (
-    f'<p id="r1">See <a href="#n1">below</a>.</p><div id="n1"><p>{"word " * MAX_LENGTH}<a href="#r1">up</a></p></div>'
-)
+A_PART = f'<p id="r1">See <a href="#n1">below</a>.</p><div id="n1"><p>{"word " * MAX_NOTE_LENGTH}<a href="#r1">up</a></div>'
 NOWHERE = '<p id="r1">See <a href="#n1">below</a> and <a href="#n2">there</a>.</p>'
 
 
