@@ -32,10 +32,11 @@ from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
-from scrapy_simdedup.detect.detector import LocalFingerprinter, NearDuplicateDetector
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
+from scrapy_simdedup.fingerprint.make import LocalFingerprinter
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.memory import SnapshotStore
 from scrapy_simdedup.store.url import job_store, store_by_url

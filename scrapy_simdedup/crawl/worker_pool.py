@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_simdedup.detect.detector import LocalFingerprinter
-from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
+from scrapy_simdedup.fingerprint.make import LocalFingerprinter, body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
 from scrapy_simdedup.page.content import Content, content_with_settings
 from scrapy_simdedup.page.page import Page
@@ -78,7 +77,7 @@ class WorkerPool:
         self._is_closed = False
 
     def open(self, secret: bytes) -> None:
-        """Take the secret; see :class:`~scrapy_simdedup.detect.detector.Fingerprinter`."""
+        """Take the secret; see :class:`~scrapy_simdedup.fingerprint.make.Fingerprinter`."""
         self._secret = secret
         self._local.open(secret)
 

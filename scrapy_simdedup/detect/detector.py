@@ -8,7 +8,7 @@ import secrets
 import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
@@ -17,7 +17,14 @@ from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
-from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts, identity_digest, model_of
+from scrapy_simdedup.fingerprint.make import (
+    LocalFingerprinter,
+    body_digest,
+    fingerprint,
+    fingerprint_texts,
+    identity_digest,
+    model_of,
+)
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.event_log import EventLog
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+    from scrapy_simdedup.fingerprint.make import Fingerprinter
     from scrapy_simdedup.signals import Wall
     from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
 
@@ -341,58 +349,6 @@ class NearDuplicateDetector:
         self.store_errors += 1
         if self._on_store_error is not None:
             self._on_store_error(exc)
-
-
-class Fingerprinter(Protocol):
-    """Makes the fingerprints of one run's pages in one way, so that they can be compared; in this process or others."""
-
-    def open(self, secret: bytes) -> None:
-        """Take over the key of the hashes, once it is known to agree with the store."""
-
-    async def fingerprint(
-        self, html: str, url: str, settings: DedupSettings, *, body: bytes | None = None, identity: str | None = None
-    ) -> PageFingerprint:
-        """The fingerprint of a page; never raises for any HTML.
-
-        Args:
-            html: the decoded page.
-            url: the page's URL, for messages.
-            settings: the page's own.
-            body: the page's :func:`~scrapy_simdedup.fingerprint.make.body_digest`, where that is known already.
-            identity: the page's identity, where it is given.
-        """
-
-
-class LocalFingerprinter:
-    """Makes fingerprints in this process.
-
-    Args:
-        on_extracted: called with the seconds that each page took.
-    """
-
-    def __init__(self, on_extracted: Callable[[float], None] | None = None) -> None:
-        self._on_extracted = on_extracted
-        self._secret = b""
-
-    def open(self, secret: bytes) -> None:
-        """Take over the key of the hashes."""
-        self._secret = secret
-
-    async def fingerprint(
-        self,
-        html: str,
-        url: str,  # noqa: ARG002 - no message needs it here
-        settings: DedupSettings,
-        *,
-        body: bytes | None = None,
-        identity: str | None = None,
-    ) -> PageFingerprint:
-        """The fingerprint of a page, made while all other work of the process waits."""
-        start = time.perf_counter()
-        made = fingerprint(html, settings, self._secret, body=body, identity=identity)
-        if self._on_extracted is not None:
-            self._on_extracted(time.perf_counter() - start)
-        return made
 
 
 async def check_compatible(store: FingerprintStore, name: str, settings: DedupSettings) -> bytes:

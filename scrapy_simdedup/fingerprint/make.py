@@ -1,10 +1,11 @@
-"""Making page fingerprints: from HTML, from a page that is already read, or from texts."""
+"""Making page fingerprints: from HTML, from a page that is already read, or from texts; one by one, or for a run."""
 
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings, Mask
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher
     from scrapy_simdedup.settings import Extractor
@@ -212,3 +213,55 @@ def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
 
 def _digest(text: bytes, words: WordHasher, size: int) -> int:
     return int.from_bytes(words.digest(text)[:size], "little") or 1 if text else 0
+
+
+class Fingerprinter(Protocol):
+    """Makes the fingerprints of one run's pages in one way, so that they can be compared; in this process or others."""
+
+    def open(self, secret: bytes) -> None:
+        """Take over the key of the hashes, once it is known to agree with the store."""
+
+    async def fingerprint(
+        self, html: str, url: str, settings: DedupSettings, *, body: bytes | None = None, identity: str | None = None
+    ) -> PageFingerprint:
+        """The fingerprint of a page; never raises for any HTML.
+
+        Args:
+            html: the decoded page.
+            url: the page's URL, for messages.
+            settings: the page's own.
+            body: the page's :func:`body_digest`, where that is known already.
+            identity: the page's identity, where it is given.
+        """
+
+
+class LocalFingerprinter:
+    """Makes fingerprints in this process.
+
+    Args:
+        on_extracted: called with the seconds that each page took.
+    """
+
+    def __init__(self, on_extracted: Callable[[float], None] | None = None) -> None:
+        self._on_extracted = on_extracted
+        self._secret = b""
+
+    def open(self, secret: bytes) -> None:
+        """Take over the key of the hashes."""
+        self._secret = secret
+
+    async def fingerprint(
+        self,
+        html: str,
+        url: str,  # noqa: ARG002 - no message needs it here
+        settings: DedupSettings,
+        *,
+        body: bytes | None = None,
+        identity: str | None = None,
+    ) -> PageFingerprint:
+        """The fingerprint of a page, made while all other work of the process waits."""
+        start = time.perf_counter()
+        made = fingerprint(html, settings, self._secret, body=body, identity=identity)
+        if self._on_extracted is not None:
+            self._on_extracted(time.perf_counter() - start)
+        return made

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.addresses import Addresses
 from scrapy_simdedup.page.content_tree import ContentNode, build_content_tree
-from scrapy_simdedup.page.markdown_inline import (
-    Inline,
-    fenced_code,
-    has_row_spans,
-    is_layout_table,
-    markdown_table,
-    table_grid,
-)
+from scrapy_simdedup.page.markdown_inline import Inline, fenced_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +23,14 @@ MAX_DEPTH = 100
 """Levels of elements that are laid out; what lies deeper is one paragraph."""
 MAX_INDENT = 32
 """Characters in front of a line; lists and quotations nested deeper stay at this level."""
+MAX_CELL_LENGTH = 1_000
+"""Characters of a cell above which a table is taken for the layout of a page."""
+MAX_SPAN, MAX_COLUMNS = 20, 100
+"""Columns and rows that a cell covers at most, and columns in which it is seen to cover rows."""
+MAX_COVERED_CELLS, MAX_COVERED_PER_CELL = 100, 4
+"""Cells that spans cover in a table at most, and in addition for each cell that is there: beyond, spans are ignored."""
 
+_NOT_IN_CELLS = frozenset({"table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 
 
@@ -165,7 +165,7 @@ class _Layout:
             self._content(node, container.nested("> ", "> "), link, depth)
         elif tag in ("ul", "ol"):
             self._list(node, container, link, depth)
-        elif tag == "table" and not is_layout_table(node):
+        elif tag == "table" and not _is_layout_table(node):
             self._table(node, container, depth)
         else:
             if tag == "a":
@@ -204,10 +204,10 @@ class _Layout:
         for caption in table.nodes("caption"):
             self._content(caption, container, "", depth + 1)
         rows = [["" if cell is None else self._cell(cell, depth) for cell in row] for row in table_grid(table)]
-        if not has_row_spans(table):
+        if not _has_row_spans(table):
             rows = [row for row in rows if any(row)]
         if any(map(any, rows)):
-            self._add(container, markdown_table([text for row in rows for text in row], list(map(len, rows))))
+            self._add(container, _markdown_table([text for row in rows for text in row], list(map(len, rows))))
 
     def _cell(self, cell: ContentNode, depth: int) -> str:
         outer, self.blocks = self.blocks, []
@@ -221,3 +221,96 @@ def _item_numbers(ordered: HtmlElement) -> dict[HtmlElement, int]:
     start = ordered.get("start", "").strip()
     first = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
     return {item: number for number, item in enumerate(ordered.iterchildren("li"), first)}
+
+
+def _table_rows(table: ContentNode) -> list[list[ContentNode]]:
+    """The cells of each row of a table, without empty rows and the rows of tables inside."""
+    parts = (part.nodes("tr") if part.tag in ("thead", "tbody", "tfoot") else (part,) for part in table.nodes())
+    rows = (row.nodes("td", "th") for part in parts for row in part if row.tag == "tr")
+    return [cells for row in rows if (cells := list(row))]
+
+
+def _is_layout_table(table: ContentNode) -> bool:
+    """Whether a table only places parts of the page side by side, or cannot be written as rows of lines."""
+    if table.element.get("role") in ("presentation", "none"):
+        return True
+    if any(isinstance(child, ContentNode) and child.tag in _NOT_IN_CELLS for child in table.walk()):
+        return True
+    rows = _table_rows(table)
+    return (
+        len(rows) < 2
+        or max(map(len, rows)) < 2
+        or any(len(cell.text()) > MAX_CELL_LENGTH for row in rows for cell in row)
+    )
+
+
+def _has_row_spans(table: ContentNode) -> bool:
+    """Whether a cell of a table reaches into the rows below."""
+    return any(cell.element.get("rowspan") for row in _table_rows(table) for cell in row)
+
+
+def table_grid(table: ContentNode) -> list[list[ContentNode | None]]:
+    """The cells of each row, and None where one from the left or above reaches: Markdown's tables have no spans."""
+    rows = _table_rows(table)
+    left = MAX_COVERED_CELLS + MAX_COVERED_PER_CELL * sum(map(len, rows))
+    grid = []
+    below: dict[int, int] = {}  # by column, the rows into which the cell above still reaches
+
+    def cover(row: list[ContentNode | None]) -> bool:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            row.append(None)
+        return left >= 0
+
+    def fill(row: list[ContentNode | None], end: int) -> None:
+        while len(row) < end or len(row) in below:
+            column = len(row)
+            if not cover(row):
+                below.clear()
+                return
+            if column in below:
+                below[column] -= 1
+                if not below[column]:
+                    del below[column]
+
+    for cells in rows:
+        row: list[ContentNode | None] = []
+        for cell in cells:
+            fill(row, 0)
+            height = _span(cell, "rowspan") - 1
+            for column in range(_span(cell, "colspan")):
+                below.pop(len(row), None)
+                if height and len(row) < MAX_COLUMNS:
+                    below[len(row)] = height
+                if not column:
+                    row.append(cell)
+                elif not cover(row):
+                    break
+        fill(row, 1 + max((column for column in below if column >= len(row)), default=-1))
+        grid.append(row)
+    return grid
+
+
+def _span(cell: ContentNode, direction: str) -> int:
+    span = cell.element.get(direction, "")
+    return min(max(1, int(span)), MAX_SPAN) if span.isascii() and span.isdigit() and len(span) < 5 else 1
+
+
+def _markdown_table(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """A table in GitHub's Markdown, whose first row is its head.
+
+    Args:
+        cells: Markdown of all cells, row by row.
+        widths: Cells of each row. GitHub wants as many in the head as anywhere, and fills up the others itself.
+    """
+    left = iter(cells)
+    rows = [[_cell_text(next(left)) for _ in range(width)] for width in widths]
+    rows[0] += [""] * (max(widths) - widths[0])
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "|" + " --- |" * max(widths), *body])
+
+
+def _cell_text(markdown: str) -> str:
+    lines = (line.strip() for line in markdown.split("\n"))
+    return "<br>".join(filter(None, lines)).replace("|", "\\|")

@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,9 @@ def _class(name: str, thing: type) -> Iterator[str]:
     for member, value in sorted(vars(thing).items()):
         if member[0] == "_":
             continue
-        if isinstance(value, property):
-            yield f"    {member}: {typing.cast('Any', value.fget).__annotations__['return']}"
+        if isinstance(value, property | cached_property):
+            getter = value.func if isinstance(value, cached_property) else typing.cast("Any", value.fget)
+            yield f"    {member}: {getter.__annotations__['return']}"
         elif isinstance(value, (classmethod, staticmethod)):
             yield f"    {member}{_signature(value.__func__)}"
         elif inspect.isfunction(value):

@@ -19,7 +19,8 @@ NAMED = """<p>The bridge was opened in May<a name="r1" href="#n1">1</a>.</p><p>I
 <p><a name="n1" href="#r1">1</a> By the mayor.</p><p>Imprint</p>"""
 ONE_WAY = LIST.replace('href="#r1"', 'href="#top"')
 ABOVE = '<p id="n1">By the mayor. <a href="#r1">down</a></p><p id="r1">It was opened<a href="#n1">1</a>.</p>'
-A_PART = f'<p id="r1">See <a href="#n1">below</a>.</p><div id="n1"><p>{"word " * MAX_NOTE_LENGTH}<a href="#r1">up</a></div>'
+LONG = "word " * MAX_NOTE_LENGTH
+A_PART = f'<p id="r1">See <a href="#n1">below</a>.</p><div id="n1"><p>{LONG}<a href="#r1">up</a></p></div>'
 NOWHERE = '<p id="r1">See <a href="#n1">below</a> and <a href="#n2">there</a>.</p>'
 
 

@@ -16,8 +16,7 @@ from scrapy_simdedup.page import content
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.content import MAX_GROWTH, MIN_LIMIT
 from scrapy_simdedup.page.content_tree import ContentNode, build_content_tree
-from scrapy_simdedup.page.markdown import MAX_INDENT, to_markdown
-from scrapy_simdedup.page.markdown_inline import MAX_COVERED_CELLS, MAX_COVERED_PER_CELL, table_grid
+from scrapy_simdedup.page.markdown import MAX_COVERED_CELLS, MAX_COVERED_PER_CELL, MAX_INDENT, table_grid, to_markdown
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 

@@ -121,12 +121,25 @@ class Method(ABC):
         """The digests from their joined bytes."""
         return Digests(raw[:8], sketch=raw[8:])
 
-    @abstractmethod
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
         """The scores of one page against each of many; symmetric.
 
-        ``one`` is a row of :attr:`row_dtype`, ``many`` are rows of it, shape (n,).
+        Here the resemblances are final, but for twins, which are near at most.
+
+        Args:
+            one: A row of :attr:`row_dtype`.
+            many: Rows of it, shape (n,).
         """
+        equal, twins = many["exact"] == one["exact"], self.are_twins(one, many)
+        headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
+        alike = np.where(equal, 1.0, self.resemblances(one, many))
+        adjusted = np.where(twins, np.minimum(alike, BELOW_IDENTICAL), alike)
+        none = np.zeros(len(many), np.bool_)
+        return Scores(alike, adjusted, equal, headline_differs, none, np.zeros(len(many)), twins)
+
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:  # noqa: ARG002
+        """How alike one page is to each of many that are not equal to it, 0 to 1; not at all by default."""
+        return np.zeros(len(many))
 
     def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
         """Whether a page and each of many are near at most: see ``are_twins`` in ``similarity``."""
@@ -135,18 +148,6 @@ class Method(ABC):
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
         """Keys of which pages with a resemblance share some; none where only equal pages are alike."""
         return np.zeros(0, np.uint32)
-
-
-def unadjusted_scores(
-    resemblance: NDArray[np.float64], twins: NDArray[np.bool_], one: np.void, many: NDArray[np.void]
-) -> Scores:
-    """The scores of a method whose resemblance is final, but for twins, which are near at most."""
-    equal = many["exact"] == one["exact"]
-    headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
-    alike = np.where(equal, 1.0, resemblance)
-    adjusted = np.where(twins, np.minimum(alike, BELOW_IDENTICAL), alike)
-    no_blocks = np.zeros(len(many))
-    return Scores(alike, adjusted, equal, headline_differs, np.zeros(len(many), np.bool_), no_blocks, twins)
 
 
 def simhash(hashes: Hashes, block_classes: BlockClasses, bits: int = 64) -> int:

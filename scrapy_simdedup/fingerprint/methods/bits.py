@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scrapy_simdedup.fingerprint.features import set_digest
-from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method, unadjusted_scores
+from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS, IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE
 from scrapy_simdedup.fingerprint.words import split_words
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -101,8 +100,8 @@ class ClassicSimhash(Method):
         simhash = self.simhash(text, settings, secret)
         return Digests(set_digest(text.content_hashes), sketch=simhash.to_bytes(16, "little"))
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
-        """Scores by the distance: up to 3 bits identical, up to 8 near."""
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """By the distance: up to 3 bits identical, up to 8 near."""
         distance = np.bitwise_count(one["words"] ^ many["words"]).sum(axis=1)
-        alike = np.interp(distance, _DISTANCES, _RESEMBLANCES)
-        return unadjusted_scores(alike, self.are_twins(one, many), one, many)
+        made: NDArray[np.float64] = np.interp(distance, _DISTANCES, _RESEMBLANCES)
+        return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from scrapy_simdedup.fingerprint.hashing import word_hasher
-from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method, unadjusted_scores
+from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS, differ
 from scrapy_simdedup.settings import ExactScope, Mask
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -90,10 +89,6 @@ class Exact(Method):
             return Digests(text.body)
         blocks = text.blocks if settings.exact == "text" else text.content_blocks
         return Digests(text_digest((block.text for block in blocks), settings.ignore, secret))
-
-    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
-        """Scores of 1 for equal digests, else of 0."""
-        return unadjusted_scores(np.zeros(len(many)), self.are_twins(one, many), one, many)
 
     def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
         """Whether the identities differ: what headlines may differ in is said by what is digested and ignored."""

@@ -14,14 +14,13 @@ import numpy as np
 
 from scrapy_simdedup.fingerprint.features import set_digest
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method, unadjusted_scores
+from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.hashing import Hashes
-    from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -126,10 +125,9 @@ class MinHash(Method):
         values = b_bit_values(minhash(hashes), _BITS)
         return Digests(set_digest(hashes), sketch=values.astype(self.row_dtype["values"].base).tobytes())
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
-        """Scores by the share of equal values."""
-        alike = resemblance(one["values"], many["values"])
-        return unadjusted_scores(alike, self.are_twins(one, many), one, many)
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """The share of equal values."""
+        return resemblance(one["values"], many["values"])
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:
         """A key for each band."""

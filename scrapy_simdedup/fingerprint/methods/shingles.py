@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simdedup.fingerprint.features import set_digest
-from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method, unadjusted_scores
+from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.fingerprint.hashing import Hashes
-    from scrapy_simdedup.fingerprint.similarity import Scores
     from scrapy_simdedup.settings import DedupSettings
 
 
@@ -87,10 +86,9 @@ class SampledShingles(Method):
         values[: len(made.values)] = made.values
         return Digests(set_digest(hashes), sketch=bytes([made.level]) + values.tobytes())
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
-        """Scores by the share of common shingles."""
-        alike = resemblance(_sample_of_row(one), many["values"], many["level"])
-        return unadjusted_scores(alike, self.are_twins(one, many), one, many)
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """The share of common shingles."""
+        return resemblance(_sample_of_row(one), many["values"], many["level"])
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
         """The shingles of a smaller sample."""
