@@ -218,6 +218,8 @@ class ResponseHandler:
         if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
             self._second_fetches.stub_found(site, verdict.original_key)
         await self._second_fetches.fetch_of_others()
+        if verdict.reason == "store_error":
+            self._second_fetches.store_failed(site)
         if verdict.kind == "changed":
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:

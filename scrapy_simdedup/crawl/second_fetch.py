@@ -8,15 +8,19 @@ a server may be busy the second time.
 A run that other processes work on or take up (``SIMDEDUP_RUN``, ``JOBDIR``) has its dropped pages in the store. Those
 of a process that ended are fetched by the one that finds the stub; those of a process that was killed, with all that it
 had counted, by the next one at its start.
+
+Pages that could not be judged, as the store failed, are not counted. What they might have made a family of is fetched
+once more at the end of the crawl.
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from scrapy import signals
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
@@ -30,6 +34,7 @@ from scrapy_simdedup.detect.events import (
     journal_name,
 )
 from scrapy_simdedup.detect.site_logs import is_alive
+from scrapy_simdedup.detect.stubs import MIN_PLACES, MIN_PLACES_OF_WORDS
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import whole_journal
 
@@ -84,6 +89,9 @@ class SecondFetches:
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
         self._new_stubs: set[Original] = set()
         """Those for which other processes may have dropped pages."""
+        self._uncounted: Counter[str] = Counter()
+        """By site, the pages that could not be judged, as the store failed."""
+        crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     async def open(self, store: FingerprintStore, context: RunContext, *, shared: bool) -> None:
         """Note what is dropped in the store from now on, and fetch what a process had dropped that was killed.
@@ -146,6 +154,10 @@ class SecondFetches:
         self._stubs.add(key)
         self._fetch(key)
 
+    def store_failed(self, site: str) -> None:
+        """Count a page of a site that could not be judged: it may be the one by which a stub would have been found."""
+        self._uncounted[site] += 1
+
     async def fetch_of_others(self) -> None:
         """Make the requests of other processes, which ended, for the stubs that were found since the last call."""
         if not self._new_stubs or self._notes is None:
@@ -157,6 +169,14 @@ class SecondFetches:
         except StoreError as exc:
             self._new_stubs |= stubs
             self._on_store_error(exc)
+
+    def _spider_idle(self) -> None:
+        """Make the requests once more whose pages may be those of a family, had all pages been counted."""
+        for key in list(self._dropped):
+            dropped, uncounted = len(self._dropped[key]), self._uncounted[key[0]]
+            if uncounted and dropped < MIN_PLACES and 1 + dropped + uncounted >= MIN_PLACES_OF_WORDS:
+                self._fetch(key)
+        self._uncounted.clear()
 
     def _remember(self, key: Original, request: Request, response: Response | None) -> None:
         self._dropped.setdefault(key, []).append((request, response))

@@ -15,7 +15,7 @@ import pytest
 
 from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose, words
 from helpers.site_server import Site
 from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.errors import StoreError
@@ -164,6 +164,31 @@ async def test_a_file_that_is_deleted_in_mid_crawl_costs_no_page(
             yield from super().parse(response)
 
     kept_all(await crawl(Deleting, settings_for(path), urls=urls), urls)
+
+
+@pytest.mark.parametrize("failing_after", [1, 4, 7])
+@on_asyncio
+async def test_a_store_that_fails_before_a_family_is_told_apart_costs_no_page_of_it(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing_after: int
+) -> None:
+    """What was dropped by then is delivered at the end: the pages that would have told are not judged any more."""
+    monkeypatch.setattr(sqlite_file, "CHECK_SECONDS", 0.0)
+    path = tmp_path / "pages.sqlite"
+    paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(12)]
+    for number, member in enumerate(paths):
+        city = " ".join(words(f"city {number}", 3)).capitalize()
+        site[member] = page("family", "the same frame", body=f"<p>{city}</p>{prose('event', 80)}")
+
+    def deleting(asked: str) -> str:
+        path.unlink()
+        return page("another")
+
+    site["/fails"] = deleting
+    paths.insert(failing_after, "/fails")
+    done = await crawl(PathsSpider, settings_for(path), urls=site.urls(*paths))
+    assert done.stat("store/error_count") > 0
+    assert sorted(done.urls) == sorted(site.urls(*paths))
+    assert done.stat("pages/fetched_twice") == failing_after - 1
 
 
 @pytest.mark.slow
