@@ -210,6 +210,7 @@ class Runtime:
                 await self.crawler.engine.close_spider_async(reason="simdedup_store_error")
                 return
             raise CloseSpider("simdedup_store_error") from error
+        self.detector.store.hurry()
         self.links.open(tracks_delivery=self.tracks_delivery)
         self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)

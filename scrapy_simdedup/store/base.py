@@ -235,6 +235,9 @@ class FingerprintStore(ABC):
     async def close(self) -> None:  # noqa: B027 - as above
         """Disconnect; the store can be closed twice, and opened again. By default there is nothing to do."""
 
+    def hurry(self) -> None:  # noqa: B027 - as above
+        """Fail, rather than keep a crawl waiting, while the database takes too long; by default nothing is too long."""
+
     # ------------------------------------------------------------------ the logs of sites
 
     @abstractmethod

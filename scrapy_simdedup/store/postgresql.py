@@ -76,6 +76,8 @@ GET_NOTE = "SELECT value FROM simdedup_note WHERE journal = %s AND key = %s"
 READ_NOTES = "SELECT position, value FROM simdedup_note WHERE journal = %s AND position > %s ORDER BY position LIMIT %s"
 JOURNALS = "SELECT DISTINCT journal FROM simdedup_note ORDER BY journal"
 DELETE_JOURNAL = "DELETE FROM simdedup_note WHERE journal = %s"
+SHORT = frozenset({APPEND, SETTLE, PUT_NOTE})
+"""Statements that send and get next to nothing."""
 
 REMEDIES = {
     "password authentication failed": "correct user and password in SIMDEDUP_STORE",
@@ -125,6 +127,9 @@ class PostgresqlStore(FingerprintStore):
             open=False,
         )
         await self._pool.open()
+
+    def hurry(self) -> None:
+        self._breaker.in_a_hurry = True
 
     async def close(self) -> None:
         await self._breaker.finish()
@@ -230,7 +235,7 @@ class PostgresqlStore(FingerprintStore):
             async with pool.connection() as db:
                 return await rows(db, statement, values)
 
-        return await self._breaker.run(ask)
+        return await self._breaker.run(ask, is_short=statement in SHORT)
 
     async def _prepare(self) -> None:
         name = self._breaker.name

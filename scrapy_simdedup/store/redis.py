@@ -37,7 +37,7 @@ from scrapy_simdedup.store.base import (
     Tail,
     record_of,
 )
-from scrapy_simdedup.store.remote import CALL_SECONDS, CALLS, CONNECT_SECONDS, CircuitBreaker
+from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -58,6 +58,8 @@ JOURNAL, NOTES_KEY = "{simdedup journal:", "}:notes"
 """What stands before and after the name of a journal in the key of its notes; its keys share a hash tag."""
 NO_LOG = frozenset({"set_default", "heartbeat", "put_note", "read_notes"})
 """Verbs whose scripts do without the functions of ``log.lua``."""
+SHORT = frozenset({"append", "settle", "put_note"})
+"""Verbs that send and get next to nothing."""
 
 REMEDIES = {
     "wrongpass": "correct user and password in SIMDEDUP_STORE",
@@ -112,6 +114,9 @@ class RedisStore(FingerprintStore):
         except StoreError:
             await self.close()
             raise
+
+    def hurry(self) -> None:
+        self._breaker.in_a_hurry = True
 
     async def close(self) -> None:
         await self._breaker.finish()
@@ -222,10 +227,11 @@ class RedisStore(FingerprintStore):
             except NoScriptError:  # the first call, or the server was restarted, or its scripts were flushed
                 return await answer_of(client.eval(script, len(names), *names, *values))
 
-        return await self._breaker.run(run)
+        return await self._breaker.run(run, is_short=verb in SHORT)
 
     def _connect(self) -> Redis | RedisCluster:
-        options: dict[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_timeout": CALL_SECONDS}
+        # How long an answer may take is for the breaker to say: the driver would count the time of blocking callbacks.
+        options: dict[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS, "socket_timeout": None}
         scheme, _, rest = self._url.partition(":")
         if scheme == "redis+cluster":
             return RedisCluster.from_url(f"redis:{rest}", max_connections=2 * CALLS, **options)

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -42,7 +43,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what happens, however long a busy machine takes for it."""
     for module, name in (
         (remote, "CALL_SECONDS"),
-        (redis, "CALL_SECONDS"),
         (redis, "CONNECT_SECONDS"),
         (postgresql, "CONNECT_SECONDS"),
     ):
@@ -106,6 +106,21 @@ async def test_a_server_that_hangs_is_given_up(server: Server, server_url: str, 
             await store.read(SITE)
         server.thaw()
         await eventually(store, [id_])
+
+
+@on_asyncio
+async def test_a_process_that_does_not_listen_takes_no_server_for_one_that_hangs(
+    server: Server, server_url: str, impatient: None
+) -> None:
+    """A callback may block it for longer than an answer may take."""
+    async with opened(server_url) as store:
+        id_ = await put(store, record())
+        for _ in range(3):
+            asked = asyncio.ensure_future(store.read(SITE))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            time.sleep(0.8)  # noqa: ASYNC251 - what blocks the loop is what is tested
+            assert [found.id for found in (await asked).records] == [id_]
 
 
 @on_asyncio
