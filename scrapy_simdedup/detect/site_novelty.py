@@ -167,15 +167,13 @@ class SiteNovelty:
         if together:
             return OwnText(together, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
-        of_texts = (lines.words | lines.numbers) & units.of_content & ~units.is_index
+        of_texts = lines.of_texts(units)
         if lines.words.any() and (
             np.count_nonzero(of_texts) >= MIN_FIELDS or not self._has_same_name(fp, chosen, others, len(sample))
         ):
             return OwnText(max(1, int(novelty.words_of_units(units)[lines.words].max())), counts=True)
-        other_line: OtherLine | None = None
-        if of_texts.any():
-            other_line = "words" if (of_texts & lines.words).any() else "numbers"
-        return OwnText(most if most > novelty.MIN_OWN_WORDS else 0, counts=False, other_line=other_line)
+        shown = most if most > novelty.MIN_OWN_WORDS else 0
+        return OwnText(shown, counts=False, other_line=lines.difference(units))
 
     def _words_of_variant(
         self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.event_log import EventLog
+from scrapy_simdedup.detect.failed_pages import FailedPages
 from scrapy_simdedup.detect.policy import decide, is_copy_of
 from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.stub_watch import StubWatch
@@ -64,6 +65,7 @@ class Transactions:
         """The places of each site whose text changes by itself; None where nobody learns them."""
         if settings.clocks and settings.compares_versions:
             self._clocks = ClockBook(store, context.run, on_store_error)
+        self._failed = FailedPages()
         self._stubs = StubWatch(store if keeps_counts else None, context.run, on_store_error)
 
     async def save(self) -> None:
@@ -92,7 +94,7 @@ class Transactions:
             if verdict.pending is None and verdict.original is not None:
                 await self.history.page_compared(page, verdict)
             if verdict.pending is None and page.settings.stubs != "keep":
-                await self._detect_stub(page, decision)
+                await self._detect_stub(page, decision, verdict.page)
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return Verdict("unjudged", reason="store_error")
@@ -118,6 +120,7 @@ class Transactions:
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         """Settle a page's record; False if the store failed, and it is tried again later."""
+        self._failed.settled(site, id_, outcome)
         try:
             await self.logs.settle(site, id_, outcome)
         except STORE_FAILURES as exc:
@@ -182,12 +185,18 @@ class Transactions:
             return decision, replace(decision.verdict, page=PageRef(page.site, id_, page.key, page.url))
         raise StoreBusy(self._store_name, f"{page.site} changed {MAX_ATTEMPTS} times while one of its pages was judged")
 
-    async def _detect_stub(self, page: FetchedPage, decision: Decision) -> None:
+    async def _detect_stub(self, page: FetchedPage, decision: Decision, ref: PageRef | None) -> None:
         """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
-        original = decision.original
+        original, line = decision.original, decision.verdict.other_line
         await self._stubs.restore(page.site)
-        content, detector = _content_of(page, original), self._stubs.detector(page.site)
-        is_stub = detector.observe(page.url, content, decision.verdict.other_line)
+        content = _content_of(page, original)
+        if original is None and ref is not None:
+            content, line = self._failed.take_place(page, content, await self._clocks_of(page.site))
+            self._failed.kept(ref, content, page.fingerprint)
+        else:
+            content = self._failed.content(content)
+        detector = self._stubs.detector(page.site)
+        is_stub = detector.observe(page.url, content, line)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 from math import ceil, inf, log, prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -180,6 +180,17 @@ class ReplacedLines(NamedTuple):
     """Lines with other words."""
     numbers: Mask
     """Lines that differ in their numbers alone."""
+
+    def of_texts(self, units: PageUnits) -> Mask:
+        """Those in the page's content that are no links to other pages."""
+        replaced: Mask = self.words | self.numbers
+        replaced[~units.of_content | units.is_index] = False
+        return replaced
+
+    def difference(self, units: PageUnits) -> Literal["words", "numbers"] | None:
+        """In what these differ; None where there is none."""
+        of_texts = self.of_texts(units)
+        return None if not of_texts.any() else "words" if (of_texts & self.words).any() else "numbers"
 
 
 def new_units(units: PageUnits, others: Sequence[TextUnits], chosen: Mask) -> Mask:

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 from scrapy import Request, Spider
+from scrapy.exceptions import DropItem
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
-from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
@@ -64,6 +65,34 @@ async def test_no_page_of_a_family_is_lost(name: str) -> None:
         assert set(done.urls) == {site.url(path) for path in ("/", *of_family, *others)}
         assert len(done.urls) == len(set(done.urls))
         assert 0 < done.stat("pages/fetched_twice") == done.stat("pages/dropped") <= 21
+
+
+class DroppingPipeline:
+    """Takes some pages' items away, as one does that checks them."""
+
+    urls: tuple[str, ...] = ()
+
+    def process_item(self, item: Any) -> Any:
+        if item["url"] in self.urls:
+            raise DropItem("no price")
+        return item
+
+
+@pytest.mark.parametrize("failing", [(0,), (0, 1, 2), (0, 1, 2, 3, 4)])
+@on_asyncio
+async def test_a_family_is_found_whose_first_pages_a_pipeline_drops(
+    monkeypatch: pytest.MonkeyPatch, failing: tuple[int, ...]
+) -> None:
+    """They leave no record that the next one is like, and count with it all the same."""
+    with Site() as site:
+        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(10)]
+        for number, path in enumerate(paths):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        urls = site.urls(*paths)
+        dropped = [urls[number] for number in failing]
+        monkeypatch.setattr(DroppingPipeline, "urls", tuple(dropped))
+        done = await crawl(PatientSpider, {**ADDON, "ITEM_PIPELINES": {DroppingPipeline: 500}}, urls=urls)
+        assert sorted(done.urls) == sorted(set(urls) - set(dropped))
 
 
 @on_asyncio
