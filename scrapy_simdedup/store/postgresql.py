@@ -32,6 +32,12 @@ OLDEST = 14
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
 """Those who open a new database wait for the first."""
 EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
+PARTS = "memo", "worker", "page", "note", "append", "settle", "forget", "put_note"
+"""What the script makes, without what is for people: tables, and then functions."""
+MISSING = """
+SELECT name FROM unnest(%s::text[]) AS name
+WHERE to_regclass('simdedup_' || name) IS NULL AND to_regproc('simdedup_' || name) IS NULL
+"""
 # Not DO NOTHING: what somebody else wrote meanwhile is not to be seen by the statement that waited for it.
 SET_DEFAULT = """
 INSERT INTO simdedup_memo AS memo VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO UPDATE SET value = memo.value
@@ -79,14 +85,23 @@ DELETE_JOURNAL = "DELETE FROM simdedup_note WHERE journal = %s"
 SHORT = frozenset({APPEND, SETTLE, PUT_NOTE})
 """Statements that send and get next to nothing."""
 
+GONE = "put back a copy of what is missing, or drop all that begins with 'simdedup_' to begin a new store"
 REMEDIES = {
     "password authentication failed": "correct user and password in SIMDEDUP_STORE",
     "no password supplied": "write the password into SIMDEDUP_STORE: 'postgresql://user:password@host/database'",
+    "undefinedtable": GONE,
+    "undefinedfunction": GONE,
     "does not exist": "create it first, or correct SIMDEDUP_STORE",
+    "not permitted to log in": "let the user log in, or name another one in SIMDEDUP_STORE",
+    "permission denied for table": "let the user read, write and delete in all tables that begin with 'simdedup_'",
+    "permission denied for function": "let the user call all functions that begin with 'simdedup_'",
     "permission denied": "let the user create tables in the schema, or let somebody open the store once who may",
     "connection refused": "check that the server runs, and host and port in SIMDEDUP_STORE",
     "too many": "allow more connections in postgresql.conf, or put a pooler in front",
     "disk full": "free some disk space on the server",
+    "read-only transaction": "name the primary, not a standby, and a database that is not set to read only",
+    "statement timeout": "let statements of this user take five seconds: ALTER ROLE ... SET statement_timeout = '5s'",
+    "lock timeout": "look in pg_locks for who locks the tables that begin with 'simdedup_'",
 }
 """What to do, by a part of the driver's message."""
 
@@ -247,6 +262,8 @@ class PostgresqlStore(FingerprintStore):
             if not (await rows(db, EXISTS))[0][0]:
                 script = files("scrapy_simdedup.store").joinpath("postgresql.sql").read_text(encoding="utf-8")
                 await db.execute(script.encode())
+            if missing := await rows(db, MISSING, (list(PARTS),)):
+                raise StoreError(name, f"lacks simdedup_{missing[0][0]}", GONE)
             ((found,),) = await rows(db, SET_DEFAULT, {"name": "tables", "value": VERSION})
             if found != VERSION:
                 problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"

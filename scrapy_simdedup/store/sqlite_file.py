@@ -50,6 +50,9 @@ REMEDIES = {
     "readonly": "make the file and its directory writable",
     "full": "free some disk space",
     "unable to open": "check the path and its permissions",
+    "File exists": "name a file in a directory; what stands there is none",
+    "Not a directory": "name a file in a directory; what stands there is none",
+    "disk I/O error": "name an ordinary file on a disk that works",
 }
 """What to do, by a part of SQLite's message."""
 
@@ -66,7 +69,7 @@ class SqliteFile:
 
     def __init__(self, url: str, sleep: Sleep) -> None:
         scheme, slashes, path = url.partition(":///")
-        if not (scheme == "sqlite" and slashes and path) or path == ":memory:":
+        if not (scheme == "sqlite" and slashes and path) or path == ":memory:" or "\0" in path:
             remedy = "write 'sqlite:///pages.sqlite', 'sqlite:////full/path/pages.sqlite' or 'memory:'"
             raise SettingError("SIMDEDUP_STORE", redact_password(url), remedy)
         self._url, self._path, self._sleep = url, Path(path), sleep

@@ -97,6 +97,41 @@ async def test_tables_of_another_version_are_refused(
         await store_by_url(postgresql_store).open()
 
 
+@pytest.mark.parametrize("part", ["TABLE simdedup_page CASCADE", "TABLE simdedup_note", "FUNCTION simdedup_settle"])
+@on_asyncio
+async def test_a_store_of_which_a_part_was_dropped_is_refused(
+    postgresql_server: PostgresqlServer, postgresql_store: str, part: str
+) -> None:
+    """Else it would fail page by page."""
+    async with opened(postgresql_store):
+        pass
+    kind, name = part.split(maxsplit=1)
+    postgresql_server.ask(f"DROP {kind} {schema_of(postgresql_store)}.{name}")
+    with pytest.raises(StoreError, match=rf"lacks {name.split()[0]}; put back a copy.*or drop all"):
+        await store_by_url(postgresql_store).open()
+
+
+@pytest.mark.parametrize(
+    ("setting", "remedy"),
+    [
+        ("default_transaction_read_only=on", "name the primary, not a standby"),
+        ("statement_timeout=1", r"SET statement_timeout = '5s'"),
+    ],
+)
+@on_asyncio
+async def test_a_server_that_lets_nobody_write_is_explained(postgresql_store: str, setting: str, remedy: str) -> None:
+    async with opened(postgresql_store):
+        pass
+
+    async def fill() -> None:
+        async with opened(f"{postgresql_store}%20-c{setting.replace('=', '%3D')}") as store:
+            for number in range(500):
+                await put(store, record(b"%d" % number))
+
+    with pytest.raises(StoreError, match=remedy):
+        await fill()
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -113,6 +148,20 @@ async def test_a_url_that_leads_nowhere_is_said_without_its_password(
         await store_by_url(postgresql_store.replace(*change)).open()
     assert "wrong" not in str(caught.value)
     assert PASSWORD not in str(caught.value)
+
+
+@on_asyncio
+async def test_who_may_only_read_is_told(postgresql_server: PostgresqlServer, postgresql_store: str) -> None:
+    async with opened(postgresql_store):
+        pass
+    schema = schema_of(postgresql_store)
+    postgresql_server.ask("DROP ROLE IF EXISTS reader")
+    postgresql_server.ask(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
+    postgresql_server.ask(f"GRANT USAGE ON SCHEMA {schema} TO reader")
+    postgresql_server.ask(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader")
+    with pytest.raises(StoreError, match=r"permission denied.*let the user read, write and delete in all tables"):
+        await store_by_url(postgresql_store.replace("simdedup:", "reader:")).open()
+    postgresql_server.ask("DROP OWNED BY reader")
 
 
 @on_asyncio

@@ -98,6 +98,27 @@ async def test_a_wrong_password_is_said_without_it(guarded: RedisServer, credent
     assert "wrong@" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("rights", "remedy"),
+    [
+        (["-eval", "-evalsha"], "and run scripts"),
+        (["-zadd"], "let the user read and write keys"),
+    ],
+)
+@on_asyncio
+async def test_who_lacks_a_right_is_told(redis_server: RedisServer, rights: list[str], remedy: str) -> None:
+    redis_server.ask("ACL", "SETUSER", "guest", "reset", "on", f">{PASSWORD}", "~*", "+@all", *rights)
+    with pytest.raises(StoreError, match=remedy):
+        async with opened(f"redis://guest:{PASSWORD}@127.0.0.1:{redis_server.port}/0") as store:
+            await put(store, record())
+
+
+@on_asyncio
+async def test_a_server_without_memory_is_explained() -> None:
+    with RedisServer("--maxmemory", "100kb") as server, pytest.raises(StoreError, match="give Redis more memory"):
+        await store_by_url(server.url).open()
+
+
 @on_asyncio
 async def test_the_right_password_opens(guarded: RedisServer) -> None:
     async with opened(f"redis://:{PASSWORD}@127.0.0.1:{guarded.port}/0") as store:

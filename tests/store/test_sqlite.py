@@ -15,11 +15,12 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.store_records import SITE, put, record, stored
-from scrapy_simdedup.errors import StoreBusy, StoreError
+from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
 from scrapy_simdedup.store import sqlite, sqlite_file
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS
 from scrapy_simdedup.store.sqlite import SqliteStore
 from scrapy_simdedup.store.sqlite_file import network_file_system
+from scrapy_simdedup.store.url import store_by_url
 
 
 @pytest.fixture
@@ -316,3 +317,24 @@ async def test_tombstones_and_silent_workers_are_cleared_another_day(path: Path)
     assert await stored(store) == []
     assert set(await store.heartbeats()) == {"w2"}
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("place", "remedy"),
+    [
+        ("folder", "check the path and its permissions"),
+        ("file/pages.sqlite", "name a file in a directory"),
+        (f"{'n' * 300}.sqlite", "check the path and its permissions"),
+    ],
+)
+@on_asyncio
+async def test_a_place_where_no_file_can_be_is_explained(tmp_path: Path, place: str, remedy: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=remedy):
+        await SqliteStore(f"sqlite:///{(tmp_path / place).as_posix()}").open()
+
+
+def test_a_path_with_a_null_is_no_path() -> None:
+    with pytest.raises(SettingError, match=r"write 'sqlite:///pages\.sqlite'"):
+        store_by_url("sqlite:///pages\0.sqlite")
