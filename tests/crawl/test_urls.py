@@ -18,6 +18,7 @@ from helpers.pages import page
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
+from scrapy_simdedup.crawl.url_skipping import readmission
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
 from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
@@ -404,6 +405,31 @@ async def test_a_readmitted_request_is_made_though_the_store_fails_for_a_while(
     magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
     found = await read(site, **SKIP)
     assert next(failures, None) is None
+    assert times(found.items).keys() == magazine.contents
+
+
+@pytest.mark.parametrize("remembered", [5000, 5])
+@on_asyncio
+async def test_a_request_whose_note_the_server_dropped_is_made_all_the_same(
+    site: Site, monkeypatch: pytest.MonkeyPatch, remembered: int
+) -> None:
+    """A server that is short of memory drops what it likes, and one that was restarted may lose the newest."""
+    monkeypatch.setattr(readmission, "MAX_REMEMBERED", remembered)
+    real = MemoryStore.get_note
+    dropped: set[bytes] = set()
+
+    async def drops(self: MemoryStore, journal: str, key: bytes) -> bytes | None:
+        note = await real(self, journal, key)
+        if note is not None and note.startswith(b'["skipped"'):
+            dropped.add(key)
+            return None
+        return note
+
+    monkeypatch.setattr(MemoryStore, "get_note", drops)
+    magazine = Magazine(site, 100, ("", "&view=full"), relevant=50)
+    found = await read(site, **SKIP)
+    assert dropped
+    assert found.stat("urls/readmitted") >= len(dropped)
     assert times(found.items).keys() == magazine.contents
 
 

@@ -69,7 +69,8 @@ class UrlJournal:
     ) -> None:
         self._store, self._learner = store, learner
         self.run: str = context.run
-        self._worker, self._sleep = context.worker, context.sleep
+        self.worker: str = context.worker
+        self._sleep = context.sleep
         self._shared, self._skips, self._readmit = shared, skips, readmit
         self._remembers = remembers
         self._recalled: dict[str, bool] = {}
@@ -112,11 +113,16 @@ class UrlJournal:
         """The request to be made for a readmitted URL; None if this worker need not make it.
 
         The note stays until the URL was seen, so that the request is made again if this process dies before.
+
+        Raises:
+            LookupError: the store has no note of the URL any more, as a server has that is short of memory.
         """
         note = await self._note_of(url)
+        if note is None:
+            raise LookupError(url)
         if not isinstance(note, SkippedUrl):
             return None
-        if self._shared and note.worker != self._worker:
+        if self._shared and note.worker != self.worker:
             beat = (await self._store.heartbeats()).get(note.worker)
             if is_alive(note.worker, beat, time.time()):
                 self._left_to_others[url] = None
@@ -143,7 +149,7 @@ class UrlJournal:
 
     async def close(self) -> None:
         """Note that this worker is gone, so that others make the requests that it skipped and that are readmitted."""
-        await self._store.heartbeat(self._worker, 0.0)
+        await self._store.heartbeat(self.worker, 0.0)
 
     async def _note_of(self, url: str) -> UrlEvent | None:
         raw = await self._store.get_note(journal_name(self.run, site_of(url)), event_key(url))
@@ -194,7 +200,7 @@ class UrlJournal:
             if note.same_as is not None:
                 self._learner.hint(note.url, note.same_as)
             return self._learner.observe(note.url, note.content, checked=note.checked)
-        stays = note.worker == self._worker or (self._skips and self._would_skip(note.url))
+        stays = note.worker == self.worker or (self._skips and self._would_skip(note.url))
         return [] if stays else [note.url]
 
     def _would_skip(self, url: str) -> bool:

@@ -10,9 +10,11 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, sleep, wake_engine
+from scrapy_simdedup.crawl.link_memory import link_pattern
 from scrapy_simdedup.crawl.requests import serialize_request
 from scrapy_simdedup.crawl.url_skipping.observations import META_CHECK
-from scrapy_simdedup.detect.events import event_key
+from scrapy_simdedup.detect.events import SkippedUrl, event_key
+from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.errors import StoreError
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
-    from scrapy_simdedup.detect.events import SkippedUrl
     from scrapy_simdedup.urls import Question, UrlLearner
 
 logger = logging.getLogger(__name__)
@@ -124,6 +125,8 @@ class Readmission:
                     note = await self._journal.skipped_request(url)
                 except StoreError:
                     raise
+                except LookupError:  # the server was short of memory, and dropped the note
+                    note = self._checks.lost_request(url, self._journal.worker)
                 except Exception:  # other URLs are waiting behind this one
                     logger.exception("%s is readmitted, and its request cannot be read", url)
                     note = None
@@ -233,6 +236,17 @@ class UrlChecks:
         self._requests[request.url] = values
         if len(self._requests) > MAX_REMEMBERED:
             del self._requests[next(iter(self._requests))]
+
+    def lost_request(self, url: str, worker: str) -> SkippedUrl | None:
+        """The request of a skipped URL whose note is gone: that which was made, or one like those for similar URLs."""
+        values = self._requests.get(url)
+        if values is None:
+            site, pattern = site_of(url), link_pattern(url)
+            alike = [known for known in self._requests if site_of(known) == site]
+            like = next((known for known in reversed(alike) if link_pattern(known) == pattern), None)
+            values = self._requests.get(like or next(reversed(alike), ""))
+            logger.warning("The request for %s is gone from the store; it is made like that for %s", url, like)
+        return None if values is None else SkippedUrl(url, None, "", worker, {**values, "url": url})
 
     def ask(self) -> int:
         """Schedule the requests for all questions that there are; how many were scheduled."""
