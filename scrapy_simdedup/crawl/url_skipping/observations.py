@@ -75,7 +75,9 @@ class UrlObservations:
         if original is not None:
             self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, is_check)))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
-            content = verdict.original_key if is_second_try and verdict.original_key else page.key
+            # A page that is what it was belongs to the cluster that it was in: its repeats are named after that.
+            has_cluster = is_second_try or verdict.kind == "unchanged"
+            content = verdict.original_key if has_cluster and verdict.original_key else page.key
             self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical, is_check)
 
     def checks(self, request: Request) -> str | None:
