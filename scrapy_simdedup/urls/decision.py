@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from scrapy_simdedup.urls.hypotheses import other_parts
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.urls.evidence import LearnerThresholds
+    from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
     from scrapy_simdedup.urls.hypotheses import Hypothesis
     from scrapy_simdedup.urls.page_index import IndexHit
     from scrapy_simdedup.urls.parts import UrlParts
@@ -126,20 +126,40 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             weight = verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
             if rule.any_value and site.questions is not None:
                 weight *= _SEVERAL_WITNESSES
-            verified = evidence.verified
+            standing = _standing(leaf, at, rule, everywhere=low_risk)
+            verified = max(found.verified for found in standing)
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
-            tried = evidence.successes - _TRIALS_OF_NEW_RULE
+            tried = max(found.successes for found in standing) - _TRIALS_OF_NEW_RULE
             if not evidence.remembered or low_risk:
                 need += _verification_rate(weight, verified)
             else:  # few pages have confirmed it
                 need += _WHILE_HARDLY_TRIED if tried < 0 else _verification_rate(weight, min(verified, tried))
         is_doubted = not rule.is_initial and (evidence.exceptions or not site.hypotheses.is_random(rule))
         if at is not leaf and is_doubted:  # this pattern inherits the rule, which may be wrong here
-            own = leaf.evidence.get(rule)
-            doubt = 1.0 if evidence.exceptions or evidence.agreeing < _FEW_PATTERNS else 0.5
-            least = max(least, doubt / (1 + (own.verified if own is not None else 0)))
+            least = max(least, _doubt_here(leaf, rule, evidence))
     return max(least, need)
+
+
+def _standing(leaf: PathPattern, at: PathPattern, rule: Hypothesis, *, everywhere: bool) -> list[Evidence]:
+    """The evidence on a rule where it is in force, and above, as far as it is so there without an exception.
+
+    It was verified there as well: that a kind of path has a verdict of its own makes nothing of it undone. But what the
+    whole site says counts only of rules that are hardly wrong anywhere.
+    """
+    end = len(leaf.lineage) if everywhere else -1
+    above = [pattern.evidence.get(rule) for pattern in leaf.lineage[leaf.lineage.index(at) + 1 : end]]
+    return [at.evidence[rule], *(found for found in above if found and found.holds and not found.exceptions)]
+
+
+def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> float:
+    """The probability with which a rule is verified because it was tried at other patterns, and may be wrong here."""
+    doubt = 1.0 if inherited.exceptions or inherited.agreeing < _FEW_PATTERNS else 0.5
+    siblings = leaf.lineage[1].evidence.get(rule) if leaf.is_page else None
+    if siblings is not None and not siblings.exceptions:  # this one is as likely one as the next of a row without any
+        doubt = min(doubt, 1 / (1 + siblings.agreeing))
+    own = leaf.evidence.get(rule)
+    return doubt / (1 + (own.verified if own is not None else 0))
 
 
 def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:

@@ -48,13 +48,15 @@ class ActiveRules:
 class PathPattern:
     """A path pattern, with the evidence found under it and the rules that follow from the evidence."""
 
-    __slots__ = ("evidence", "likely", "lineage", "name", "parts", "rules", "rules_by_host", "version")
+    __slots__ = ("evidence", "is_page", "likely", "lineage", "name", "parts", "rules", "rules_by_host", "version")
 
     def __init__(self, name: str) -> None:
         self.name: str = name
         self.evidence: defaultdict[Hypothesis, Evidence] = defaultdict(Evidence)
         self.lineage: list[PathPattern] = [self]
         """The pattern itself and its ancestors, the most specific first."""
+        self.is_page: bool = False
+        """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
         self.parts: dict[str, None] = {}
         """The names of parts that hypotheses are tried on at this pattern, in the order of their first URLs."""
         self.version: int = -1
@@ -149,6 +151,7 @@ class PatternTree:
         first, *rest = name.split("/")
         wild = "/".join([first, *(token if token in _SEGMENT_CLASSES else "*" for token in rest)])
         above = (wild, f"{first}/{WHOLE_SITE}" if rest else name, WHOLE_SITE)
+        leaf.is_page = wild.endswith("*") and name != wild
         leaf.lineage = [leaf, *(self.pattern(up) for up in dict.fromkeys(above) if up != name)]
         return leaf
 

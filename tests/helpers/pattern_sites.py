@@ -63,6 +63,15 @@ def true_in_nine_of_ten(rng: random.Random) -> Iterator[list[Page]]:
 
 
 @in_crawl_order
+def pages_in_sections(rng: random.Random) -> Iterator[list[Page]]:
+    """Pages with names of their own, eight in each of twelve sections; ``print`` matters in two of the sections."""
+    for number in range(96):
+        url = f"https://pages.example/shop/{'abcdefghijkl'[number % 12] * 4}/{word(rng)}"
+        printed = url + " printed" if number % 12 < 2 else url
+        yield [*same(url, url, f"{url}?ref=a", f"{url}?ref=b", f"{url}?view=m"), Page(f"{url}?print=1", printed)]
+
+
+@in_crawl_order
 def literal_paths(rng: random.Random) -> Iterator[list[Page]]:
     """Every page has a name of its own, none looks like another."""
     for _ in range(1000):

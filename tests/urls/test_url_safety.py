@@ -17,6 +17,7 @@ EXACT: dict[Site, float] = {
     pattern_sites.grid_in_every_eighth: 0.05,
     pattern_sites.sections_and_templates: 0.45,
     pattern_sites.true_in_nine_of_ten: 0.38,
+    pattern_sites.pages_in_sections: 0.45,
     pattern_sites.literal_paths: 0.65,
     pattern_sites.host_alias_for_half: 0.18,
     pattern_sites.host_alias_bad_ones_last: 0.18,
