@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-_SAMPLED = 0.4
-"""Share of the checks that a sample of the skipped URLs takes; where rules about one value skipped them, it takes what
-the questions have left."""
+_SAMPLED, _SAMPLED_LOW_RISK = 0.4, 0.1
+"""Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session
+ids, stubs. Where rules about one value skipped them, it takes what the questions have left."""
 
 _MOST_SAMPLED = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
 
-_SAMPLED_LOW_RISK = 0.25
-"""Part of that share that is taken where hardly any rule is wrong: of session ids, stubs."""
+_REPEATS_PER_QUESTION = 2
+"""Fetched repeats that a hypothesis explains for each question that may be asked before anything was skipped: where a
+site has few, little is to be saved."""
 
 
 class UrlLearner:
@@ -147,7 +148,8 @@ class UrlLearner:
             if site.questions is None or not site.questions.is_open:
                 del self._asking[name]
             else:
-                found += site.questions.due(FIRST_QUESTIONS + int((1 - _SAMPLED) * self._checks * len(site.skips.urls)))
+                first = min(FIRST_QUESTIONS, site.repeats // _REPEATS_PER_QUESTION)
+                found += site.questions.due(first + int((1 - _SAMPLED) * self._checks * len(site.skips.urls)))
         return found
 
     def remaining(self) -> list[str]:
@@ -168,12 +170,11 @@ class UrlLearner:
         found: list[str] = []
         for site in self._sites.values() if self._checks > 0 else ():
             share = self._sampled_share(site)
-            usual = _SAMPLED * self._checks / share
-            chances = {"hardly": _SAMPLED_LOW_RISK * usual, "any value": usual, "one value": 1.0}
+            chances = {"hardly": _SAMPLED_LOW_RISK, "any value": _SAMPLED, "one value": math.inf}
             for url in site.draw_skips(share):
                 parts = split_url(url, self._given)
                 doubt = doubt_about_skip(site, parts) if parts is not None else "one value"
-                if site.random.next_float() < chances[doubt]:
+                if site.random.next_float() < chances[doubt] * self._checks / share:
                     found.append(url)
                     site.skipped -= 1
         return found
@@ -191,7 +192,7 @@ class UrlLearner:
             return None
         checked = self._thresholds.verify_floor
         if all(site.drawn_to == len(site.skips.urls) for site in self._sites.values()):
-            checked += (1 - checked) * _SAMPLED * _SAMPLED_LOW_RISK * self._checks
+            checked += (1 - checked) * _SAMPLED_LOW_RISK * self._checks
         return min(1.0, math.log(0.05) / math.log(1 - checked) / skipped) if 0 < checked < 1 else 1.0
 
     def hint(self, url: str, same_as: str) -> None:
@@ -241,7 +242,7 @@ class UrlLearner:
         """The share to sample of the URLs that rules about one value skipped: what the questions left of the checks."""
         asked = site.questions.asked if site.questions is not None else 0
         left = self._checks - asked / max(1, len(site.skips.urls))
-        return min(_MOST_SAMPLED, max(_SAMPLED * self._checks, left))
+        return min(_MOST_SAMPLED, max(_SAMPLED_LOW_RISK * self._checks, left))
 
     def _site(self, parts: UrlParts) -> Site | None:
         name = self._site_of(parts.host)

@@ -37,7 +37,9 @@ def learn(seen: Observation) -> None:
     if page.rules is not page.leaf.rules:
         _try_on_host(seen)
     known = site.index.find(page, page.rules)
-    if site.contents.count_fetch(seen.content, len(site.pages), explained=known is not None or is_variant(seen)):
+    explained = known is not None or is_variant(seen)
+    site.repeats += explained
+    if site.contents.count_fetch(seen.content, len(site.pages), explained=explained):
         site.readmit_by_content(seen.content)
     site.pages.append(seen.url)
     _count_parts(seen, dropped=known is not None)

@@ -68,6 +68,8 @@ class Site:
         self.doubtful: tuple[int, int, int] = (-1, 0, 0)
         """A version, and the number of doubtful rules at this version, and of parts that they are about."""
         self.fetched: int = 0
+        self.repeats: int = 0
+        """Fetched pages of a known content that rules or promising hypotheses explain."""
         self.skipped: int = 0
         self.drawn_to: int = 0
         """The number of the latest skip that could have been drawn for the sample."""
