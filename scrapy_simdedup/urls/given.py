@@ -27,6 +27,9 @@ PART_REMOVAL = "partRemoval"
 SESSION_PLACEHOLDER = "\1"
 """Replaces a segment of a path that looks like a session id; the segment itself becomes a part."""
 
+_PREFIX = "prefix="
+"""Beginning of an argument of :data:`PART_REMOVAL` about a first segment, which no URL is seen to have by itself."""
+
 _EXAMPLE = '{"order": 1, "urlPattern": {"include": ["example.com"]}, "processor": "queryRemoval", "args": ["ref"]}'
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -155,6 +158,10 @@ class GivenRules:
         self._specific: dict[str, list[_CompiledRule]] = {}
         self._universal: list[_CompiledRule] = []
         self._of_parts: list[tuple[_CompiledRule, str | None]] = []
+        rules = list(rules)
+        arguments = [arg for rule in rules if rule.processor == PART_REMOVAL for arg in rule.args]
+        self.prefixes: frozenset[str] = frozenset(a[len(_PREFIX) :] for a in arguments if a.startswith(_PREFIX))
+        """First segments of paths that the rules leave out."""
         for rule in sorted(rules, key=lambda rule: rule.order):
             compiled = _CompiledRule(rule)
             if rule.processor == PART_REMOVAL:

@@ -13,7 +13,7 @@ from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_s
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.hosts import site_name
-from scrapy_simdedup.urls.observing import ask_about_failure, learn
+from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, HeldPage, Question, Questions
@@ -36,6 +36,9 @@ _MOST_SAMPLED = 0.99
 _REPEATS_PER_QUESTION = 2
 """Fetched repeats that a hypothesis explains for each question that may be asked before anything was skipped: where a
 site has few, little is to be saved."""
+
+_RELEARNED_BLOCKS = 8
+"""Blocks of fetched URLs, 128 each, from which is learned again once a prefix was found."""
 
 
 class UrlLearner:
@@ -100,7 +103,9 @@ class UrlLearner:
         require_text(url, "url")
         parts = split_url(url, self._given)
         site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
-        return decide(site, parts, url, self._thresholds, dry=dry) if site is not None and parts is not None else GO
+        if site is None or parts is None:
+            return GO
+        return decide(site, self._below_prefix(site, url, parts), url, self._thresholds, dry=dry)
 
     def observe(self, url: str, content_id: str | None, *, checked: bool = False) -> list[str]:
         """Learn from a fetched page.
@@ -131,7 +136,7 @@ class UrlLearner:
             site.observe_host(parts.host)
             if checked and site.questions is not None:
                 site.questions.sure.add(content)
-            self._take_page(site, url, content)
+            self._take_page(site, url, content, self._below_prefix(site, url, parts))
         if site.questions is not None and site.questions.is_open:
             self._asking[site.name] = site
         return site.pop_readmitted()
@@ -172,7 +177,7 @@ class UrlLearner:
             share = self._sampled_share(site)
             chances = {"hardly": _SAMPLED_LOW_RISK, "any value": _SAMPLED, "one value": math.inf}
             for url in site.draw_skips(share):
-                parts = split_url(url, self._given)
+                parts = self._split(site, url)
                 doubt = doubt_about_skip(site, parts) if parts is not None else "one value"
                 if site.random.next_float() < chances[doubt] * self._checks / share:
                     found.append(url)
@@ -204,8 +209,9 @@ class UrlLearner:
         require_text(same_as, "same_as")
         parts, others = split_url(url, self._given), split_url(same_as, self._given)
         site = self._site(parts) if parts is not None else None
-        if site is not None and parts is not None and others is not None and self._site_of(others.host) == site.name:
-            site.add_hint(parts, others)
+        if site is None or parts is None or others is None or self._site_of(others.host) != site.name:
+            return
+        site.add_hint(self._below_prefix(site, url, parts), self._below_prefix(site, same_as, others))
 
     def known_url(self, decision: UrlDecision) -> str | None:
         """The fetched URL whose content the URL of a decision leads to; None if there is none."""
@@ -254,20 +260,63 @@ class UrlLearner:
             recall(site, self._remembered.pop(name, ()))
         return site
 
-    def _observation(self, site: Site, url: str, content: int) -> Observation | None:
+    def _split(self, site: Site, url: str) -> UrlParts | None:
+        """Take a URL of a site apart, with the prefixes that were found there."""
         parts = split_url(url, self._given)
+        return None if parts is None else self._below_prefix(site, url, parts)
+
+    def _below_prefix(self, site: Site, url: str, parts: UrlParts) -> UrlParts:
+        """The parts of a URL with its prefix, if it has one that was found on the site."""
+        prefixes = site.prefixes.adopted
+        if not prefixes or not parts.segments or parts.segments[0] not in prefixes:
+            return parts
+        return split_url(url, self._given, prefixes) or parts
+
+    def _observation(self, site: Site, url: str, content: int, parts: UrlParts | None = None) -> Observation | None:
+        if parts is None:
+            parts = self._split(site, url)
         if parts is None:
             return None
         return Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), parts, url, content)
 
-    def _take_page(self, site: Site, url: str, content: int, *, believed: bool = False) -> None:
+    def _take_page(
+        self, site: Site, url: str, content: int, parts: UrlParts | None = None, *, believed: bool = False
+    ) -> None:
         """Learn from a page, unless it is held until a question about it is answered."""
         if site.is_full(self._thresholds.max_urls):
             return
-        seen = self._observation(site, url, content)
+        seen = self._observation(site, url, content, parts)
         if seen is None or (not believed and site.asks is not None and self._hold(seen, site.asks)):
             return
-        learn(seen)
+        if learn(seen) and site.prefixes.wants(seen.parts):
+            self._look_for_prefix(seen)
+
+    def _look_for_prefix(self, seen: Observation) -> None:
+        """Compare the URL of a repeat with that of the first page of its content: it may be the same below a prefix."""
+        site, prefixes = seen.site, seen.site.prefixes
+        known_url = site.pages[site.contents.first_page(seen.content)]
+        known = self._split(site, known_url)
+        prefix = prefixes.candidate(seen.parts, known) if known is not None else None
+        if known is None or prefix is None:
+            return
+        is_longer = len(seen.parts.segments) > len(known.segments)
+        longer, shorter = (seen.url, known) if is_longer else (known_url, seen.parts)
+        behind = split_url(longer, self._given, prefixes.adopted | {prefix})
+        if behind is not None and prefixes.is_proven(prefix, behind, shorter, seen.content):
+            self._adopt_prefix(site, prefix)
+
+    def _adopt_prefix(self, site: Site, prefix: str) -> None:
+        """Take a first segment for a prefix, and learn from the latest pages below it what they tell of it."""
+        latest = range(max(0, len(site.pages.blocks) - _RELEARNED_BLOCKS), len(site.pages.blocks) + 1)
+        urls = [url for number in latest for url in site.pages.block(number) if f"/{prefix}/" in url.lower()]
+        below = [(url, parts) for url in urls if (parts := self._split(site, url)) is not None]
+        site.prefixes.adopt(prefix)
+        for url, parts in below:
+            before = site.normalize(parts)
+            known = site.index.find(before, before.rules) if parts.segments[:1] == (prefix,) else None
+            seen = self._observation(site, url, known.content) if known is not None and not known.ambiguous else None
+            if seen is not None and site.index.find(seen.page, seen.page.rules) is None:
+                try_hypotheses(seen)
 
     def _hold(self, seen: Observation, questions: Questions) -> bool:
         """Hold a page that is unlike the known page which it should be like, while one of the two may have erred."""

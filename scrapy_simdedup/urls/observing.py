@@ -31,14 +31,19 @@ _ESTIMATE_EVERY = 32
 """Pages between two estimates of the noise."""
 
 
-def learn(seen: Observation) -> None:
-    """Learn from a fetched page: verdicts may change by it, and skipped URLs may be readmitted."""
+def learn(seen: Observation) -> bool:
+    """Learn from a fetched page: verdicts may change by it, and skipped URLs may be readmitted.
+
+    Returns:
+        Whether it repeats a known page, and nothing that is known of URLs explains why.
+    """
     site, page = seen.site, seen.page
     if page.rules is not page.leaf.rules:
         _try_on_host(seen)
     known = site.index.find(page, page.rules)
     explained = known is not None or is_variant(seen)
     site.repeats += explained
+    is_unexplained = not explained and site.contents.is_known(seen.content)
     if site.contents.count_fetch(seen.content, len(site.pages), explained=explained):
         site.readmit_by_content(seen.content)
     site.pages.append(seen.url)
@@ -48,7 +53,7 @@ def learn(seen: Observation) -> None:
     if site.noise.disputes:
         settle_disputes(seen)
     if known is None:
-        _try_hypotheses(seen)
+        try_hypotheses(seen)
     elif known.tags:
         trials = list(trials_of_values(seen))
         _verify_rules(seen, known)
@@ -57,6 +62,7 @@ def learn(seen: Observation) -> None:
                 _count(seen, trial, verifying=True)
     elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
+    return is_unexplained and not site.contents.is_stub_content(seen.content)
 
 
 def _count_parts(seen: Observation, *, dropped: bool) -> None:
@@ -90,7 +96,7 @@ def _try_on_host(seen: Observation) -> None:
             site.count_for_host(rules.pattern_of[rule], rule, seen.page.host, seen.content if same else None)
 
 
-def _try_hypotheses(seen: Observation) -> None:
+def try_hypotheses(seen: Observation) -> None:
     """Compare a new page with all known pages that differ from it in one part, and enter it in the index."""
     site, page = seen.site, seen.page
     trials = [*trials_of(seen), *trials_of_values(seen)]

@@ -39,7 +39,7 @@ TRACKING_PARAMETERS = {name: source for source, names in _TRACKING_SOURCES.items
 MAX_PARTS = 40
 """Parts of one URL that can be learned about; further parts always matter."""
 
-FLAG_PARTS = frozenset({"scheme", "slash", "slashes", "index", "suffix", "locale", "view"})
+FLAG_PARTS = frozenset({"scheme", "slash", "slashes", "index", "suffix", "locale", "prefix", "view"})
 """Parts of which one value can be like absence, but which are never irrelevant whatever their value."""
 
 _INDEX = re.compile(r"(?:index|default|home)\.(?:html?|php|aspx?|jsp|cfm)\Z")
@@ -115,10 +115,10 @@ class UrlParts:
     """What is never left out, as text: the parts beyond ``MAX_PARTS``, and what stands between parameters but ``&``."""
 
 
-def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
+def split_url(url: str, given: GivenRules | None = None, prefixes: frozenset[str] = frozenset()) -> UrlParts | None:
     """Take a URL apart; None if it has no :func:`canonical_url`.
 
-    What a given rule removes from the URL is a part, too.
+    What a given rule removes from the URL is a part, too, and so is a first segment that is one of the ``prefixes``.
 
     >>> split_url("http://example.com/story/amp?ref=rss").parts
     (('suffix', 'amp'), ('query:ref', 'rss'))
@@ -138,7 +138,7 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
     rest, _, query = rest.partition("?")
     host, _, path = rest.partition("/")
     parts: dict[str, str] = dict(removed)
-    segments = _split_path(path, parts)
+    segments = _split_path(path, parts, prefixes | given.prefixes if given else prefixes)
     values: dict[str, list[str]] = {}
     for piece in query.split("&") if query else ():
         if piece:
@@ -156,7 +156,7 @@ def split_url(url: str, given: GivenRules | None = None) -> UrlParts | None:
     return UrlParts(scheme, host, tuple(segments), pairs[:MAX_PARTS], rest)
 
 
-def _split_path(path: str, parts: dict[str, str]) -> list[str]:
+def _split_path(path: str, parts: dict[str, str], prefixes: frozenset[str]) -> list[str]:
     """The segments of a path without its parts, which are added to ``parts``."""
     segments = path.split("/")
     if not segments[-1]:
@@ -167,12 +167,7 @@ def _split_path(path: str, parts: dict[str, str]) -> list[str]:
         parts["slashes"] = ",".join(str(i) for i, segment in enumerate(segments) if not segment)
         segments = [segment for segment in segments if segment]
     if ";" in path:
-        for i, segment in enumerate(segments):
-            segments[i], *params = segment.split(";")
-            for param in params:
-                name, _, value = param.partition("=")
-                name = "path:" + name
-                parts[name] = f"{parts[name]};{value}" if name in parts else value
+        _take_path_parameters(segments, parts)
     if segments and "slash" not in parts and _INDEX.match(segments[-1]):
         parts["index"] = segments.pop()
         if segments:
@@ -180,6 +175,10 @@ def _split_path(path: str, parts: dict[str, str]) -> list[str]:
     if len(segments) > 1 and _WORD.match(segments[-1]):
         parts["suffix"] = segments.pop()
     _take_views(segments, parts)
+    if prefixes and len(segments) > 1 and segments[0].lower() in prefixes:
+        parts["prefix"] = segments.pop(0).lower()
+    if len(segments) > 1 and _LOCALE.match(segments[0]):
+        parts["locale"] = segments.pop(0)  # behind a view or a prefix, too: /amp/en/story is a view of /en/story
     lower = [segment.lower() for segment in segments]
     for i, segment in enumerate(segments):
         if len(segment) >= 12 and _SESSION_SEGMENT.match(segment):
@@ -190,15 +189,23 @@ def _split_path(path: str, parts: dict[str, str]) -> list[str]:
     return lower
 
 
+def _take_path_parameters(segments: list[str], parts: dict[str, str]) -> None:
+    """Make parts of the parameters behind segments, such as ``;jsessionid=1``."""
+    for i, segment in enumerate(segments):
+        segments[i], *params = segment.split(";")
+        for param in params:
+            name, _, value = param.partition("=")
+            name = "path:" + name
+            parts[name] = f"{parts[name]};{value}" if name in parts else value
+
+
 def _take_views(segments: list[str], parts: dict[str, str]) -> None:
-    """Make parts of the segments that name a view, before the last one, or a locale, at the beginning of the others."""
+    """Make a part of the segments that name a view, before the last one."""
     views = [(i, segment) for i, segment in enumerate(segments[:-1]) if _is_view(segment.lower())]
     if views:
         parts["view"] = ",".join(f"{segment}@{i}" for i, segment in views)
         for i, _ in reversed(views):
             del segments[i]
-    if len(segments) > 1 and _LOCALE.match(segments[0]):  # behind a view, too: /amp/en/story is a view of /en/story
-        parts["locale"] = segments.pop(0)
 
 
 def _is_view(segment: str) -> bool:

@@ -231,6 +231,8 @@ def _lasting_verdict(evidence: Evidence) -> bool | None:
 def recall(site: Site, rules: Iterable[RememberedRule]) -> None:
     """Begin with remembered rules as candidates, none of them in force, and with their exceptions."""
     for rule in rules:
+        if rule.parts == ("prefix",) and rule.value:
+            site.prefixes.adopt(rule.value)
         parts = [site.ensure_part(name) for name in rule.parts]
         hypothesis = None if None in parts else site.hypotheses.recall(rule.parts, rule.value)
         if hypothesis is None or hypothesis.is_initial:

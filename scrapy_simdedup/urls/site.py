@@ -13,6 +13,7 @@ from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
 from scrapy_simdedup.urls.parts import FLAG_PARTS
 from scrapy_simdedup.urls.patterns import WHOLE_SITE, ActiveRules, DroppedParts, NormalizedUrl, PathPattern, PatternTree
+from scrapy_simdedup.urls.prefixes import Prefixes
 
 if TYPE_CHECKING:
     from scrapy_simdedup.urls.compact import KeyedHash
@@ -47,6 +48,7 @@ class Site:
         self.hash = keyed_hash
         self.random: KeyedRandom = KeyedRandom(keyed_hash, keyed_hash("chance", name) ^ seed)
         self.hypotheses: Hypotheses = Hypotheses(keyed_hash)
+        self.prefixes: Prefixes = Prefixes()
         self.tree: PatternTree = PatternTree()
         self.index: PageIndex = PageIndex()
         self.contents: ContentCounters = ContentCounters()

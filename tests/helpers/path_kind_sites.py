@@ -79,6 +79,17 @@ def with_and_without_the_program(rng: random.Random) -> Iterator[list[Page]]:
 
 
 @in_crawl_order
+def below_a_prefix(rng: random.Random) -> Iterator[list[Page]]:
+    """Each page is below ``/old/`` and ``/www/``, too; ``/archive/`` has its own pages under names that others have."""
+    root = "https://prefix.example"
+    for number in range(500):
+        path = f"{rng.choice(('shop', 'help', 'about'))}/{word(rng)}-{number}"
+        page = f"page {number}"
+        shown = same(page, *(f"{root}/{prefix}{path}" for prefix in ("", "old/", "www/")))
+        yield [*shown, Page(f"{root}/archive/{path}", f"{page} then")]
+
+
+@in_crawl_order
 def locales_on_every_page(rng: random.Random) -> Iterator[list[Page]]:
     """Each page is in a locale, and English is the same in three of them."""
     root = "https://locales.example"
@@ -119,6 +130,7 @@ SITES: dict[str, Site] = {
         locales_on_every_page,
         views_of_locales,
         with_and_without_the_program,
+        below_a_prefix,
         sessions_in_the_path,
         jsessionids,
     )
