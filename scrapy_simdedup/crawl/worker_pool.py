@@ -73,6 +73,8 @@ class WorkerPool:
         self._workers: set[Worker] = set()
         self._free: deque[Worker] = deque()
         self._queue: deque[Job] = deque()
+        self._pickled_settings: dict[int, tuple[DedupSettings, bytes]] = {}
+        """By the id of settings, these, so that nothing else gets it, and their bytes."""
         self._failures = 0
         self._is_closed = False
 
@@ -90,7 +92,7 @@ class WorkerPool:
         if not self._workers or len(html) > settings.max_page_bytes:
             return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         try:
-            answer = await self._ask("fingerprint", _packed(html), body, identity, settings, self._secret)
+            answer = await self._ask("fingerprint", html, settings, body, identity)
         except NoWorker:
             return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         except NoAnswer as exc:
@@ -107,7 +109,7 @@ class WorkerPool:
         self._start_missing()
         try:
             if self._workers:
-                _, made = read_answer(await self._ask("content", _packed(html), url, settings))
+                _, made = read_answer(await self._ask("content", html, settings, url))
                 return Content(**json.loads(made))
         except NoWorker:
             pass
@@ -124,8 +126,10 @@ class WorkerPool:
         if self._workers:
             await asyncio.wait([worker.life for worker in self._workers], timeout=2 * END_SECONDS)
 
-    async def _ask(self, wanted: str, *arguments: object) -> bytes:
-        job = Job(pickle.dumps((wanted, *arguments), pickle.HIGHEST_PROTOCOL))
+    async def _ask(self, wanted: str, html: str, settings: DedupSettings, *arguments: object) -> bytes:
+        request = pickle.dumps((wanted, self._pickled(settings), *arguments), pickle.HIGHEST_PROTOCOL)
+        # The page's digest was made of its bytes, so they are at hand.
+        job = Job(encode_frame(request, utf8(html, "surrogatepass")))
         self._queue.append(job)
         self._dispatch()
         try:
@@ -135,6 +139,13 @@ class WorkerPool:
                 if worker.job is job:
                     worker.kill()
             raise
+
+    def _pickled(self, settings: DedupSettings) -> bytes:
+        """Settings and secret, pickled: few pages have settings of their own, and these have many fields."""
+        if id(settings) not in self._pickled_settings:
+            pickled = pickle.dumps((settings, self._secret), pickle.HIGHEST_PROTOCOL)
+            self._pickled_settings[id(settings)] = settings, pickled
+        return self._pickled_settings[id(settings)][1]
 
     def _dispatch(self) -> None:
         while self._queue and self._free:
@@ -219,7 +230,7 @@ class Worker:
         self.job = job
         self._timer = self._loop.call_later(self._deadline, self._time_out)
         if self._writer is not None:
-            self._writer.write(encode_frame(job.request))
+            self._writer.write(job.request)
 
     @property
     def is_alive(self) -> bool:
@@ -293,11 +304,6 @@ class Worker:
             await asyncio.sleep(POLL_SECONDS)
         self._timer.cancel()
         self._on_end(self)
-
-
-def _packed(html: str) -> bytes:
-    """A page as workers take it: its digest was made of these bytes, so they are at hand, and pickle copies them."""
-    return utf8(html, "surrogatepass")
 
 
 def _start_program(end: socket.socket, max_seconds: float) -> subprocess.Popen[bytes]:

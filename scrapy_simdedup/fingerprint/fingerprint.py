@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 ALGORITHM = 6
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
+
+LATEST_UNPACKED = 256
+"""Fingerprints that are kept after they were read from bytes: those of originals are read for each of their repeats."""
 
 NOVEL_WORDS = 20
 """The default of ``SIMDEDUP_NOVEL_WORDS``."""
@@ -229,65 +233,75 @@ class PageFingerprint:
         """
         if not isinstance(raw, bytes):
             raise TypeError(f"raw must be bytes, not {type(raw).__name__}; give what bytes(fingerprint) gave")
-        if len(raw) < _HEAD.size:
-            raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
-        algorithm, bits, made_by, judged, secret_id, words_id, body, total, units_size = _HEAD.unpack_from(raw)
-        if algorithm != ALGORITHM:
-            raise FingerprintMismatch(
-                f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
-                "fingerprint the pages again, or use the scrapy-simdedup that made it"
-            )
-        has_model, bits = bits & _CONTENT_FLAG, bits & ~_CONTENT_FLAG
-        end = _HEAD.size + bits // 8
-        structure_start = end + (_MODEL.size if has_model else 0)
-        units_start = structure_start + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
-        start = units_start + units_size
-        tail, reason = raw[start:], raw[start + _COUNTS.size :]
-        try:
-            units = TextUnits.from_bytes(raw[units_start:start]) if units_size else None
-        except ValueError as exc:
-            raise FingerprintMismatch(
-                f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint"
-            ) from exc
-        number = (made_by & ~_READABILITY_FLAG) >> _METHOD_SHIFT
-        variant, judged = (judged & ~_STRUCTURE_FLAG) >> 1, judged & 1
-        name = _METHOD_NAMES[min(number, len(_METHOD_NAMES) - 1)]
-        method = METHODS[name]
-        is_reason = 0 < len(reason) <= _MAX_REASON_LENGTH and reason.isascii()
-        fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
-        if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
-            raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
-        content, title, signatures, headings, numbers, h1, identity, data = _COUNTS.unpack_from(tail)
-        digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
-        return cls(
-            simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
-            bits=bits,
-            exact=digests.exact,
-            body=body,
-            content=content,
-            total=total,
-            title=title,
-            h1=h1,
-            signatures=signatures,
-            headings=headings,
-            data=data,
-            odd_signatures=digests.odd_signatures,
-            odd_headings=digests.odd_headings,
-            sketch=digests.sketch,
-            unjudged=None if judged else cast("UnjudgedReason", reason.decode("ascii")),
-            shingle_size=made_by & (1 << _METHOD_SHIFT) - 1,
-            extractor="readability" if made_by & _READABILITY_FLAG else "content" if has_model else "roles",
-            model=_MODEL.unpack_from(raw, end)[0] if has_model else 0,
-            secret_id=secret_id,
-            role_words=words_id,
-            method=name,
-            variant=variant,
-            structure=raw[structure_start:units_start],
-            numbers=numbers,
-            identity=identity,
-            units=units,
-        )
+        return _latest_unpacked(raw)
 
+
+def unpack_fingerprint(raw: bytes, page_units: PageUnits | None = None) -> PageFingerprint:
+    """The fingerprint whose ``bytes()`` these are, with the text units of its page where they are at hand.
+
+    Raises:
+        FingerprintMismatch: the bytes are no fingerprint, or one of another version.
+    """
+    if len(raw) < _HEAD.size:
+        raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
+    algorithm, bits, made_by, judged, secret_id, words_id, body, total, units_size = _HEAD.unpack_from(raw)
+    if algorithm != ALGORITHM:
+        raise FingerprintMismatch(
+            f"a fingerprint of version {algorithm} cannot be read by version {ALGORITHM}; "
+            "fingerprint the pages again, or use the scrapy-simdedup that made it"
+        )
+    has_model, bits = bits & _CONTENT_FLAG, bits & ~_CONTENT_FLAG
+    end = _HEAD.size + bits // 8
+    structure_start = end + (_MODEL.size if has_model else 0)
+    units_start = structure_start + (STRUCTURE_SIZE if judged & _STRUCTURE_FLAG else 0)
+    start = units_start + units_size
+    tail, reason = raw[start:], raw[start + _COUNTS.size :]
+    try:
+        units = TextUnits.from_bytes(raw[units_start:start]) if units_size else None
+    except ValueError as exc:
+        raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint") from exc
+    number = (made_by & ~_READABILITY_FLAG) >> _METHOD_SHIFT
+    variant, judged = (judged & ~_STRUCTURE_FLAG) >> 1, judged & 1
+    name = _METHOD_NAMES[min(number, len(_METHOD_NAMES) - 1)]
+    method = METHODS[name]
+    is_reason = 0 < len(reason) <= _MAX_REASON_LENGTH and reason.isascii()
+    fits = len(tail) == method.row_dtype.itemsize if judged else is_reason
+    if bits not in {64, 128} or number >= len(_METHOD_NAMES) or variant >= method.variants or not fits:
+        raise FingerprintMismatch(f"{len(raw)} bytes that begin with {raw[:4].hex()} are no page fingerprint")
+    content, title, signatures, headings, numbers, h1, identity, data = _COUNTS.unpack_from(tail)
+    digests = method.unpack(tail[_COUNTS.size :]) if judged else Digests(bytes(8))
+    return PageFingerprint(
+        simhash=int.from_bytes(raw[_HEAD.size : end], "little"),
+        bits=bits,
+        exact=digests.exact,
+        body=body,
+        content=content,
+        total=total,
+        title=title,
+        h1=h1,
+        signatures=signatures,
+        headings=headings,
+        data=data,
+        odd_signatures=digests.odd_signatures,
+        odd_headings=digests.odd_headings,
+        sketch=digests.sketch,
+        unjudged=None if judged else cast("UnjudgedReason", reason.decode("ascii")),
+        shingle_size=made_by & (1 << _METHOD_SHIFT) - 1,
+        extractor="readability" if made_by & _READABILITY_FLAG else "content" if has_model else "roles",
+        model=_MODEL.unpack_from(raw, end)[0] if has_model else 0,
+        secret_id=secret_id,
+        role_words=words_id,
+        method=name,
+        variant=variant,
+        structure=raw[structure_start:units_start],
+        numbers=numbers,
+        identity=identity,
+        units=units,
+        page_units=page_units,
+    )
+
+
+_latest_unpacked = lru_cache(LATEST_UNPACKED)(unpack_fingerprint)
 
 BODY_BYTES = slice(8, 16)
 """Where :attr:`PageFingerprint.body` stands in the bytes of a fingerprint."""

@@ -1,7 +1,8 @@
 """The program of a worker process: it reads pages and writes fingerprints, or their content, until its input ends.
 
-Requests and answers are frames: a length and as many bytes. A request is a pickle of what is wanted, of the page in
-UTF-8, and of other arguments. An answer is the seconds it took and the bytes of the fingerprint and of the page's text
+Requests and answers are frames: a length and as many bytes. A request is two: a pickle of what is wanted and of all
+arguments but the page, the settings and the secret among them pickled once for many pages; and the page in UTF-8. An
+answer is the seconds it took and the bytes of the fingerprint and of the page's text
 units, or the content as JSON: a crawl unpickles nothing from a process that reads the pages of strangers.
 """
 
@@ -15,10 +16,11 @@ import socket
 import struct
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.fingerprint import unpack_fingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.fingerprint.text_units import PageUnits
 from scrapy_simdedup.page.parse import remember_utf8
@@ -26,11 +28,14 @@ from scrapy_simdedup.page.parse import remember_utf8
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.settings import DedupSettings
 
 READY = b"ready"
 """The first frame of a worker."""
 
+MAX_SETTINGS = 64
+"""Settings of pages that are kept unpickled; more than these have few crawls."""
 FRAME_LENGTH = struct.Struct("<I")
 _SECONDS = struct.Struct("<d")
 
@@ -45,17 +50,24 @@ def main(max_seconds: float) -> None:
     requests, answers = _streams()
     os.dup2(2, 1)  # what is printed must not get into the answers
     write_frame(answers, READY)
-    while (request := read_frame(requests)) is not None:
+    while (request := read_frame(requests)) is not None and (raw := read_frame(requests)) is not None:
         _set_alarm(max_seconds)
-        wanted, raw, *arguments = pickle.loads(request)  # noqa: S301 - from the process that started this one
+        wanted, pickled, *arguments = pickle.loads(request)  # noqa: S301 - from the process that started this one
         start = time.perf_counter()
-        made = _MAKERS[wanted](_html(raw), *arguments)
+        made = _MAKERS[wanted](_html(raw), *_settings(pickled), *arguments)
         seconds = time.perf_counter() - start
         _set_alarm(0)
         write_frame(answers, _SECONDS.pack(seconds) + made)
 
 
-def _make_fingerprint(html: str, body: bytes, identity: str | None, settings: DedupSettings, secret: bytes) -> bytes:
+@lru_cache(MAX_SETTINGS)
+def _settings(pickled: bytes) -> tuple[DedupSettings, bytes]:
+    """The settings of a page, and the secret."""
+    made: tuple[DedupSettings, bytes] = pickle.loads(pickled)  # noqa: S301 - see main
+    return made
+
+
+def _make_fingerprint(html: str, settings: DedupSettings, secret: bytes, body: bytes, identity: str | None) -> bytes:
     return write_fingerprint(fingerprint(html, settings, secret, body=body, identity=identity))
 
 
@@ -65,7 +77,7 @@ def write_fingerprint(made: PageFingerprint) -> bytes:
     return encode_frame(bytes(made)) + units
 
 
-def _make_content(html: str, url: str, settings: DedupSettings) -> bytes:
+def _make_content(html: str, settings: DedupSettings, secret: bytes, url: str) -> bytes:  # noqa: ARG001 - as the other
     from scrapy_simdedup.page.content import content_with_settings  # noqa: PLC0415 - few want it
 
     made = content_with_settings(html, url, settings, metadata=settings.wants_metadata)
@@ -108,8 +120,8 @@ def read_fingerprint(made: bytes) -> PageFingerprint:
     """What :func:`write_fingerprint` wrote."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
-    found = PageFingerprint.from_bytes(made[FRAME_LENGTH.size : end])
-    return replace(found, page_units=PageUnits.from_bytes(made[end:])) if len(made) > end else found
+    units = PageUnits.from_bytes(made[end:]) if len(made) > end else None
+    return unpack_fingerprint(made[FRAME_LENGTH.size : end], units)
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
@@ -118,9 +130,9 @@ def write_frame(stream: BinaryIO, frame: bytes) -> None:
     stream.flush()
 
 
-def encode_frame(frame: bytes) -> bytes:
-    """The bytes of a frame in a stream: its length and itself."""
-    return FRAME_LENGTH.pack(len(frame)) + frame
+def encode_frame(*frames: bytes) -> bytes:
+    """The bytes of frames in a stream: of each its length and itself."""
+    return b"".join([part for frame in frames for part in (FRAME_LENGTH.pack(len(frame)), frame)])
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:

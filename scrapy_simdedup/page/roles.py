@@ -201,22 +201,30 @@ class RoleWords(dict[str, int]):
         return f"RoleWords({self.words_id})"  # without the values that were looked up so far
 
     def __missing__(self, value: str) -> int:
-        names = value[:_MAX_NAME_LENGTH].replace(_ELEMENTOR_WIDGET, "")
-        words = map(str.lower, _NAME_WORD.findall(names))
-        role = 0 if self._roles.keys().isdisjoint(words) else self._role_of(names)  # most names have no such word
+        names = value[:_MAX_NAME_LENGTH].split()
+        role = 0
+        if names == [value]:
+            role = self._role_of(value)
+        else:  # a page has few names, and many combinations of them
+            for name in names:
+                role |= self[name]
         if len(value) <= _MAX_CACHED_LENGTH:
             if len(self) >= _CACHE_SIZE:
                 self.clear()
             self[value] = role
         return role
 
-    def _role_of(self, names: str) -> int:
+    def _role_of(self, name: str) -> int:
+        name = name.replace(_ELEMENTOR_WIDGET, "")
+        words = map(str.lower, _NAME_WORD.findall(name))
         role = 0
+        if self._roles.keys().isdisjoint(words):  # as most names are
+            return role
         before, end = "", 0
-        for match in _NAME_WORD.finditer(names):
+        for match in _NAME_WORD.finditer(name):
             word = match.group().lower()
-            of_the_inside = before in _OF_THE_INSIDE and names[end : match.start()] in _JOINED
-            if word in self._roles and not of_the_inside and not _is_part_of_a_hash(names, *match.span()):
+            of_the_inside = before in _OF_THE_INSIDE and name[end : match.start()] in _JOINED
+            if word in self._roles and not of_the_inside and not _is_part_of_a_hash(name, *match.span()):
                 role |= self._roles[word]
             before, end = word, match.end()
         return role

@@ -198,7 +198,8 @@ def test_a_worker_whose_crawl_was_killed_does_not_hang_for_ever() -> None:
         assert process.stdin
         assert process.stdout
         assert read_frame(process.stdout) == READY
-        write_frame(process.stdin, pickle.dumps(("fingerprint", hanging(1).encode(), b"", None, SETTINGS, b"")))
+        write_frame(process.stdin, pickle.dumps(("fingerprint", pickle.dumps((SETTINGS, b"")), b"", None)))
+        write_frame(process.stdin, hanging(1).encode())
         assert process.wait(30) == -signal.SIGALRM
 
 

@@ -165,7 +165,7 @@ def test_a_worker_process_sends_the_units_with_the_fingerprint() -> None:
     from scrapy_simdedup.settings import DedupSettings
 
     html = "".join(f"<p>{text}</p>" for text in [*PARAGRAPHS, OWN])
-    made = read_fingerprint(worker._make_fingerprint(html, b"", None, DedupSettings(), b""))
+    made = read_fingerprint(worker._make_fingerprint(html, DedupSettings(), b"", b"", None))
     assert own(made, fingerprint_page("".join(f"<p>{text}</p>" for text in PARAGRAPHS))) == 30
 
 
