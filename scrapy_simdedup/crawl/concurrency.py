@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.asyncio import call_later
@@ -88,10 +89,20 @@ class BackgroundTasks:
         """Whether any coroutine runs."""
         return self._running > 0
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the background; its failure is logged."""
+    def start(self, work: Coroutine[Any, Any, Any], *, waits: bool = True) -> None:
+        """Run a coroutine in the background; its failure is logged.
+
+        One that ``waits`` for nothing has ended when this returns: a task for it would take longer than itself.
+        """
         self._running += 1
-        deferred_from_coro(self._run(work))
+        running = self._run(work)
+        if waits:
+            deferred_from_coro(running)
+            return
+        with suppress(StopIteration):
+            running.send(None)
+            running.close()
+            raise RuntimeError("work that waits for nothing has waited")
 
     async def drain(self) -> None:
         """Wait until all coroutines that were started have ended."""

@@ -36,11 +36,11 @@ FEED_SECONDS = 300.0
 
 
 class Delivery:
-    """A reserved page on its way through callback and pipelines."""
+    """A reserved page on its way through callback and pipelines; ``on_death`` is called when its request is no more."""
 
-    def __init__(self, page: PageRef, request: Request) -> None:
+    def __init__(self, page: PageRef, request: Request, on_death: Callable[[Delivery], None]) -> None:
         self.page = page
-        self.request: weakref.ref[Request] = weakref.ref(request)
+        self.request: weakref.ref[Request] = weakref.ref(request, lambda _: on_death(self))
         self.callback_started = False
         """Whether the callback was called; output without this is an errback's."""
         self.output_ended = False
@@ -90,8 +90,7 @@ class DeliveryTracker:
         before = self._deliveries.get(request)
         if before is not None:
             self._settle(before, "refetched")
-        delivery = self._deliveries[request] = self._pages[page.site, page.id] = Delivery(page, request)
-        weakref.finalize(request, self._orphans.append, delivery).atexit = False
+        self._deliveries[request] = self._pages[page.site, page.id] = Delivery(page, request, self._orphans.append)
         self.release_dead()
 
     def delivery_of(self, response: Response | None) -> Delivery | None:
@@ -303,7 +302,7 @@ class DeliverySettler:
 
     def write_outcome(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Confirm (None) or release a page in the store, in the background, and let its repeats go on."""
-        self._tasks.start(self._write_to_store(page, failure, gave_item))
+        self._tasks.start(self._write_to_store(page, failure, gave_item), waits=self._detector.store.waits)
 
     async def close(self) -> None:
         """Wait for the feeds, where they decide, and until all outcomes are written."""

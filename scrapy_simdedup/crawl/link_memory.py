@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import blake2b
 from html import unescape
 from itertools import islice
@@ -14,9 +14,8 @@ from urllib.parse import urljoin, urlsplit
 from weakref import WeakSet
 
 from scrapy.utils.response import get_base_url
-from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.detect.names import comparable_url, host_of, site_of
 from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
 from scrapy_simdedup.urls.parts import query_parameters
 
@@ -65,7 +64,6 @@ class LinkMemory:
         self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
         self._known = SortedMap()
         self._cached_key = lru_cache(MAX_CACHED)(self._key)
-        self._cached_site = lru_cache(MAX_CACHED)(partial(site_of, scope=scope))
 
     def __len__(self) -> int:
         return len(self._known)
@@ -83,7 +81,7 @@ class LinkMemory:
 
     def site(self, url: str) -> str:
         """The site of an absolute URL."""
-        return self._cached_site("/".join(url.split("/", 3)[:3]))
+        return site_of(url, self._scope)
 
     def links_to_own_site(self, response: TextResponse, max_size: int) -> set[str] | None:
         """The absolute URLs of the links of a page to its own site; None if that is too much to read.
@@ -133,7 +131,7 @@ class LinkMemory:
                     known.put(written, self._MET)
         for url in unmet:
             with suppress(ValueError):  # it is none
-                key = self.hash(site, canonicalize_url(url))
+                key = self.hash(site, comparable_url(url))
                 if (site, key) != itself and known.get(key) != self._REQUESTED:
                     return True
         return False
@@ -156,7 +154,7 @@ class LinkMemory:
 
     def _key(self, url: str) -> tuple[str, int]:
         site = site_of(url, self._scope)
-        return site, self.hash(site, canonicalize_url(url))
+        return site, self.hash(site, comparable_url(url))
 
 
 def wilson_upper(successes: int, trials: int) -> float:

@@ -135,7 +135,8 @@ class CrawlStats:
     """
 
     def __init__(self, stats: StatsCollector) -> None:
-        self._stats = stats
+        # Asked for once, as Scrapy's collector looks at each name that it is asked for.
+        self._inc_value, self._set_value, self._max_value = stats.inc_value, stats.set_value, stats.max_value
         self._counts: Counter[str] = Counter()
         self.extract_seconds: float = 0.0
         """Seconds of reading and fingerprinting, of all pages."""
@@ -162,13 +163,13 @@ class CrawlStats:
         """Count; ``value`` takes the place of the part that varies."""
         name = name.partition("<")[0] + value
         self._counts[name] += amount
-        self._stats.inc_value(PREFIX + name, amount)
+        self._inc_value(PREFIX + name, amount)
 
     def _set(self, name: str, value: float | dict[str, dict[str, int]]) -> None:
-        self._stats.set_value(PREFIX + name, value)
+        self._set_value(PREFIX + name, value)
 
     def _raise(self, name: str, value: float) -> None:
-        self._stats.max_value(PREFIX + name, value)
+        self._max_value(PREFIX + name, value)
 
     def judged(self, verdict: Verdict, site: str = "") -> None:
         """A page of a site got its verdict."""

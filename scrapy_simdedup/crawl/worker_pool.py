@@ -219,8 +219,9 @@ class Worker:
         self.job: Job | None = None
         self._deadline, self._on_free, self._on_end = deadline, on_free, on_end
         self._process: subprocess.Popen[bytes] | None = None
-        self._writer: asyncio.StreamWriter | None = None
+        self._requests: asyncio.WriteTransport | None = None
         self._loop = asyncio.get_running_loop()
+        self._answers = Answers(self._receive, self._loop.create_future())
         self._timer = self._loop.call_later(START_SECONDS, self.kill)
         self.life: asyncio.Task[None] = self._loop.create_task(self._live())
         """The task that is done when the process has ended."""
@@ -229,20 +230,20 @@ class Worker:
         """Take a job, one at a time."""
         self.job = job
         self._timer = self._loop.call_later(self._deadline, self._time_out)
-        if self._writer is not None:
-            self._writer.write(job.request)
+        if self._requests is not None:
+            self._requests.write(job.request)
 
     @property
     def is_alive(self) -> bool:
         """Whether the process runs, as far as the crawl can know, and may take jobs."""
-        is_open = self._writer is not None and not self._is_told_to_end and not self._is_lost
+        is_open = self._requests is not None and not self._is_told_to_end and not self._is_lost
         return is_open and self._process is not None and self._process.poll() is None
 
     def end(self) -> None:
         """Let the process end after its job."""
         self._is_told_to_end = True
-        if self._writer is not None and not self._writer.is_closing():
-            self._writer.write_eof()
+        if self._requests is not None and not self._requests.is_closing():
+            self._requests.write_eof()
         self._kill_in(END_SECONDS)
 
     def kill(self) -> None:
@@ -261,17 +262,15 @@ class Worker:
 
     async def _live(self) -> None:
         try:
-            reader = await self._start()
-            while True:
-                (length,) = FRAME_LENGTH.unpack(await reader.readexactly(FRAME_LENGTH.size))
-                self._receive(await reader.readexactly(length))
-        except (EOFError, OSError) as error:
+            await self._start()
+            await self._answers.end
+        except OSError as error:
             if self._process is None:  # else it has ended, or is about to
                 logger.error("A worker process could not be started: %s", error)  # noqa: TRY400 - a full sentence
         finally:
             await self._finish()
 
-    async def _start(self) -> asyncio.StreamReader:
+    async def _start(self) -> None:
         mine, theirs = socket.socketpair()
         with theirs:
             try:
@@ -280,10 +279,9 @@ class Worker:
                 mine.close()
                 raise
         mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-        reader, self._writer = await asyncio.open_connection(sock=mine)
+        self._requests, _ = await self._loop.create_connection(lambda: self._answers, sock=mine)
         if self._is_told_to_end:  # meanwhile
-            self._writer.write_eof()
-        return reader
+            self._requests.write_eof()
 
     def _receive(self, frame: bytes) -> None:
         """Receive an answer, or the first frame, which says that the process is ready."""
@@ -297,13 +295,44 @@ class Worker:
         self._is_lost = True
         if self.job is not None:
             self.job.give_up(NoAnswer("worker_died"))
-        if self._writer is not None:
-            self._writer.close()
+        if self._requests is not None:
+            self._requests.close()
         self._kill_in(END_SECONDS)
         while self._process is not None and self._process.poll() is None:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(POLL_SECONDS)
         self._timer.cancel()
         self._on_end(self)
+
+
+class Answers(asyncio.Protocol):
+    """What a worker writes, cut into frames; a stream of asyncio would wake a task for each.
+
+    Args:
+        on_frame: called with each frame.
+        end: gets its result when nothing more comes.
+    """
+
+    def __init__(self, on_frame: Callable[[bytes], None], end: asyncio.Future[None]) -> None:
+        self._on_frame = on_frame
+        self.end = end
+        self._received = bytearray()
+
+    def data_received(self, data: bytes) -> None:
+        """Called by asyncio."""
+        self._received += data
+        while len(self._received) >= FRAME_LENGTH.size:
+            (length,) = FRAME_LENGTH.unpack_from(self._received)
+            end = FRAME_LENGTH.size + length
+            if len(self._received) < end:
+                return
+            frame = bytes(self._received[FRAME_LENGTH.size : end])
+            del self._received[:end]
+            self._on_frame(frame)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Called by asyncio."""
+        if not self.end.done():
+            self.end.set_result(None)
 
 
 def _start_program(end: socket.socket, max_seconds: float) -> subprocess.Popen[bytes]:

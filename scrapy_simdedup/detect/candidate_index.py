@@ -139,7 +139,7 @@ class CandidateIndex:
 
     def same_body(self, body: bytes) -> Rows:
         """The originals with these very bytes."""
-        rows = self._live(np.flatnonzero(self._used(self._body) == _number(body)))
+        rows = self._live((self._used(self._body) == _number(body)).nonzero()[0])
         same = [self._records.fingerprint(row)[BODY_BYTES] == body for row in rows.tolist()]
         return rows[np.array(same, np.bool_)] if same else rows
 
@@ -180,7 +180,7 @@ class CandidateIndex:
         """Whether pages, judged or not, are known to have another identity than a page."""
         if not fp.identity:
             return np.zeros(len(rows), np.bool_)
-        others = (PageFingerprint.from_bytes(self._records[row].fingerprint) for row in rows.tolist())
+        others = (PageFingerprint.from_bytes(self._records.fingerprint(row)) for row in rows.tolist())
         return np.array([other.identity_differs(fp) for other in others], np.bool_)
 
     def _by_simhash(self, fp: PageFingerprint, handler: str) -> Rows:
@@ -224,11 +224,11 @@ class CandidateIndex:
 
     def _judged(self) -> Rows:
         """All originals that are compared by their text."""
-        return self._live(np.flatnonzero(self._group[: self._count] > BODY_GROUP))
+        return self._live((self._group[: self._count] > BODY_GROUP).nonzero()[0])
 
     def _with_equal_text(self, fp: PageFingerprint) -> Rows:
         """Originals with the same set of shingles that are no twins of the page."""
-        rows = self._comparable(fp, np.flatnonzero(self._used(self._exact) == _number(fp.exact)))
+        rows = self._comparable(fp, (self._used(self._exact) == _number(fp.exact)).nonzero()[0])
         if not len(rows):
             return rows
         many = self.comparison_rows(rows)
@@ -299,7 +299,7 @@ def hamming_search(
         distance = np.bitwise_count(np.bitwise_xor(columns[0], wanted[0], out=bits), out=counts[: len(bits)])
         for column, word in zip(columns[1:], wanted[1:], strict=True):
             distance += np.bitwise_count(np.bitwise_xor(column, word, out=bits))
-        found = np.flatnonzero(distance <= radius)
+        found = (distance <= radius).nonzero()[0]
         if accept is not None and len(found):
             found = found[accept(found + start)]
         if len(found):

@@ -91,7 +91,7 @@ class CopyCheck:
         if fp.identity:
             others = differ(one["identity"], many["identity"]) & (similarity >= drop)
             similarity[others] = BELOW_THRESHOLD_FACTOR * drop
-        asked = np.flatnonzero((similarity >= drop) & ~scores.equal)
+        asked = ((similarity >= drop) & ~scores.equal).nonzero()[0]
         of_asked = scores.take(asked) if len(asked) else None
         if self._method.learns_boilerplate:
             self._last_query = fp.body, self._sample.older_version(scores, rows, key)
@@ -172,7 +172,7 @@ class ClusterMembers:
         slots = self._live_members(self._records.key(original))
         if not slots:
             return []
-        fp = PageFingerprint.from_bytes(self._records[original].fingerprint)
+        fp = PageFingerprint.from_bytes(self._records.fingerprint(original))
         similarity = fp.score(self._originals.comparison_rows(np.array(slots))).similarity
         slots = [slot for slot, alike in zip(slots, similarity.tolist(), strict=True) if alike >= drop]
         return [slot for slot in slots if self._records.key(slot) != key] if len(slots) < MAX_MEMBERS else []

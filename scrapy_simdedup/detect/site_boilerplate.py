@@ -165,11 +165,14 @@ class BoilerplateSample:
         at = at[np.sort(newest)]
         is_stale = (rows["older"] != NO_RECORD[0]) & ~originals.are_live(rows["older_slot"], rows["older"], fp)
         sample: list[int] = []
-        for row in at.tolist():
-            if is_stale[row]:
-                rows["older"][row], rows["older_slot"][row] = self._find_older_version(int(rows["slot"][row]))
-            if rows["older"][row] == NO_RECORD[0]:
-                sample.append(int(rows["slot"][row]))
+        slots, olders = rows["slot"].tolist(), rows["older"].tolist()
+        for row, stale in zip(at.tolist(), is_stale[at].tolist(), strict=True):
+            slot, older = slots[row], olders[row]
+            if stale:
+                older, rows["older_slot"][row] = self._find_older_version(slot)
+                rows["older"][row] = older
+            if older == NO_RECORD[0]:
+                sample.append(slot)
                 if len(sample) == SAMPLE_SIZE:
                     break
         return sample

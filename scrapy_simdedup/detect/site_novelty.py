@@ -135,8 +135,8 @@ class SiteNovelty:
     ) -> OwnText | None:
         """What a page says that some of the originals lack it is a copy of."""
         chosen = copied.tolist()
-        records = [self._records[row] for row in chosen]
-        originals = [PageFingerprint.from_bytes(record.fingerprint) for record in records if record.key != key]
+        packed = (self._records.fingerprint(row) for row in chosen if self._records.key(row) != key)
+        originals = list(map(PageFingerprint.from_bytes, packed))
         if any(original.exact == fp.exact and not fp.unjudged for original in originals):
             return OwnText(0, counts=False)
         kept = [original.units for original in originals if original.units is not None]

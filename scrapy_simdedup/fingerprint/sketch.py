@@ -74,11 +74,11 @@ def estimate_resemblance(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> Res
         one: A sketch, shape (``BINS // 2``,), or one for each of the many, shape (n, ``BINS // 2``).
         many: Sketches, shape (n, ``BINS // 2``).
     """
-    rows = np.broadcast_to(one.astype(np.uint16) << 8, many.shape)
+    rows = one.astype(np.uint16) << 8
     sums = np.empty(len(many), np.uint64)
     for start in range(0, len(many), _CHUNK):
         part = slice(start, start + _CHUNK)
-        sums[part] = _LOOKUP_TABLE[rows[part] | many[part]].sum(axis=1)
+        sums[part] = _LOOKUP_TABLE[(rows if rows.ndim == 1 else rows[part]) | many[part]].sum(axis=1)
     shared, unlike, alone = ((sums >> shift & _FIELD).astype(np.float64) for shift in _SHIFTS)
     chance = np.minimum(unlike / 3, shared)  # a fourth of the unlike bins agrees in two bits by chance
     shared, everything = shared - chance, shared + unlike + alone

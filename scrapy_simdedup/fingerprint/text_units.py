@@ -72,7 +72,7 @@ comments and of the title."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<4IH")
+_SIZES = struct.Struct("<4IH6x")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
@@ -164,16 +164,25 @@ class PageUnits(NamedTuple):
     def from_bytes(cls, raw: bytes) -> PageUnits:
         """The units whose ``bytes()`` these are."""
         size, shingles, blocks, comments, title = _SIZES.unpack_from(raw)
-        at = _SIZES.size
-        arrays: list[NDArray[Any]] = []
-        for dtype, count in zip(("<u8", "<u8", "<u4", "<u4", "u1", "?"), (shingles, *5 * (blocks,)), strict=True):
-            arrays.append(np.frombuffer(raw, dtype, count, at))
-            at += arrays[-1].nbytes
-        hashes, digests, lengths, places, classes, passed_over = arrays
-        counts = lengths.astype(np.intp)
-        starts = np.cumsum(counts) - counts
-        samples = _Samples(raw[at:])
-        return cls(hashes, starts, counts, digests, places, classes, passed_over, samples, size, comments, title)
+        numbers_at = _SIZES.size + 8 * (shingles + blocks)
+        marks_at = numbers_at + 8 * blocks
+        hashes = np.frombuffer(raw, "<u8", shingles + blocks, _SIZES.size)
+        numbers = np.frombuffer(raw, "<u4", 2 * blocks, numbers_at)
+        marks = np.frombuffer(raw, "u1", 2 * blocks, marks_at)
+        lengths = numbers[:blocks].astype(np.intp)
+        return cls(
+            hashes[:shingles],
+            lengths.cumsum() - lengths,
+            lengths,
+            hashes[shingles:],
+            numbers[blocks:],
+            marks[:blocks],
+            marks[blocks:].view(np.bool_),
+            _Samples(raw[marks_at + 2 * blocks :]),
+            size,
+            comments,
+            title,
+        )
 
 
 class _Samples(Sequence[str]):

@@ -220,6 +220,8 @@ class FingerprintStore(ABC):
 
     lasts: ClassVar[bool] = True
     """Whether the records outlive the process."""
+    waits: ClassVar[bool] = True
+    """Whether what is asked of it may have to wait for a file or for a server."""
 
     def exists(self) -> bool:
         """Whether there is a store to open, as far as that can be told without opening it; by default there is."""

@@ -36,7 +36,7 @@ STEP = 1_000
 class MemoryStore(FingerprintStore):
     """Keeps each record once, packed; journals are in a temporary SQLite database."""
 
-    lasts = False
+    lasts = waits = False
 
     def __init__(self) -> None:
         self._defaults: dict[str, str] = {}
@@ -211,6 +211,8 @@ class SnapshotStore(MemoryStore):
 
     Notes are read from the other store, and those that are written are dropped. A file that is not there is not made.
     """
+
+    waits = True
 
     def __init__(self, store: FingerprintStore) -> None:
         super().__init__()

@@ -115,7 +115,7 @@ class PackedRecords:
     def slots(self, key: bytes) -> list[int]:
         """The slots of the versions of a page, in no order."""
         candidates = range(len(self.ids)) if self._table is None else self._table.probe(key)
-        return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
+        return [slot for slot in candidates if self.ids[slot] and self._key(slot) == key]
 
     def slot_of(self, record: Record) -> int | None:
         """The slot of the record with a record's id; None if it is gone."""
@@ -152,8 +152,7 @@ class PackedRecords:
 
     def key(self, slot: int) -> bytes:
         """The key of a record."""
-        start, size = self._start(slot)
-        return bytes(self._buffer[start : start + size])
+        return bytes(self._key(slot))
 
     def fingerprint(self, slot: int) -> bytes:
         """The fingerprint of a record, without all the rest of it."""
@@ -182,6 +181,10 @@ class PackedRecords:
         sizes = len(record.key), len(original), len(history), len(url), len(record.fingerprint)
         foot = _FOOT.pack(position, record.first_seen, record.last_seen, number, *sizes)
         return b"".join((record.key, original, history, url, record.fingerprint, foot))
+
+    def _key(self, slot: int) -> bytearray:
+        start, size = self._start(slot)
+        return self._buffer[start : start + size]
 
     def _start(self, slot: int) -> tuple[int, int]:
         """Where a record begins, and the size of its key."""
@@ -266,11 +269,11 @@ class KeyTable:
 
     def probe(self, key: bytes) -> Iterable[int]:
         """Slots that may be the key's, each once."""
-        cells, found = self._cells, dict[int, None]()
+        cells, found = self._cells, set()
         mask = len(cells) - 1
         cell = hash(key) & mask
-        while cells[cell]:
-            found[cells[cell] - 1] = None
+        while taken := cells[cell]:
+            found.add(taken - 1)
             cell = (cell + 1) & mask
         return found
 

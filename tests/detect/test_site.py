@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.detect.names import comparable_url, host_of, site_of
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,13 @@ def test_a_url_belongs_to_its_registrable_domain_or_its_host(url: str, domain: s
 
 def test_one_site_for_all() -> None:
     assert site_of("https://a.example/", "all") == site_of("http://10.0.0.1/", "all")
+
+
+@given(st.from_regex(r"\Ahttps?://[a-z0-9.-]{1,8}(:[0-9]{1,4})?[/a-z0-9.~?=&_-]{0,12}\Z"))
+def test_urls_are_compared_as_scrapy_compares_them(url: str) -> None:
+    """Those that are plain are passed over, as w3lib would leave them as they are."""
+    try:
+        expected = canonicalize_url(url)
+    except ValueError:
+        return
+    assert comparable_url(url) == expected
