@@ -9,7 +9,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
-4. a *digest of the title*, without what the site adds to it (:mod:`scrapy_simdedup.page.titles`).
+4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`).
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,

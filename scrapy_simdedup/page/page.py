@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,10 +28,9 @@ from scrapy_simdedup.page.roles import (
     WIDGET,
 )
 from scrapy_simdedup.page.shells import shell_texts
-from scrapy_simdedup.page.titles import own_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from lxml.html import HtmlElement
 
@@ -46,6 +46,17 @@ _MAX_CLASS_LENGTH = 200
 
 INSET_ROLES = ASIDE | FORM | META | WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
+
+MAX_TITLE_LENGTH = 500
+"""Characters from which a title is not taken apart."""
+
+_BETWEEN_PARTS = re.compile(
+    r"\s[-–—~:/\\<>]+\s|:\s|\s*[|•·»«→›｜—]+\s*"
+    r"|(?<=[^\x00-\x7f])_|_(?=[^\x00-\x7f])"  # a site without spaces; elsewhere it is part of a name
+    r"|\s?\((?=[^()]*\)$)|\)$"
+)
+"""What stands between the parts of a title: lines, dashes between spaces, colons, a bracket at the end."""
+_WORD = re.compile(r"\w+")
 
 _BOILERPLATE = BlockClass.BOILERPLATE
 
@@ -86,12 +97,8 @@ class Page:
     """What :func:`~scrapy_simdedup.page.metadata.find_identity` returns, if it was asked for."""
     shell_texts: frozenset[str] = frozenset()
     """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.shells`."""
-
-    @property
-    def own_title(self) -> str:
-        """What the title says of the page; see :func:`~scrapy_simdedup.page.titles.own_title`."""
-        headings = [block.text for block in self.blocks if block.heading]
-        return own_title(self.title, self.h1 or next(iter(headings), ""), headings)
+    own_title: str = ""
+    """What the title says of the page; see :func:`own_title`."""
 
 
 def read_page(
@@ -134,7 +141,9 @@ def read_page(
     if extractor != "roles":
         classes, roles = _with_chosen(find_content_blocks(document.root, tree, extractor), classes, roles)
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
-    return Page(blocks, tree.title, h1, None, paths, named, data)
+    headings = [block.text for block in blocks if block.heading]
+    title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
+    return Page(blocks, tree.title, h1, None, paths, named, data, title)
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
@@ -145,6 +154,51 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
         in_main = mark_descendants(tree.box_parents, (roles & MAIN_TAG > 0 for roles in tree.box_roles))
         found.sort(key=lambda at: not in_main[tree.boxes[at]])
     return tree.texts[found[0]] if found else ""
+
+
+def own_title(title: str, headline: str, headings: Collection[str]) -> str:
+    """What a title says of its page, without what the site adds to it.
+
+    Most sites add their name, a slogan or a version to the headline of a page, as in "Merger (tools 3.4 API)" and
+    "Acme | Privacy policy". A site that changes what it adds has edited none of its pages. Where one part of the title
+    is found in the headline, word for word, the title repeats the headline. Then those parts count that share a word
+    with the headline, not only a number, that are a heading of the page themselves, or that name a price. Else all of
+    it counts.
+
+    Args:
+        title: The text of ``<title>``, without blanks at its ends.
+        headline: The h1 of the page, or its first heading; may be empty.
+        headings: The texts of all headings of the page.
+
+    >>> own_title("Blue chair | Acme - all for your home", "Blue chair", [])
+    'Blue chair'
+    >>> own_title("Merger (tools 3.4 API)", "Interface Merger<K, V>", [])
+    'Merger'
+    >>> own_title("Blue chair - 29 EUR | Acme", "Blue chair", []), own_title("Acme | Offers", "Blue chair", [])
+    ('Blue chair|29 EUR', 'Acme | Offers')
+    """
+    parts = [part for part in _BETWEEN_PARTS.split(title) if part.strip()] if len(title) <= MAX_TITLE_LENGTH else []
+    if len(parts) < 2 or not headline:
+        return title
+    of_headline, words = _words(headline), [_words(part) for part in parts]
+    if not any(found in of_headline for found in words):
+        return title
+    of_headings = set(map(_words, headings))
+    own = (
+        part
+        for part, found in zip(parts, words, strict=True)
+        if found in of_headline or found in of_headings or is_price(part) or _shares_word(found, of_headline)
+    )
+    return "|".join(own)
+
+
+def _shares_word(one: str, other: str) -> bool:
+    return any(f" {word} " in other for word in one.split() if not word.isdigit())
+
+
+def _words(text: str) -> str:
+    """The words of a text in lower case, with one blank before and behind each; a line for a text without any."""
+    return f" {' '.join(_WORD.findall(text.casefold())) or '|'} "
 
 
 def python_make_blocks(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.page.page import read_page
-from scrapy_simdedup.page.titles import MAX_LENGTH, own_title
+from scrapy_simdedup.page.page import MAX_TITLE_LENGTH, own_title, read_page
 
 SAME = [
     ("Blue chair | Acme", "Blue chair | Acme Furniture", "Blue chair"),
@@ -59,5 +58,5 @@ def test_of_no_title_nothing_is_left(title: str, headline: str, headings: list[s
 
 
 def test_a_very_long_title_counts_as_it_is() -> None:
-    title = "Blue chair | " + "x" * MAX_LENGTH
+    title = "Blue chair | " + "x" * MAX_TITLE_LENGTH
     assert own_title(title, "Blue chair", []) == title
