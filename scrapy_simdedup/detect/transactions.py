@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.event_log import EventLog
-from scrapy_simdedup.detect.failed_pages import FailedPages
 from scrapy_simdedup.detect.policy import decide, is_copy_of
 from scrapy_simdedup.detect.site_logs import SiteLogs
-from scrapy_simdedup.detect.stub_watch import StubWatch
+from scrapy_simdedup.detect.stub_watch import FailedPages, StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 
