@@ -12,7 +12,6 @@ from scrapy_simdedup.detect.events import (
     RunStarted,
     SiteChangeCounts,
     SiteRedesigned,
-    encode_event,
     event_journal,
     event_key,
 )
@@ -153,6 +152,6 @@ class EventLog:
     async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
         key = event_key(type(event).__name__, *about)
         try:
-            await self._store.put_note(journal or event_journal(self._run), key, encode_event(event), once=once)
+            await self._store.put_note(journal or event_journal(self._run), key, bytes(event), once=once)
         except StoreError as exc:
             self._on_store_error(exc)

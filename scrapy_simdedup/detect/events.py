@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy_simdedup.fingerprint.structure import Change
 
-Event = TypeVar("Event")
+AnyEvent = TypeVar("AnyEvent")
 
 EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
@@ -29,8 +29,19 @@ REMEMBERED = "remembered:"
 """What stands in the place of a run in the name of the journal of remembered rules about URLs."""
 
 
+class Event:
+    """The base of all events. Their bytes are JSON: the name of the type, and the values of the fields."""
+
+    __slots__ = ()
+
+    def __bytes__(self) -> bytes:
+        name = next(name for types in _TYPES for name, type_ in types.items() if type(self) is type_)
+        values = (getattr(self, field.name) for field in fields(cast("Any", self)))
+        return json.dumps([name, *map(pack_value, values)], separators=(",", ":")).encode()
+
+
 @dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Event):
     """A run began."""
 
     run: str
@@ -41,7 +52,7 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ContentLeft:
+class ContentLeft(Event):
     """A content is gone from its URL."""
 
     site: str
@@ -63,7 +74,7 @@ class ContentLeft:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteChangeCounts:
+class SiteChangeCounts(Event):
     """The changes that a worker found on the known pages of a site."""
 
     site: str
@@ -75,7 +86,7 @@ class SiteChangeCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteRedesigned:
+class SiteRedesigned(Event):
     """A site was found to have a new template."""
 
     site: str
@@ -89,7 +100,7 @@ class SiteRedesigned:
 
 
 @dataclass(frozen=True, slots=True)
-class PageCompared:
+class PageCompared(Event):
     """A page was kept though it is near another, or was dropped with words of its own: what no record of it says."""
 
     site: str
@@ -121,7 +132,7 @@ _EVENT_TYPES: dict[str, type[HistoryEvent]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SeenUrl:
+class SeenUrl(Event):
     """A URL led to a page that was delivered, or that repeats a delivered one."""
 
     url: str
@@ -133,12 +144,9 @@ class SeenUrl:
     checked: bool = False
     """Whether the URL was fetched once more to see that."""
 
-    def __bytes__(self) -> bytes:
-        return _to_json(["seen", self.url, self.content, self.same_as, self.checked])
-
 
 @dataclass(frozen=True, slots=True)
-class SkippedUrl:
+class SkippedUrl(Event):
     """A URL was skipped: its request was not made."""
 
     url: str
@@ -148,12 +156,8 @@ class SkippedUrl:
     """The rule that skipped it, such as ``query:sid in viewtopic.php``."""
     worker: str
     """The process that skipped it, and makes the request if the rule falls."""
-    request: Mapping[str, Any]
+    request: dict[str, Any]
     """All that is needed to make the request: values that :func:`pack_value` takes."""
-
-    def __bytes__(self) -> bytes:
-        packed = pack_value(dict(self.request))
-        return _to_json(["skipped", self.url, self.known_url, self.rule, self.worker, packed])
 
 
 UrlEvent: TypeAlias = SeenUrl | SkippedUrl
@@ -161,7 +165,7 @@ _URL_EVENT_TYPES: dict[str, type[UrlEvent]] = {"seen": SeenUrl, "skipped": Skipp
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedPage:
+class DroppedPage(Event):
     """A page was dropped that has a line of its own: it is fetched once more if its original turns out to be a stub."""
 
     site: str
@@ -169,25 +173,20 @@ class DroppedPage:
     """The key of its original."""
     worker: str
     """The process that dropped it, and fetches it once more while it is alive."""
-    request: Mapping[str, Any]
+    request: dict[str, Any]
     """All that is needed to make the request: values that :func:`pack_value` takes."""
-
-    def __bytes__(self) -> bytes:
-        return _to_json(["dropped", self.site, self.original, self.worker, pack_value(dict(self.request))])
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerEnded:
+class WorkerEnded(Event):
     """A process came to its end by itself, and saved what it had counted."""
 
     worker: str
 
-    def __bytes__(self) -> bytes:
-        return _to_json(["ended", self.worker])
-
 
 DroppedEvent: TypeAlias = DroppedPage | WorkerEnded
 _DROPPED_EVENT_TYPES: dict[str, type[DroppedEvent]] = {"dropped": DroppedPage, "ended": WorkerEnded}
+_TYPES: tuple[Mapping[str, type[Event]], ...] = (_EVENT_TYPES, _URL_EVENT_TYPES, _DROPPED_EVENT_TYPES)
 
 
 def journal_name(run: str, site: str) -> str:
@@ -217,12 +216,6 @@ def event_key(*about: str) -> bytes:
     return blake2b("\0".join(about).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def encode_event(event: HistoryEvent) -> bytes:
-    """A page event as bytes."""
-    name = next(name for name, type_ in _EVENT_TYPES.items() if isinstance(event, type_))
-    return _to_json([name, *astuple(event)])
-
-
 def decode_event(raw: bytes) -> HistoryEvent:
     """The page event that was encoded; a ValueError if the bytes are none."""
     return _from_json(raw, _EVENT_TYPES)
@@ -238,12 +231,7 @@ def decode_dropped_event(raw: bytes) -> DroppedEvent:
     return _from_json(raw, _DROPPED_EVENT_TYPES)
 
 
-def _to_json(value: Any) -> bytes:
-    """An event of plain values as JSON, in which bytes have a form of their own."""
-    return json.dumps(value, separators=(",", ":"), default=_bytes).encode()
-
-
-def _from_json(raw: bytes, types: Mapping[str, type[Event]]) -> Event:
+def _from_json(raw: bytes, types: Mapping[str, type[AnyEvent]]) -> AnyEvent:
     """The event that was packed as a list: the name of its type, and the values of its fields.
 
     Raises:

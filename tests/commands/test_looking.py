@@ -18,7 +18,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
 from scrapy_simdedup import compare_pages
-from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, encode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared
 
 
 def note_compared(crawled: Crawled, url: str, **values: Any) -> None:
@@ -35,7 +35,7 @@ def note_compared(crawled: Crawled, url: str, **values: Any) -> None:
         **values,
     )
 
-    with_store(crawled.store, lambda store: store.put_note(COMPARED_JOURNAL, record.key, encode_event(event)))
+    with_store(crawled.store, lambda store: store.put_note(COMPARED_JOURNAL, record.key, bytes(event)))
 
 
 @pytest.mark.slow

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy.exceptions import DropItem
-from scrapy.extensions.feedexport import BlockingFeedStorage
 
-from helpers.crawling import ADDON, PathsSpider, crawl
+from helpers.crawling import ADDON, PathsSpider, UnreachableFeed, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
@@ -194,20 +193,9 @@ async def test_an_item_that_no_feed_holds_displaces_none_in_the_next_crawl(site:
     assert time.monotonic() - began < 20
 
 
-class Unreachable(BlockingFeedStorage):
-    """Fails as a server that is not there, and closes its file, which Scrapy's own leave open then."""
-
-    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
-        pass
-
-    def _store_in_thread(self, file: IO[bytes]) -> None:
-        file.close()
-        raise OSError("nobody is there")
-
-
 @on_asyncio
 async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site) -> None:
-    feed = {"FEED_STORAGES": {"gone": Unreachable}, "FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
+    feed = {"FEED_STORAGES": {"gone": UnreachableFeed}, "FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
     done = await crawl(PathsSpider, {**ADDON, **feed, "SIMDEDUP_CONFIRM": "feed"}, urls=serve_twins(site, 1))
     assert done.stat("confirmed") == 0
     assert done.stat("released_reason_count/feed_failed") == 1

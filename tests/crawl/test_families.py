@@ -49,6 +49,14 @@ def member(body: str) -> str:
     return page("family", "the same frame", body=body)
 
 
+def serve_family(site: Site, count: int) -> list[str]:
+    """Serve the pages of events in other cities; their paths, which have nothing in common but their section."""
+    paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(count)]
+    for number, path in enumerate(paths):
+        site[path] = member(FAMILIES["events in other cities"](number))
+    return paths
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 @on_asyncio
 async def test_no_page_of_a_family_is_lost(name: str) -> None:
@@ -125,9 +133,7 @@ class CourseSpider(Spider):
 @on_asyncio
 async def test_a_second_fetch_has_all_that_the_first_one_had() -> None:
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(12)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 12)
         done = await crawl(CourseSpider, ADDON, urls=[site.url(path) for path in paths])
         assert done.stat("pages/fetched_twice") == 7
         found = sorted((item["number"], item["url"], item["identity"]) for item in done.items)
@@ -137,9 +143,7 @@ async def test_a_second_fetch_has_all_that_the_first_one_had() -> None:
 @on_asyncio
 async def test_what_a_stub_dropped_is_fetched_once_more_only_where_stubs_are_kept() -> None:
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 30)
         site["/"] = page("start", links=tuple(paths))
         done = await crawl(SiteSpider, {**ADDON, "SIMDEDUP_STUBS": "drop"}, start_urls=[site.url("/")])
         assert done.stat("pages/fetched_twice") == 0
@@ -163,9 +167,7 @@ async def test_equal_answers_at_many_places_are_not_fetched_once_more() -> None:
 async def test_what_another_process_of_the_run_finds_to_be_a_family_is_fetched_once_more(tmp_path: Path) -> None:
     """Each drops a part of the family, and only one of them sees the eighth page."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 30)
         shared = {
             **ADDON,
             "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}",
@@ -189,9 +191,7 @@ async def test_what_is_still_at_hand_is_not_asked_of_the_server_again(
     """It may be busy by then, or answer with another page."""
     monkeypatch.setattr(second_fetch, "MAX_HELD_BYTES", room)
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 20)
         done = await crawl(PathsSpider, ADDON, urls=site.urls(*paths))
         assert sorted(done.urls) == sorted(site.urls(*paths))
         assert done.stat("pages/fetched_twice") > 0
@@ -224,9 +224,7 @@ async def test_no_second_fetch_leads_to_a_third(tmp_path: Path, members: list[in
 async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(tmp_path: Path, stop: int) -> None:
     """Neither those that it had dropped when it was stopped, nor what it was about to fetch once more."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 20)
         settings = {**ADDON, "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
         urls = site.urls(*paths)
         first = await crawl(PathsSpider, settings | {"CLOSESPIDER_PAGECOUNT": stop}, urls=urls)
@@ -250,9 +248,7 @@ class LockedSpider(PathsSpider):
 async def test_a_job_keeps_its_state_whatever_the_requests_of_dropped_pages_hold(tmp_path: Path) -> None:
     """Scrapy writes the state of a job as a whole, or loses it."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 20)
         settings = {**ADDON, "JOBDIR": str(tmp_path / "job")}
         first = await crawl(LockedSpider, settings, urls=site.urls(*paths[:7]))
         assert first.spider.state["pages"] == len(first.urls) == 1
@@ -267,9 +263,7 @@ async def test_what_a_process_dropped_that_has_ended_is_fetched_by_the_one_that_
 ) -> None:
     """Its own crawl was over before the eighth page came."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 20)
         settings = {**ADDON, "SIMDEDUP_STORE": shared_url, "SIMDEDUP_RUN": "night"}
         first = await crawl(PathsSpider, settings, urls=site.urls(*paths[:5]))
         second = await crawl(PathsSpider, settings, urls=site.urls(*paths[5:]))
@@ -308,9 +302,7 @@ process.start()
 async def test_what_a_process_dropped_that_was_killed_is_fetched_by_the_next_one(tmp_path: Path) -> None:
     """What it had counted died with it, and its queue held the rest of the family alone."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(12)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        paths = serve_family(site, 12)
         settings = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "SIMDEDUP_RUN": "night"}
         killed = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", KILLED, json.dumps(settings), *site.urls(*paths[:7])),

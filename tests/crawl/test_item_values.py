@@ -6,17 +6,16 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import attrs
 import pydantic
 import pytest
 from scrapy import Field, Item, Request
 from scrapy.exceptions import DropItem
-from scrapy.extensions.feedexport import BlockingFeedStorage
 
 from helpers.command_line import perform_here
-from helpers.crawling import ADDON, PatientSpider, crawl
+from helpers.crawling import ADDON, PatientSpider, UnreachableFeed, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import Site
@@ -351,23 +350,12 @@ async def test_where_the_callback_alone_counts_pipelines_do_not(site: Site, sett
     assert again.stat("items/unchanged") == 5
 
 
-class Unreachable(BlockingFeedStorage):
-    """Fails as a server that is not there, and closes its file, which Scrapy's own leave open then."""
-
-    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
-        pass
-
-    def _store_in_thread(self, file: IO[bytes]) -> None:
-        file.close()
-        raise OSError("nobody is there")
-
-
 @pytest.mark.parametrize("works", [True, False])
 @on_asyncio
 async def test_items_whose_feed_failed_come_again(
     site: Site, settings: dict[str, Any], tmp_path: Path, works: bool
 ) -> None:
-    settings |= {"SIMDEDUP_CONFIRM": "feed", "FEED_STORAGES": {"gone": Unreachable}}
+    settings |= {"SIMDEDUP_CONFIRM": "feed", "FEED_STORAGES": {"gone": UnreachableFeed}}
     good = {"FEEDS": {(tmp_path / "items.jsonl").as_posix(): {"format": "jsonlines"}}}
     bad = {"FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
     await crawl(Shop, settings | (good if works else bad), urls=serve(site, SHOP))

@@ -20,7 +20,6 @@ from scrapy_simdedup.crawl.url_skipping.journal import delete_stale_journals
 from scrapy_simdedup.detect.events import (
     EVENTS,
     RunStarted,
-    encode_event,
     event_journal,
     event_key,
     journal_name,
@@ -91,7 +90,7 @@ async def test_notes_of_a_crawl_that_is_under_way_stay(worker: str, *, beats: bo
     store = MemoryStore()
     await store.open()
     earlier, now = "reader-1-1", "reader-2-2"
-    began = encode_event(RunStarted(earlier, time.time(), worker))
+    began = bytes(RunStarted(earlier, time.time(), worker))
     await store.put_note(event_journal(earlier), event_key("RunStarted"), began)
     await store.put_note(journal_name(earlier, "a.example"), b"key", b"{}")
     await store.put_note(journal_name(now, "a.example"), b"key", b"{}")

@@ -11,7 +11,7 @@ import pytest
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import record
 from scrapy_simdedup.detect.event_log import MAX_COMPARED_PER_SITE, EventLog
-from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event, encode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
@@ -61,7 +61,7 @@ async def test_near_pages_are_noted_and_dropped_ones_if_they_had_words_of_their_
     event = found["a.example", b"near"]
     assert (event.original, event.similarity, event.reason) == ("http://a.example/a", 0.97, "own_text")
     assert (event.own_words, event.dropped, event.run, event.at) == (23, False, "monday", 1_000.0)
-    assert decode_event(encode_event(event)) == event
+    assert decode_event(bytes(event)) == event
 
 
 @on_asyncio

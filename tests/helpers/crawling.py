@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler, CrawlerRunner
+from scrapy.extensions.feedexport import BlockingFeedStorage
 from scrapy.utils.defer import maybe_deferred_to_future
 
 QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "RETRY_ENABLED": False}
@@ -73,3 +74,14 @@ async def crawl(spider: type[Spider], settings: dict[str, Any] | None = None, /,
     result = Crawl(crawler)
     await maybe_deferred_to_future(crawler.crawl(**arguments))
     return result
+
+
+class UnreachableFeed(BlockingFeedStorage):
+    """Fails as a server that is not there, and closes its file, which Scrapy's own leave open then."""
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        pass
+
+    def _store_in_thread(self, file: IO[bytes]) -> None:
+        file.close()
+        raise OSError("nobody is there")
