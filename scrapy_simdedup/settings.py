@@ -255,6 +255,11 @@ class DedupSettings:
                 settings.with_site_settings(key)
         return settings
 
+    @cached_property  # it is asked of each page
+    def drop_threshold(self) -> float:
+        """The similarity from which pages are dropped."""
+        return self.near if self.drop == "near" else self.identical
+
     @property
     def lowest_near(self) -> float:
         """The similarity from which pages are near-duplicates under any of the site settings."""
@@ -270,7 +275,7 @@ class DedupSettings:
         """Whether anything of a page's content but its text is put into items."""
         return not {"markdown", "text"}.issuperset(self.item_content.values())
 
-    @cached_property  # it is asked of each page
+    @cached_property  # as well
     def keeps_units(self) -> bool:
         """Whether the text units of any page are asked for."""
         return self.compares_versions or any(own is not None for own in self._everywhere("novel_words"))

@@ -71,19 +71,7 @@ def decide(
     if clocks and fp.page_units is not None and fp.units is not None and fp.units.joined_by:
         fp = replace(fp, units=keep_units(fp.page_units, clocks))
         page = replace(page, fingerprint=fp)
-    match = index.best_match(
-        fp,
-        page.key,
-        page.url,
-        drop=_drop_threshold(settings),
-        near=settings.near,
-        identical=settings.identical,
-        novel_words=settings.novel_words,
-        clocks=clocks,
-        count=settings.max_copies > 1,
-        handler=page.handler,
-        run=page.run,
-    )
+    match = index.best_match(page, clocks)
     revisit, evidence = _compare_with_past(page, index, clocks)
     decision = _choose(page, match, revisit, index, clocks)
     if keep_pending and decision.verdict.pending is not None:
@@ -111,21 +99,8 @@ def _compare_with_past(
 
 def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Collection[int]) -> bool:
     """Whether a page would be dropped for the original with this key, if there were no other."""
-    settings, drop = page.settings, _drop_threshold(page.settings)
-    match = index.best_match(
-        page.fingerprint,
-        page.key,
-        page.url,
-        drop=drop,
-        near=drop,
-        identical=settings.identical,
-        novel_words=settings.novel_words,
-        clocks=clocks,
-        count=True,
-        handler=page.handler,
-        run=page.run,
-        only=original,
-    )
+    alone = replace(page, settings=replace(page.settings, near=page.settings.drop_threshold))
+    match = index.best_match(alone, clocks, only=original)
     return match is not None and match.record.delivered and handled_alike(page, match.record)
 
 
@@ -133,7 +108,7 @@ def _choose(
     page: FetchedPage, match: Match | None, revisit: Revisit | None, index: SiteIndex, clocks: Collection[int]
 ) -> Decision:
     settings = page.settings
-    copied = match if match is not None and match.similarity >= _drop_threshold(settings) else None
+    copied = match if match is not None and match.similarity >= settings.drop_threshold else None
     is_stub = copied is not None and copied.record.state == "stub"
     if (
         copied is not None
@@ -303,11 +278,7 @@ def _cluster_key(page: FetchedPage, revisit: Revisit, index: SiteIndex) -> bytes
     if fp.extractor != page.fingerprint.extractor:
         return None
     found = fp.compare(page.fingerprint, identical=page.settings.identical)
-    return cluster if found.similarity >= _drop_threshold(page.settings) else None
-
-
-def _drop_threshold(settings: DedupSettings) -> float:
-    return settings.near if settings.drop == "near" else settings.identical
+    return cluster if found.similarity >= page.settings.drop_threshold else None
 
 
 def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:

@@ -27,6 +27,7 @@ from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from scrapy_simdedup.detect.verdict import FetchedPage
     from scrapy_simdedup.store.base import Record, Tail
 
 SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
@@ -220,61 +221,39 @@ class SiteIndex:
                 versions.append(record)
         return sorted(versions, key=attrgetter("id"), reverse=True)
 
-    def best_match(
-        self,
-        fp: PageFingerprint,
-        key: bytes,
-        url: str,
-        *,
-        drop: float,
-        near: float,
-        identical: float = 0.95,
-        novel_words: int | None = None,
-        clocks: Collection[int] = (),
-        count: bool = False,
-        handler: str = "",
-        run: str | None = None,
-        only: bytes | None = None,
-    ) -> Match | None:
+    def best_match(self, page: FetchedPage, clocks: Collection[int] = (), *, only: bytes | None = None) -> Match | None:
         """The original of another key that decides about a page.
 
-        That is the most similar one: of stubs, from ``drop`` on; else of the originals that gave items; else of those
-        still in work; else of those that gave no item; else of those of other handlers; else of all from ``near`` on.
-        Of equally similar ones it is the oldest. Originals that may share nothing but boilerplate with the page stay
-        below ``drop``.
+        That is the most similar one: of stubs, from the drop threshold on; else of the originals that gave items; else
+        of those still in work; else of those that gave no item; else of those of other handlers; else of all from
+        ``near`` on. Of equally similar ones it is the oldest. Originals that may share nothing but boilerplate with the
+        page stay below the drop threshold.
 
         Originals of other handlers are no copies. Of those that gave no item the first one is none, unless its handler
         never gives any, and none that gave no item in another run.
 
         Args:
-            fp: the page's fingerprint.
-            key: the page's request fingerprint.
-            url: the page's URL.
-            drop: similarity from which the page is dropped.
-            near: similarity from which the page is near.
-            identical: similarity from which the page is identical.
-            novel_words: words of a unit from which the page has a text of its own, and is no copy of originals without
-                it; None passes over such texts.
+            page: the page.
             clocks: places of the site whose text changes by itself, and is no text of the page's own.
-            count: find all copies, to count them.
-            handler: the page's handler.
-            run: the page's run; None takes all originals for pages of one run.
-            only: the key of the one original that counts; None: all do.
+            only: the key of the one original that counts, and of which all copies are looked at; None: all do.
         """
+        settings, fp, key = page.settings, page.fingerprint, page.key
+        drop, identical = settings.drop_threshold, settings.identical
+        counts_copies = settings.max_copies > 1 or only is not None
         originals = self._originals
-        rows = originals.candidates(fp, key, handler, all_copies=count)
+        rows = originals.candidates(fp, key, page.handler, all_copies=counts_copies)
         alike = self._copy_check.similarity(fp, key, rows, drop, identical)
-        rows, alike = rows[alike >= near], alike[alike >= near]
+        rows, alike = rows[alike >= settings.near], alike[alike >= settings.near]
         if not len(rows):
             return None
-        is_own, delivered = originals.handled_alike(rows, handler), originals.delivered(rows)
+        is_own, delivered = originals.handled_alike(rows, page.handler), originals.delivered(rows)
         own = None
-        if novel_words is not None:
+        if settings.novel_words is not None:
             are_copied = (alike >= identical) & is_own
             copied = (self._records[row].url for row in rows[are_copied].tolist())
-            is_variant = self._variants.tell_apart(url, copied)
+            is_variant = self._variants.tell_apart(page.url, copied)
             own = self._novelty.own_text(
-                fp, rows, are_copied, key, novel_words=novel_words, clocks=clocks, is_variant=is_variant
+                fp, rows, are_copied, key, novel_words=settings.novel_words, clocks=clocks, is_variant=is_variant
             )
         has_own_text = own is not None and own.counts
         if own is not None and has_own_text:
@@ -284,13 +263,13 @@ class SiteIndex:
         best: Match | None = None
         copies: set[bytes] = set()
         itemless: set[bytes] = set()
-        spared = 1 if self.may_give_items(handler) else 0
+        spared = 1 if self.may_give_items(page.handler) else 0
         for at in np.lexsort((originals.ids(rows), -alike, -rank)):
             record = self._records[rows[at]]
             if only is not None and record.key != only:
                 continue
             if record.key == key or (
-                self._domain_first_seen is not None and not self._domain_first_seen.may_displace(record.url, url)
+                self._domain_first_seen is not None and not self._domain_first_seen.may_displace(record.url, page.url)
             ):
                 continue
             if best is None:
@@ -307,9 +286,9 @@ class SiteIndex:
                 break
             if record.state != "itemless":
                 copies.add(record.key)
-            elif run in {None, record.run}:
+            elif page.run == record.run:
                 itemless.add(record.key)
-            if not count and (copies or len(itemless) > spared):
+            if not counts_copies and (copies or len(itemless) > spared):
                 break
         return best and replace(best, copies=len(copies) + max(0, len(itemless - copies) - spared))
 

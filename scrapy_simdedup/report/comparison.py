@@ -269,12 +269,11 @@ def compare_with_settings(
         fingerprints.append(fp)
         lines = page_lines(page)
         pages.append(ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines))
-    drop = settings.near if settings.drop == "near" else settings.identical
     both_ways = [
         page.compare(earlier, identical=settings.identical, near=settings.near, novel_words=settings.novel_words)
         for page, earlier in (fingerprints, reversed(fingerprints))
     ]
-    drops = both_ways[0].similarity >= drop, both_ways[1].similarity >= drop
+    drops = both_ways[0].similarity >= settings.drop_threshold, both_ways[1].similarity >= settings.drop_threshold
     found = min(both_ways, key=lambda way: way.similarity)
     one, other = pages
     differences = diff_lines(one.lines, other.lines)

@@ -12,7 +12,7 @@ import pytest
 from helpers.methods import METHODS
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
-from helpers.prints import log, print_of, record
+from helpers.prints import asking, log, print_of, record
 from scrapy_simdedup import NearDuplicateDetector, Verdict
 from scrapy_simdedup.detect.site_index import FREE_TRIES, PAGES_PER_TRY, HandlerItems, SiteIndex
 
@@ -138,8 +138,7 @@ def test_many_pages_of_another_callback_do_not_hide_a_page(method: str) -> None:
     own = record(print_of(1, 6), b"own", handler="shop parse_item")
     index = SiteIndex(64)
     index.apply(log(*many[:350], own, *many[350:]))
-    asked = print_of(1, 5)
-    match = index.best_match(asked, b"?", "https://shop.example/?", drop=0.5, near=0.4, handler="shop parse_item")
+    match = index.best_match(asking(print_of(1, 5), drop=0.5, near=0.4, handler="shop parse_item"))
     assert match is not None
     assert (match.record.key, match.copies) == (b"own", 1)
 

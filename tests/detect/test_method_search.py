@@ -12,7 +12,7 @@ import pytest
 from helpers.methods import METHODS
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, words
-from helpers.prints import record
+from helpers.prints import asking, record
 from scrapy_simdedup import NearDuplicateDetector, PageFingerprint, StoreError, fingerprint_page
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
@@ -57,8 +57,10 @@ def test_the_search_equals_a_look_at_every_page(name: str, near: float) -> None:
     records = [record(fp, b"%d" % at) for at, fp in enumerate(prints)]
     index.apply(Tail(tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1)), len(records)))
     for at, fp in enumerate(prints):
-        alike = [0 if fp is other else fp.compare(other, novel_words=None).similarity for other in prints]
-        found = index.best_match(fp, b"%d" % at, "https://shop.example/asking", drop=1.0, near=near)
+        alike = [
+            0 if fp is other else fp.compare(other, identical=1.0, novel_words=None).similarity for other in prints
+        ]
+        found = index.best_match(asking(fp, b"%d" % at, drop=1.0, near=near))
         best = max(alike)
         if best < near or (fp.method == "simhash" and near < 0.85):
             assert found is None or found.similarity >= near
@@ -93,7 +95,7 @@ def test_pages_that_change_again_and_again_leave_no_keys_behind(name: str) -> No
     assert max(sizes[3_000:]) <= 1.1 * max(sizes[:3_000])
     for key, other in last.items():
         asked = replace(other, exact=bytes(8))
-        match = index.best_match(asked, b"asking", "https://shop.example/asking", drop=0.95, near=0.85)
+        match = index.best_match(asking(asked))
         assert match is not None
         assert match.record.key == b"%d" % key
 

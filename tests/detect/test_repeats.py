@@ -9,7 +9,7 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, words
-from helpers.prints import log, record
+from helpers.prints import asking, log, record
 from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.site_index import SiteIndex
@@ -42,7 +42,7 @@ def is_copy(html: str, *records: Record, key: bytes = b"asking", parts: int = 1)
     for start in range(0, len(tail.records), step):
         part = tail.records[start : start + step]
         index.apply(Tail(part, part[-1].position))
-    found = index.best_match(fingerprint_page(html), key, "https://shop.example/asking", drop=LINE, near=0.85)
+    found = index.best_match(asking(fingerprint_page(html), key, drop=LINE))
     return found is not None and found.similarity >= LINE
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.prints import log, print_of, record, unjudged_print
+from helpers.prints import asking, log, print_of, record, unjudged_print
 from scrapy_simdedup.detect import candidate_index
 from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
 from scrapy_simdedup.detect.site_index import SiteIndex
@@ -28,7 +28,7 @@ def index_of(*records: Record, bits: int = 64, run: str | None = None) -> SiteIn
 
 
 def found(index: SiteIndex, fp: PageFingerprint, key: bytes = b"asking", drop: float = 0.95, near: float = 0.85) -> Any:
-    match = index.best_match(fp, key, "https://shop.example/asking", drop=drop, near=near)
+    match = index.best_match(asking(fp, key, drop=drop, near=near))
     return match and (match.record.key, match.similarity, match.distance)
 
 

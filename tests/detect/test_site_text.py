@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from helpers.pages import prose, words
-from helpers.prints import log, record
+from helpers.prints import asking, log, record
 from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, SAMPLE_SIZE
 from scrapy_simdedup.detect.site_index import Match, SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -44,7 +44,7 @@ def index_of(*records: Record) -> SiteIndex:
 
 
 def closest(index: SiteIndex, fp: PageFingerprint, drop: float = 0.95) -> Match | None:
-    return index.best_match(fp, b"asking", "https://shop.example/asking", drop=drop, near=0.85)
+    return index.best_match(asking(fp, drop=drop))
 
 
 def kind(match: Match | None) -> str:

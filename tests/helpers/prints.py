@@ -8,6 +8,7 @@ from typing import Any
 
 from helpers import store_records
 from helpers.pages import page, words
+from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.settings import DedupSettings
@@ -44,6 +45,15 @@ def print_of(seed: int, edits: int = 0, *, headline: int = 0, bits: int = 64) ->
             sketch[rng.randrange(len(sketch))] = rng.randrange(256)
     exact, body = rng.randbytes(8), rng.randbytes(8)
     return replace(made, simhash=simhash, sketch=bytes(sketch), exact=exact, body=body, title=headline, h1=headline)
+
+
+def asking(
+    fp: PageFingerprint, key: bytes = b"asking", *, drop: float = 0.95, near: float = 0.85, handler: str = ""
+) -> FetchedPage:
+    """A page for which a match is looked for, whatever text of its own it has."""
+    settings = DedupSettings(identical=drop, near=near, novel_words=None)
+    url = "https://shop.example/asking"
+    return FetchedPage("shop.example", key, url, fp, "monday", "w1", 1_000_000.0, settings, handler=handler)
 
 
 def unjudged_print(seed: int, reason: str) -> PageFingerprint:
