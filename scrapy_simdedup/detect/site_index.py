@@ -252,9 +252,7 @@ class SiteIndex:
             are_copied = (alike >= identical) & is_own
             copied = (self._records[row].url for row in rows[are_copied].tolist())
             is_variant = self._variants.tell_apart(page.url, copied)
-            own = self._novelty.own_text(
-                fp, rows, are_copied, key, novel_words=settings.novel_words, clocks=clocks, is_variant=is_variant
-            )
+            own = self._novelty.own_text(page, rows, are_copied, clocks, is_variant=is_variant)
         has_own_text = own is not None and own.counts
         if own is not None and has_own_text:
             lack_it = is_own & (delivered > 0) if own.is_in_work else is_own

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.candidate_index import CandidateIndex
     from scrapy_simdedup.detect.copy_check import CopyCheck
-    from scrapy_simdedup.detect.verdict import OtherLine
+    from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine
     from scrapy_simdedup.fingerprint.hashing import Rows
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
     from scrapy_simdedup.store.packed_records import PackedRecords
@@ -78,24 +78,14 @@ class SiteNovelty:
         """The filters of these pages."""
 
     def own_text(
-        self,
-        fp: PageFingerprint,
-        rows: Rows,
-        are_copied: NDArray[np.bool_],
-        key: bytes,
-        *,
-        novel_words: int,
-        clocks: Collection[int],
-        is_variant: bool,
+        self, page: FetchedPage, rows: Rows, are_copied: NDArray[np.bool_], clocks: Collection[int], *, is_variant: bool
     ) -> OwnText | None:
         """What a page says that the originals it is a copy of lack.
 
         Args:
-            fp: the page's fingerprint.
+            page: the page, with the words from which a unit of the boilerplate counts, on short pages as well.
             rows: the slots of the originals that the page is near.
             are_copied: whether it is a copy of each, as far as their texts are alike; shape (n,).
-            key: the page's request fingerprint.
-            novel_words: words from which a unit of the boilerplate counts, on short pages as well.
             clocks: places of the site whose text changes by itself.
             is_variant: whether its URL differs from that of an original in what tells contents of the site apart.
 
@@ -107,15 +97,7 @@ class SiteNovelty:
             return None
         states = self._originals.delivered(copied)
         delivered = copied[states == 2]  # others may be released, and their text with them
-        beside = partial(
-            self._beside,
-            fp,
-            key=key,
-            near=set(rows.tolist()),
-            novel_words=novel_words,
-            clocks=clocks,
-            is_variant=is_variant,
-        )
+        beside = partial(self._beside, page, near=set(rows.tolist()), clocks=clocks, is_variant=is_variant)
         own = beside(delivered if len(delivered) else copied)
         if own is not None and own.counts and len(delivered) and (states == 0).any():
             beside_all = beside(copied)
@@ -123,19 +105,13 @@ class SiteNovelty:
         return own
 
     def _beside(
-        self,
-        fp: PageFingerprint,
-        copied: Rows,
-        *,
-        key: bytes,
-        near: Collection[int],
-        novel_words: int,
-        clocks: Collection[int],
-        is_variant: bool,
+        self, page: FetchedPage, copied: Rows, *, near: Collection[int], clocks: Collection[int], is_variant: bool
     ) -> OwnText | None:
         """What a page says that some of the originals lack it is a copy of."""
+        fp, novel_words = page.fingerprint, page.settings.novel_words
+        assert novel_words is not None
         chosen = copied.tolist()
-        packed = (self._records.fingerprint(row) for row in chosen if self._records.key(row) != key)
+        packed = (self._records.fingerprint(row) for row in chosen if self._records.key(row) != page.key)
         originals = list(map(PageFingerprint.from_bytes, packed))
         if any(original.exact == fp.exact and not fp.unjudged for original in originals):
             return OwnText(0, counts=False)
