@@ -87,6 +87,8 @@ class SiteLogs:
             id_ = await self._store.append(site, record, expected)
         finally:
             self._appending[site] -= 1
+            if not self._appending[site]:
+                del self._appending[site]
         if id_ is not None:
             index.apply(Tail((replace(record, id=id_, position=id_),), id_))
             if record.state == "reserved":

@@ -96,7 +96,7 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
         and len(tree.texts[number]) <= MAX_HEADING_LENGTH
     ]
     said = "\n".join([tree.texts[number] for number in headings]).lower()
-    if not any(stem in said for stem in _STEMS):
+    if not any(map(said.__contains__, _STEMS)):
         return []
     found: list[int] = []
     for number in headings:
