@@ -142,14 +142,18 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
 
 
 def _standing(leaf: PathPattern, at: PathPattern, rule: Hypothesis, *, everywhere: bool) -> list[Evidence]:
-    """The evidence on a rule where it is in force, and above, as far as it is so there without an exception.
+    """The evidence on a rule where it is in force, and above, as far as no exception is known there.
 
     It was verified there as well: that a kind of path has a verdict of its own makes nothing of it undone. But what the
     whole site says counts only of rules that are hardly wrong anywhere.
     """
     end = len(leaf.lineage) if everywhere else -1
-    above = [pattern.evidence.get(rule) for pattern in leaf.lineage[leaf.lineage.index(at) + 1 : end]]
-    return [at.evidence[rule], *(found for found in above if found and found.holds and not found.exceptions)]
+    above = (pattern.evidence.get(rule) for pattern in leaf.lineage[leaf.lineage.index(at) + 1 : end])
+    return [at.evidence[rule], *(found for found in above if found and _is_unrefuted(found))]
+
+
+def _is_unrefuted(evidence: Evidence) -> bool:
+    return evidence.holds is not False and not evidence.exceptions
 
 
 def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> float:
