@@ -40,6 +40,9 @@ class UrlObservations:
         self._journal: UrlJournal | None = None
         self._awaiting_delivery: dict[tuple[str, int], SeenUrl] = {}
         """What is to be noted of pages that are on their way through callback and pipelines."""
+        self._former_copies: dict[str, bytes] = {}
+        """URL → key of the pages that are what they were, as a copy of another page, which may be another by now. Their
+        repeats are named after them, not after the cluster that they were in."""
         self._redirects: dict[str, list[str]] = {}
         """URLs that were redirected, by a target that was not seen yet."""
         self._verifying: WeakSet[Request] = WeakSet()
@@ -63,6 +66,7 @@ class UrlObservations:
         if self._journal is None or not (is_plain or is_second_try) or verdict.pending is not None:
             return
         original = verdict.original_key if verdict.is_duplicate else None
+        original = self._former_copies.get(verdict.original or "", original) if original is not None else None
         page = verdict.page if verdict.kind not in {"stub", "unjudged"} else None
         if original is None and page is None:
             return
@@ -75,9 +79,13 @@ class UrlObservations:
         if original is not None:
             self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, is_check)))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
-            # A page that is what it was belongs to the cluster that it was in: its repeats are named after that.
-            has_cluster = is_second_try or verdict.kind == "unchanged"
-            content = verdict.original_key if has_cluster and verdict.original_key else page.key
+            content = verdict.original_key if is_second_try and verdict.original_key else page.key
+            if (
+                verdict.kind == "unchanged"
+                and verdict.original_key != page.key
+                and len(self._former_copies) < MAX_AWAITED
+            ):
+                self._former_copies[page.url] = page.key
             self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical, is_check)
 
     def checks(self, request: Request) -> str | None:
