@@ -33,10 +33,6 @@ ids, stubs. Where rules about one value skipped them, it takes what the question
 _MOST_SAMPLED = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
 
-_REPEATS_PER_QUESTION = 2
-"""Fetched repeats that a hypothesis explains for each question that may be asked before anything was skipped: where a
-site has few, little is to be saved."""
-
 _RELEARNED_BLOCKS = 8
 """Blocks of fetched URLs, 128 each, from which is learned again once a prefix was found."""
 
@@ -153,7 +149,7 @@ class UrlLearner:
             if site.questions is None or not site.questions.is_open:
                 del self._asking[name]
             else:
-                first = min(FIRST_QUESTIONS, site.repeats // _REPEATS_PER_QUESTION)
+                first = min(FIRST_QUESTIONS, site.repeats)  # where a site has few repeats, little is to be saved
                 found += site.questions.due(first + int((1 - _SAMPLED) * self._checks * len(site.skips.urls)))
         return found
 

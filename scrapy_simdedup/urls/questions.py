@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.patterns import PathPattern
 
 FIRST_QUESTIONS = 20
-"""Questions about a site that may be asked before anything was skipped."""
+"""Questions about a site that may be asked before anything was skipped, if it has as many repeats."""
 
 MAX_OPEN = 1000
 """Pages of a site that are held at a time; further ones are believed at once."""
