@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from scrapy_simdedup.detect.verdict import FetchedPage
-    from scrapy_simdedup.store.base import Record, Tail
+    from scrapy_simdedup.store.base import Outcome, Record, Tail
 
 SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
 """States of the records that a page is compared with, but for repeats of a stub: the stub stands for them."""
@@ -93,7 +93,7 @@ class SiteIndex:
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
         self._paths = PagesByPath() if keeps_paths else None
         self._variants = UrlVariants()
-        self._counts_variants = not pages_expire
+        self._pages_expire, self._counts_variants = pages_expire, not pages_expire
 
     def __len__(self) -> int:
         """The number of records, released ones not counted."""
@@ -116,6 +116,13 @@ class SiteIndex:
     def release(self, record: Record) -> None:
         """Take out a reserved record, whatever the store has of it."""
         self._apply(replace(record, state="released"))
+
+    def settle(self, key: bytes, id_: int, outcome: Outcome, now: float) -> None:
+        """Take in what became of a page of this process, which the log need not tell: see :meth:`_own_versions`."""
+        version = None if self._is_shared else next((one for one in self._versions(key) if one.id == id_), None)
+        settled = None if version is None else version.settled_as(outcome, now)
+        if settled is not None:
+            self._apply(settled)
 
     def _apply(self, record: Record) -> None:
         if self._domain_first_seen is not None:
@@ -164,13 +171,28 @@ class SiteIndex:
     def _slot(self, record: Record) -> int | None:
         """The record's slot; None if the record is gone."""
         if not self._is_shared and record.state != "released":
-            return self._records.put(record)
+            return self._records.put(record, spared=self._own_versions(record))
         slot = self._records.slot_of(record)
         if slot is None or self._is_shared:
             return slot
         self._originals.remove(slot)
         self._records.drop(slot)
         return None
+
+    def _own_versions(self, record: Record) -> list[int]:
+        """The slots of this run's versions of a page that another run, at work at the same time, fetched later.
+
+        In the log its record takes their place. Were they gone here, too, this run would keep the next repeat of what
+        it has delivered.
+        """
+        if self._run in {None, record.run} or not record.settled or self._pages_expire:
+            return []
+        slots = self._records.slots(record.key)
+        return [
+            slot
+            for slot in slots
+            if self._records[slot].run == self._run and self._originals.has(slot, self._records.ids[slot])
+        ]
 
     def previous_version(self, key: bytes, run: str) -> Record | None:
         """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""

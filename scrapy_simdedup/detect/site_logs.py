@@ -57,8 +57,8 @@ class SiteLogs:
         self.indexes: SiteIndexCache = SiteIndexCache(settings, searched, shared_records)
         self._unsettled: list[tuple[str, int, Outcome]] = []
         """Settlements that the store could not be told when they happened."""
-        self._reserved: set[tuple[str, int]] = set()
-        """The sites and ids of the records that this worker reserved, and did not settle yet."""
+        self._reserved: dict[tuple[str, int], bytes] = {}
+        """By site and id, the keys of the records that this worker reserved, and did not settle yet."""
         self._appending: Counter[str] = Counter()
         """By site, the appends that were not answered yet."""
         self._expiring: set[str] = set()
@@ -92,17 +92,20 @@ class SiteLogs:
         if id_ is not None:
             index.apply(Tail((replace(record, id=id_, position=id_),), id_))
             if record.state == "reserved":
-                self._reserved.add((site, id_))
+                self._reserved[site, id_] = record.key
         return id_
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
         """Settle a record now, or else as soon as the store can be reached again."""
+        now = self._now()
         try:
-            await self._store.settle(site, id_, outcome, self._now())
+            await self._store.settle(site, id_, outcome, now)
         except StoreError:
             self._unsettled.append((site, id_, outcome))
             raise
-        self._reserved.discard((site, id_))
+        key, index = self._reserved.pop((site, id_), None), self.indexes.known(site)
+        if key is not None and index is not None:
+            index.settle(key, id_, outcome, now)
 
     async def retry_settlements(self) -> None:
         """Settle the records for which the store failed before."""

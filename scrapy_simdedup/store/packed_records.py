@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from scrapy_simdedup.store.base import SETTLED, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from scrapy_simdedup.store.base import State
 
@@ -64,12 +64,13 @@ class PackedRecords:
         """How many bytes of memory the records take, about."""
         return len(self._buffer) + 16 * len(self.ids) + (self._table.size if self._table is not None else 0)
 
-    def put(self, record: Record, appended_as: int = 0) -> int:
+    def put(self, record: Record, appended_as: int = 0, spared: Collection[int] = ()) -> int:
         """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions.
 
         Args:
             record: the record.
             appended_as: its id and its position, where it has none yet.
+            spared: slots of older versions that stay nevertheless.
         """
         id_ = appended_as or record.id
         versions = self.slots(record.key)
@@ -92,7 +93,7 @@ class PackedRecords:
         self.ids[slot] = id_
         self._live += record.state != "released"
         if record.state in SETTLED:
-            self._drop_older(versions, id_)
+            self._drop_older([version for version in versions if version not in spared], id_)
         return slot
 
     def change_state(self, slot: int, state: State, last_seen: float, position: int) -> None:
