@@ -3,7 +3,8 @@
 An article under fifty URLs is no stub: its URLs have something in common, such as a slug or an id, that other URLs of
 the site do not have. Nor is a post under sixty reply links: URLs are counted by their *places*. A place is a path,
 whatever the query says; it is the whole URL at a path where queries tell pages apart, or name the page that was asked
-for. Where most of what a site gave lately is one content, the site has put up a wall.
+for. Nor is a thread that is shown whole at the URL of each post (:mod:`~scrapy_simdedup.detect.threads`). Where most of
+what a site gave lately is one content, the site has put up a wall.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from scrapy_simdedup.detect.threads import MarkedLines
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.urls.parts import query_parameters
 
 if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import OtherLine
+    from scrapy_simdedup.fingerprint.novelty import OtherRows
 
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
@@ -79,6 +82,13 @@ class _ContentUrls:
     """Pages with a short line in the place of another one of the original, which differs in words."""
     other_numbers: int = 0
     """Pages with one that differs in its numbers alone."""
+    marked: MarkedLines | None = None
+    """The lines in which the pages differ from the original, of whatever length; None while none do."""
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether the content is a thread, of which each page marks another post."""
+        return self.marked is not None and self.marked.are_posts
 
     @property
     def is_family(self) -> bool:
@@ -139,16 +149,26 @@ class StubDetector:
             len(found) for _, found in self._recent
         )
         samples = sum(len(url) for urls in self._contents.values() for url in urls.samples)
+        marked = sum(urls.marked.size for urls in self._contents.values() if urls.marked is not None)
         counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
-        return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples
+        return (
+            BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + marked
+        )
 
-    def observe(self, url: str, content: str, other_line: OtherLine | None = None) -> bool:
+    def observe(
+        self,
+        url: str,
+        content: str,
+        other_line: OtherLine | None = None,
+        other_rows: OtherRows | None = None,
+    ) -> bool:
         """Count a page under its content; whether that content is a stub.
 
         Args:
             url: the page's URL.
             content: the key of its content.
             other_line: in what a short line of the page differs from that in its place in the content.
+            other_rows: the lines in which the two differ, of whatever length.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))
@@ -159,10 +179,13 @@ class StubDetector:
                 self._contents = dict(ranked[: MAX_CONTENTS // 2])
             urls = self._contents[content] = _ContentUrls()
         urls.add(url, path, tokens, other_line)
+        if other_rows is not None:
+            urls.marked = urls.marked or MarkedLines()
+            urls.marked.add(other_rows)
         self._count_path(path, content)
         self._recent.append((content, tokens))
         if not urls.is_stub and urls.count >= urls.least and self._places(urls) >= urls.least:
-            urls.is_stub = self._are_unrelated(content, urls)
+            urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
         return urls.is_stub
 
     def wall(self) -> Wall | None:
@@ -176,7 +199,7 @@ class StubDetector:
         share = sum(content == other for other, _ in self._recent) / len(self._recent)
         if share < WALL_SHARE:
             return None
-        if self._share_a_query(content, urls):
+        if self._share_a_query(content, urls) or urls.is_thread:
             return None
         self._walls.add(content)
         urls.is_stub = True
@@ -198,6 +221,7 @@ class StubDetector:
                     list(urls.tokens.items()),
                     urls.other_words,
                     urls.other_numbers,
+                    None if urls.marked is None else urls.marked.to_rows(),
                 )
                 for content, urls in self._contents.items()
             ],
@@ -215,7 +239,7 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens, words, numbers in counts["contents"]:
+            for content, count, is_stub, samples, paths, tokens, words, numbers, marked in counts["contents"]:
                 made._contents[content] = _ContentUrls(
                     int(count),
                     Counter(dict(paths)),
@@ -224,6 +248,7 @@ class StubDetector:
                     bool(is_stub),
                     int(words),
                     int(numbers),
+                    None if marked is None else MarkedLines.from_rows(marked),
                 )
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))

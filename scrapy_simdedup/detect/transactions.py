@@ -12,6 +12,8 @@ from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.stub_watch import FailedPages, StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.novelty import other_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.policy import Decision
     from scrapy_simdedup.detect.verdict import FetchedPage
+    from scrapy_simdedup.fingerprint.novelty import OtherRows
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.signals import Wall
     from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record
@@ -195,7 +198,8 @@ class Transactions:
         else:
             content = self._failed.content(content)
         detector = self._stubs.detector(page.site)
-        is_stub = detector.observe(page.url, content, line)
+        rows = None if original is None else _rows_beside(page, original)
+        is_stub = detector.observe(page.url, content, line, rows)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails
@@ -211,3 +215,9 @@ def _content_of(page: FetchedPage, original: Record | None) -> str:
     if fp.unjudged:  # too short to be compared, but a captcha may well be
         return f"{fp.unjudged} {fp.title} {fp.h1} {fp.total} {fp.data}"
     return (page.key if original is None else original.original or original.key).hex()
+
+
+def _rows_beside(page: FetchedPage, original: Record) -> OtherRows | None:
+    """The lines in which a page and its original differ; None where they are not known."""
+    units, others = page.fingerprint.page_units, PageFingerprint.from_bytes(original.fingerprint).units
+    return None if units is None or others is None else other_rows(units, others)

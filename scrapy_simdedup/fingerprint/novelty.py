@@ -173,6 +173,40 @@ def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookU
     return LookUp(units, looked_up, missing, sampling, prod(1 - other.false_share for other in others))
 
 
+class OtherRows(NamedTuple):
+    """The rows in which the units of a page and the unit table of another page differ."""
+
+    lost: tuple[int, ...] = ()
+    """The digests of those that the page lacks."""
+    new: tuple[int, ...] = ()
+    """The digests of those that the page alone has."""
+    own_words: float = 0.0
+    """Estimated words of the new rows that the other page lacks."""
+    words: int = 0
+    """The words of the new rows and of the row behind each."""
+    blocks: int = 0
+    """How many blocks these are."""
+
+
+def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
+    """The rows in which the units of a page and the unit table of another page differ."""
+    chosen = units.without(()).nonzero()[0]
+    rows, first = table_rows(units.digests[chosen], units.places[chosen], other.joined_by)
+    is_new = ~np.isin(rows["digest"], other.rows["digest"])
+    is_lost = ~np.isin(other.rows["digest"], rows["digest"])
+    lost, new = (tuple(set(digests.tolist())) for digests in (other.rows["digest"][is_lost], rows["digest"][is_new]))
+    if not new:
+        return OtherRows(lost, new)
+    blocks_of_row = np.diff(first, append=len(chosen))
+    asked = np.zeros(len(units.lengths), np.bool_)
+    asked[chosen[np.repeat(is_new, blocks_of_row)]] = True
+    found = look_up(units, [other], asked)
+    own_words = float(found.missing.sum()) * SAMPLE_OF / max(1e-9, found.sampling * found.shown)
+    is_new[1:] |= is_new[:-1]
+    near = chosen[np.repeat(is_new, blocks_of_row)]
+    return OtherRows(lost, new, own_words, int(words_of_units(units)[near].sum()), len(near))
+
+
 class ReplacedLines(NamedTuple):
     """Which blocks of a page are short lines in place of other lines; each mask has the shape (m,)."""
 

@@ -1,0 +1,109 @@
+"""Threads: contents of which each page marks another one of its lines, such as the post that was asked for.
+
+A forum may show a whole thread at the URL of each of its posts. By the number of these URLs the thread would be a stub,
+and by the lines in which its pages differ a family, whose pages all are kept. It is told from both by what its pages
+have in place of the original's lines:
+
+1. In place of one line, all have the same other line: the original's own post, which they do not mark.
+2. In place of another one, which the other pages have, each has a line of its own: the post that it marks. A wall, a
+   log-in page and the pages of a family differ from their original in the same line each time.
+3. These lines say little that the original does not say. A price that stands in the page's own line alone is no mark.
+4. Behind them stand the posts. Where the dates of a course are listed, and a page marks its own, the next line is
+   another date: such pages may well be a family.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.fingerprint.novelty import OtherRows
+
+MAX_ROWS = 4
+"""Rows of a unit table in which a page of a thread differs from the original at most: two, and what joined rows make of
+them."""
+MIN_SHARE = 0.3
+"""The share of these repeats that differ at all: others have the post of the original."""
+MIN_OWN, MIN_COMMON = 0.6, 0.8
+"""The shares of these that mark a line of their own, and that have one line in place of that of the original."""
+MIN_POSTS, MAX_OF_POST = 3, 0.4
+"""Different lines that are marked, and the share of these pages that marks the same line at most."""
+MAX_OWN_WORDS = 6
+"""Words of a page on an average that only these lines have: the marks themselves."""
+MIN_WORDS = 10
+"""Words of a block on an average, of the lines that are marked and of what stands behind them."""
+MAX_LINES = 100
+"""Different lines that are counted."""
+BYTES, BYTES_PER_LINE = 800, 80
+"""Bytes that the counts of a content take, and those of each line, about."""
+
+
+@dataclass(slots=True)
+class MarkedLines:
+    """The lines in which the repeats of one content differ from it."""
+
+    repeats: int = 0
+    """Repeats but for those that differ in many lines, as they have the posts in another order, or others of them."""
+    pages: int = 0
+    """Those of them that differ from it."""
+    lost: Counter[int] = field(default_factory=Counter)
+    """By the digest of a line of the content, the pages that lack it."""
+    new: Counter[int] = field(default_factory=Counter)
+    """By the digest of a line that the content lacks, the pages that have it."""
+    own_words: float = 0.0
+    """The words that they have in these lines and the content lacks."""
+    words: int = 0
+    """The words of the new lines and of what stands behind each."""
+    blocks: int = 0
+    """How many blocks these are."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that the counts take, about."""
+        return BYTES + BYTES_PER_LINE * (len(self.lost) + len(self.new))
+
+    def add(self, found: OtherRows) -> None:
+        """Count a repeat."""
+        if max(len(found.lost), len(found.new)) > MAX_ROWS:
+            return
+        self.repeats += 1
+        if not found.lost or not found.new:
+            return
+        self.pages += 1
+        for counts, rows in (self.lost, found.lost), (self.new, found.new):
+            counts.update(row for row in rows if row in counts or len(counts) < MAX_LINES)
+        self.own_words += found.own_words
+        self.words += found.words
+        self.blocks += found.blocks
+
+    def to_rows(self) -> list[Any]:
+        """The counts as plain values."""
+        lines = list(self.lost.items()), list(self.new.items())
+        return [self.repeats, self.pages, *lines, self.own_words, self.words, self.blocks]
+
+    @classmethod
+    def from_rows(cls, rows: list[Any]) -> MarkedLines:
+        """The counts whose :meth:`to_rows` these are."""
+        repeats, pages, lost, new, own_words, words, blocks = rows
+        lines = Counter(dict(lost)), Counter(dict(new))
+        return cls(int(repeats), int(pages), *lines, float(own_words), int(words), int(blocks))
+
+    @property
+    def are_posts(self) -> bool:
+        """Whether the content is a thread."""
+        return (
+            self.pages >= MIN_SHARE * self.repeats
+            and self.own_words <= MAX_OWN_WORDS * self.pages
+            and self.words >= MIN_WORDS * self.blocks
+            and all(map(self._are_marks, (self.lost, self.new)))
+        )
+
+    def _are_marks(self, counts: Counter[int]) -> bool:
+        own = [count for count in counts.values() if count <= MAX_OF_POST * self.pages]
+        return (
+            max(counts.values(), default=0) >= MIN_COMMON * self.pages
+            and len(own) >= MIN_POSTS
+            and sum(own) >= MIN_OWN * self.pages
+        )
