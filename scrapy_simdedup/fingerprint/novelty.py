@@ -29,6 +29,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     filter_places,
     is_sampled,
     kept_places,
+    sequence_digest,
     table_rows,
 )
 from scrapy_simdedup.page.amounts import has_number, is_name, is_short, lettered_words
@@ -190,13 +191,16 @@ class OtherRows(NamedTuple):
 
 def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
     """The rows in which the units of a page and the unit table of another page differ."""
-    chosen = units.without(()).nonzero()[0]
-    rows, first = table_rows(units.digests[chosen], units.places[chosen], other.joined_by)
-    is_new = ~np.isin(rows["digest"], other.rows["digest"])
-    is_lost = ~np.isin(other.rows["digest"], rows["digest"])
-    lost, new = (tuple(set(digests.tolist())) for digests in (other.rows["digest"][is_lost], rows["digest"][is_new]))
+    chosen = units.in_table.nonzero()[0]
+    digests = units.digests[chosen]
+    if sequence_digest(digests) == other.sequence:
+        return OtherRows()
+    rows, first = table_rows(digests, units.places[chosen], other.joined_by)
+    mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
+    lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
     if not new:
-        return OtherRows(lost, new)
+        return OtherRows(lost)
+    is_new = np.array([digest not in theirs for digest in mine])
     blocks_of_row = np.diff(first, append=len(chosen))
     asked = np.zeros(len(units.lengths), np.bool_)
     asked[chosen[np.repeat(is_new, blocks_of_row)]] = True

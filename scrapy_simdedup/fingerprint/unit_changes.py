@@ -1,7 +1,8 @@
 """Unit changes: what differs between the text units of a page and those that its record kept of it.
 
 1. Units of clocks are passed over, places whose text changes by itself. A long text that is a good part of its page is
-   none, whatever stands at its place on other pages.
+   none, whatever stands at its place on other pages. Where rows are joined, the record may be older than what is known
+   of the clocks: then their units are among its rows.
 2. Where the digests of the two sequences are equal, nothing changed.
 3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
@@ -74,7 +75,9 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     is_joined = before.joined_by > 0
     if clocks and not is_joined:
         clocks = set(clocks) - _places_of_page(units, clocks)
-    chosen = units.without(clocks if is_joined else ())
+    chosen = units.without(())
+    if is_joined and clocks and sequence_digest(units.digests[chosen]) != before.sequence:
+        chosen = units.without(clocks)
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
         return UnitComparison(UnitChanges(), {}, frozenset(places.tolist()), 0.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
 from scrapy_simdedup.fingerprint.novelty import longest_own_text
-from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits
+from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
 from scrapy_simdedup.fingerprint.worker import read_fingerprint
 from scrapy_simdedup.page.amounts import without_age
@@ -301,3 +301,18 @@ def test_a_long_text_at_the_place_of_a_clock_is_compared_where_it_is_a_good_part
 def test_what_a_page_is_tagged_with_is_its_own() -> None:
     tags = "<div class=tags><span>Garden</span> <span>{}</span></div>"
     assert changes(page([*PARAGRAPHS, tags.format("Lift")]), page([*PARAGRAPHS, tags.format("Guest toilet")]))
+
+
+def test_a_long_page_that_is_the_same_is_unchanged_whenever_its_clock_was_learned() -> None:
+    """Its record may have been made before: then the clock is a part of a row."""
+    lines = [" ".join(pages.words(("line", number), 20)) for number in range(150)]
+    before, now = (page([*lines, f"In stock: {count} of them"]) for count in (7, 8))
+    assert before.units is not None
+    assert before.units.joined_by > 0
+    assert before.page_units is not None
+    assert now.page_units is not None
+    clock = before.page_units.places[before.page_units.samples.index("In stock: 7 of them")]
+    assert not compare_units(before.page_units, before.units, {int(clock)}).changes
+    assert compare_units(now.page_units, before.units, {int(clock)}).changes
+    known = keep_units(before.page_units, {int(clock)})
+    assert not compare_units(now.page_units, known, {int(clock)}).changes
