@@ -7,7 +7,8 @@ have in place of the original's lines:
 1. In place of one line, all have the same other line: the original's own post, which they do not mark.
 2. In place of another one, which the other pages have, each has a line of its own: the post that it marks. A wall, a
    log-in page and the pages of a family differ from their original in the same line each time.
-3. These lines say little that the original does not say. A price that stands in the page's own line alone is no mark.
+3. These lines say little that the original does not say, and hardly any has a price: where each page of a shop lists
+   all models, and says only of its own what it costs, the price is no mark.
 4. Behind them stand the posts. Where the dates of a course are listed, and a page marks its own, the next line is
    another date: such pages may well be a family.
 """
@@ -32,6 +33,8 @@ MIN_POSTS, MAX_OF_POST = 3, 0.4
 """Different lines that are marked, and the share of these pages that marks the same line at most."""
 MAX_OWN_WORDS = 6
 """Words of a page on an average that only these lines have: the marks themselves."""
+MAX_AMOUNTS = 0.2
+"""The share of these pages with an amount in the lines that they mark at most: a post may be about one."""
 MIN_WORDS = 10
 """Words of a block on an average, of the lines that are marked and of what stands behind them."""
 MAX_LINES = 100
@@ -58,6 +61,8 @@ class MarkedLines:
     """The words of the new lines and of what stands behind each."""
     blocks: int = 0
     """How many blocks these are."""
+    amounts: int = 0
+    """The pages that have an amount in the new lines."""
 
     @property
     def size(self) -> int:
@@ -77,18 +82,19 @@ class MarkedLines:
         self.own_words += found.own_words
         self.words += found.words
         self.blocks += found.blocks
+        self.amounts += found.has_amount
 
     def to_rows(self) -> list[Any]:
         """The counts as plain values."""
         lines = list(self.lost.items()), list(self.new.items())
-        return [self.repeats, self.pages, *lines, self.own_words, self.words, self.blocks]
+        return [self.repeats, self.pages, *lines, self.own_words, self.words, self.blocks, self.amounts]
 
     @classmethod
     def from_rows(cls, rows: list[Any]) -> MarkedLines:
         """The counts whose :meth:`to_rows` these are."""
-        repeats, pages, lost, new, own_words, words, blocks = rows
+        repeats, pages, lost, new, own_words, words, blocks, amounts = rows
         lines = Counter(dict(lost)), Counter(dict(new))
-        return cls(int(repeats), int(pages), *lines, float(own_words), int(words), int(blocks))
+        return cls(int(repeats), int(pages), *lines, float(own_words), int(words), int(blocks), int(amounts))
 
     @property
     def are_posts(self) -> bool:
@@ -97,6 +103,7 @@ class MarkedLines:
             self.pages >= MIN_SHARE * self.repeats
             and self.own_words <= MAX_OWN_WORDS * self.pages
             and self.words >= MIN_WORDS * self.blocks
+            and self.amounts <= MAX_AMOUNTS * self.pages
             and all(map(self._are_marks, (self.lost, self.new)))
         )
 

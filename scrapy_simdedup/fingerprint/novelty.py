@@ -32,7 +32,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     sequence_digest,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import has_number, is_name, is_short, lettered_words
+from scrapy_simdedup.page.amounts import has_number, is_amount, is_name, is_short, lettered_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -187,6 +187,8 @@ class OtherRows(NamedTuple):
     """The words of the new rows and of the row behind each."""
     blocks: int = 0
     """How many blocks these are."""
+    has_amount: bool = False
+    """Whether a new row is or has an amount, such as a price."""
 
 
 def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
@@ -208,7 +210,8 @@ def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
     own_words = float(found.missing.sum()) * SAMPLE_OF / max(1e-9, found.sampling * found.shown)
     is_new[1:] |= is_new[:-1]
     near = chosen[np.repeat(is_new, blocks_of_row)]
-    return OtherRows(lost, new, own_words, int(words_of_units(units)[near].sum()), len(near))
+    has_amount = any(is_amount(units.samples[at]) for at in asked.nonzero()[0].tolist())
+    return OtherRows(lost, new, own_words, int(words_of_units(units)[near].sum()), len(near), has_amount)
 
 
 class ReplacedLines(NamedTuple):

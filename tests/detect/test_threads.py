@@ -45,6 +45,12 @@ def offers(own: int) -> str:
     return whole("".join(f"<p>{line}</p>" for line in lines))
 
 
+def models(own: int) -> str:
+    """Each model is in the list, and its price only on its own page."""
+    lines = (f"{said((n, 'model'), 14)} {f'{n + 100} EUR' if n == own else 'more'}" for n in range(POSTS))
+    return whole("".join(f"<p>{line}</p>" for line in lines))
+
+
 def log_in(own: int) -> str:
     return whole(f"<p>Log in to read {said(own, 3)}</p><p>{said('last', 60)}</p>")
 
@@ -73,7 +79,7 @@ async def test_a_thread_that_is_shown_at_the_url_of_each_post_is_kept_once() -> 
     assert await kinds_of(thread) == {"new": 1, "identical": 2 * POSTS - 1}
 
 
-@pytest.mark.parametrize("content", [dates, offers, log_in, captcha])
+@pytest.mark.parametrize("content", [dates, offers, models, log_in, captcha])
 @on_asyncio
 async def test_what_may_be_a_family_or_a_wall_is_kept(content: Callable[[int], str]) -> None:
     kinds = await kinds_of(content)
