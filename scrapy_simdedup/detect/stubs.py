@@ -64,6 +64,8 @@ MAX_SAMPLE_LENGTH = 500
 """Characters of these URLs."""
 BYTES_PER_SITE, BYTES_PER_CONTENT, BYTES_PER_TOKEN, BYTES_PER_PAGE, BYTES_PER_PATH = 2_400, 1_000, 150, 300, 450
 """Bytes that a site, a content, each of its tokens and paths, a recent page, and a path of the site take, about."""
+BYTES_PER_LINE = 80
+"""Bytes that each line takes in which pages differ from a content."""
 MAX_NOTE_BYTES = 128_000_000
 """Bytes of a note, once it is unpacked."""
 
@@ -149,11 +151,10 @@ class StubDetector:
             len(found) for _, found in self._recent
         )
         samples = sum(len(url) for urls in self._contents.values() for url in urls.samples)
-        marked = sum(urls.marked.size for urls in self._contents.values() if urls.marked is not None)
-        counted = BYTES_PER_CONTENT * len(self._contents) + BYTES_PER_PAGE * len(self._recent)
-        return (
-            BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + marked
-        )
+        marked = [urls.marked for urls in self._contents.values() if urls.marked is not None]
+        lines = BYTES_PER_LINE * sum(len(of.lost) + len(of.new) for of in marked)
+        counted = BYTES_PER_CONTENT * (len(self._contents) + len(marked)) + BYTES_PER_PAGE * len(self._recent)
+        return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
     def observe(
         self,

@@ -39,8 +39,6 @@ MIN_WORDS = 10
 """Words of a block on an average, of the lines that are marked and of what stands behind them."""
 MAX_LINES = 100
 """Different lines that are counted."""
-BYTES, BYTES_PER_LINE = 800, 80
-"""Bytes that the counts of a content take, and those of each line, about."""
 
 
 @dataclass(slots=True)
@@ -63,11 +61,6 @@ class MarkedLines:
     """How many blocks these are."""
     amounts: int = 0
     """The pages that have an amount in the new lines."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that the counts take, about."""
-        return BYTES + BYTES_PER_LINE * (len(self.lost) + len(self.new))
 
     def add(self, found: OtherRows) -> None:
         """Count a repeat."""

@@ -187,7 +187,7 @@ def own_title(title: str, headline: str, headings: Collection[str]) -> str:
     own = (
         part
         for part, found in zip(parts, words, strict=True)
-        if found in of_headline or found in of_headings or is_price(part) or _shares_word(found, of_headline)
+        if found in of_headline or found in of_headings or _shares_word(found, of_headline) or is_price(part)
     )
     return "|".join(own)
 
