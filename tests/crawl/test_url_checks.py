@@ -46,14 +46,14 @@ async def read(site: Site, spider: type[Reader] = Reader, **settings: Any) -> Cr
 
 @on_asyncio
 async def test_pages_that_fail_now_and_then_cost_no_rule_and_no_item_twice(site: Site, caplog: Any) -> None:
-    magazine = Flaky(site, 120)
+    magazine = Flaky(site, 200)
     found = await read(site, SIMDEDUP_URL_CHECKS=0.2)
     again = sum(count - 1 for count in Counter(site.requested).values())
     assert again == found.stat("urls/asked") > 0
     assert magazine.contents <= set(times(found.items))
     assert max(times(found.items).values()) == 1
     saved = len(magazine.addresses) - len(site.requested)
-    assert saved >= 0.28 * len(magazine.addresses)  # which pages are verified is chance
+    assert saved >= 0.3 * len(magazine.addresses)  # which pages are verified is chance
     assert f"URLs: {saved} fetches saved" in caplog.text
 
 
