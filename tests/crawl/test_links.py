@@ -118,7 +118,7 @@ def test_the_links_of_a_page_that_no_parser_can_read_are_found(name: str, caplog
 @pytest.mark.parametrize("html", ["".join(f'<a href="/{n}">' for n in range(6_000)), "<p>" * 2_000_000])
 def test_a_page_that_is_too_much_to_read_is_followed(html: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """None of its links is looked at, as that is done in the thread of the event loop."""
-    monkeypatch.setattr(link_memory, "canonicalize_url", None)
+    monkeypatch.setattr(link_memory, "comparable_url", None)
     assert links_of_a_crawl().brings_new(
         Request("https://shop.example/"), HtmlResponse("https://shop.example/", body=html.encode(), encoding="utf-8")
     )
