@@ -381,12 +381,13 @@ class PagesByPath:
             self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
 
     def keys(self, url: str, fp: PageFingerprint) -> tuple[bytes, ...]:
-        """The keys of pages with the path of a URL, and the title and the h1 of a page."""
+        """The keys of pages with the path of a URL, and with the h1 of a page and what its title says."""
         return self._keys.get(self._place(url, fp), ())
 
     def _place(self, url: str, fp: PageFingerprint) -> int:
         path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
-        return hash((path, fp.title, fp.h1))
+        title = fp.title if fp.units is None else fp.units.title
+        return hash((path, title, fp.h1))
 
 
 class Replacements:

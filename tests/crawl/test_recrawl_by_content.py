@@ -100,15 +100,17 @@ async def test_an_edit_is_exported_although_a_revision_of_the_page_is_nearly_the
     assert again.stat("pages/changed") == 1
 
 
+@pytest.mark.parametrize("session", ["", "in each URL"])
 @on_asyncio
-async def test_a_site_that_changes_its_name_has_edited_no_page(site: Site, shared_url: str) -> None:
+async def test_a_site_that_changes_its_name_has_edited_no_page(site: Site, shared_url: str, session: str) -> None:
     """Titles end with the name of their site, or with its version. One page gets another title at the same time."""
     settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_UNCHANGED": "drop"}
     exported = []
     for name in ("Acme 1.2", "Acme 1.3: all for your home"):
-        for number in range(9):
+        paths = [f"/{number}{session and f'?sid={hash((number, name)):x}'}" for number in range(9)]
+        for number, path in enumerate(paths):
             title = "Read this first" if number == 4 and "1.3" in name else f"Notice {number}"
-            site[f"/{number}"] = f"<title>{title} | {name}</title><main><h1>Notice {number}</h1>{prose(number)}</main>"
-        done = await crawl(PathsSpider, settings, urls=site.urls(*(f"/{number}" for number in range(9))))
-        exported.append(sorted(int(url.rpartition("/")[2]) for url in done.urls))
+            site[path] = f"<title>{title} | {name}</title><main><h1>Notice {number}</h1>{prose(number)}</main>"
+        done = await crawl(PathsSpider, settings, urls=site.urls(*paths))
+        exported.append(sorted(int(url.rpartition("/")[2].partition("?")[0]) for url in done.urls))
     assert exported == [list(range(9)), [4]]
