@@ -242,11 +242,14 @@ class UrlChecks:
         values = self._requests.get(url)
         if values is None:
             site, pattern = site_of(url), link_pattern(url)
-            alike = [known for known in self._requests if site_of(known) == site]
-            like = next((known for known in reversed(alike) if link_pattern(known) == pattern), None)
-            values = self._requests.get(like or next(reversed(alike), ""))
+            alike = [known for known in reversed(self._requests) if site_of(known) == site]
+            if not alike:
+                logger.error("%s is readmitted, and its request is gone from the store", url)
+                return None
+            like = next((known for known in alike if link_pattern(known) == pattern), alike[0])
+            values = self._requests[like]
             logger.warning("The request for %s is gone from the store; it is made like that for %s", url, like)
-        return None if values is None else SkippedUrl(url, None, "", worker, {**values, "url": url})
+        return SkippedUrl(url, None, "", worker, {**values, "url": url})
 
     def ask(self) -> int:
         """Schedule the requests for all questions that there are; how many were scheduled."""
