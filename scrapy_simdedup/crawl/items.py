@@ -60,7 +60,7 @@ def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = 
     """
     texts, exact = [], []
     for field in fields or [field for field in item if field not in URL_FIELDS]:
-        for value in _values(item.get(field)):
+        for value in plain_values(item.get(field)):
             if not isinstance(value, str):
                 texts.append(str(value))
                 exact.append(f"{field} {value}")
@@ -70,7 +70,7 @@ def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = 
     return ComparableItem(tuple(texts), "\n".join([kind, *sorted(exact)]) or "no numbers")
 
 
-def _values(value: Any) -> Iterator[Any]:
+def plain_values(value: Any) -> Iterator[Any]:
     """The values in lists, dictionaries and items inside of a value, or the value itself; without None."""
     stack = [value]
     for _ in range(MAX_VALUES):

@@ -146,6 +146,8 @@ class DeliveryOuterMiddleware:
                 runtime.delivery_tracker.output_ended(delivery)
             runtime.item_values.output_ended(response, failed=True)
             raise
+        if not drop_items:
+            self._note_arguments(response)
         runtime.links.callback_ended(response, made_request=made_request)
         is_refused = response.meta.get(META_DELIVER) is False
         runtime.item_values.output_ended(response, refused=is_refused)
@@ -162,10 +164,24 @@ class DeliveryOuterMiddleware:
     async def _note_item(self, delivery: Delivery | None, item: Any, response: Response) -> None:
         """Add to an item what the settings want in it, and count it among those that its page waits for."""
         await self.runtime.content_fields.add(item, response)
+        self._note_arguments(response, item)
         if "pipeline" in self.runtime.enabled_parts:
             self.runtime.item_pages.add(item, response.url)
         if delivery is not None:
             delivery.pending_items += 1
+
+    def _note_arguments(self, response: Response, item: Any = None) -> None:
+        """Note an item, or None for the end of a callback, for the arguments with which the callback was called."""
+        try:
+            if item is not None:
+                self.runtime.arguments.item_given(item, response)
+            else:
+                verdict = {} if response.request is None else response.meta.get(META_VERDICT) or {}
+                page = verdict.get("page") or {}
+                keys = (page.get("key"), verdict.get("original_key"))
+                self.runtime.arguments.output_ended(response, *(key for key in keys if key is not None))
+        except Exception:  # whatever goes wrong in us must not cost the callback's output
+            logger.exception("Could not look at what the request of %s brought along", response.url)
 
     def _note_request(self, delivery: Delivery, request: Request, response: Response) -> None:
         """Note what a request says about the delivery of the page whose callback made it."""

@@ -61,6 +61,13 @@ server may name, such as punycode, make of a page what no browser shows, or a pa
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
 
+NAMES_OF_TOOLS = (
+    "_ allow_offsite autothrottle_ bindaddress cookiejar crawlera depth dont_ download_ ftp_ handle_httpstatus_ http_"
+    " inject is_start_request link_text max_retry_times playwright priority_adjust proxy redirect_ referrer_policy"
+    " retry_times rule simdedup splash verbatim_url zyte_api"
+).split()
+"""How the names of entries in meta begin that are for Scrapy, its middlewares and other plugins, not for callbacks."""
+
 MAX_HANDLER_NAME = 200
 """Characters of the name of a handler; what would be longer ends there."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response, TextResponse
 
+    from scrapy_simdedup.crawl.arguments import CallbackArguments
     from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
     from scrapy_simdedup.crawl.item_values import ItemValues
     from scrapy_simdedup.crawl.judge import Judge
@@ -51,6 +53,7 @@ class ResponseHandler:
         settler: confirms kept pages at once where nothing watches their delivery.
         links: says which repeats bring new links.
         item_values: watches the items of responses.
+        arguments: says which requests bring something for their items.
         second_fetches: remembers dropped pages that may turn out to be others.
         reporter: samples pages for the report; None where no report is written.
         dropped_feed: gets a line for each page that is dropped, or would be; None where none is written.
@@ -71,6 +74,7 @@ class ResponseHandler:
         imported: ImportedPages,
         links: DeferredLinks,
         item_values: ItemValues,
+        arguments: CallbackArguments,
         second_fetches: SecondFetches,
         reporter: Reporter | None = None,
         dropped_feed: DroppedFeed | None = None,
@@ -80,7 +84,7 @@ class ResponseHandler:
         self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
         self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
         self._links, self._item_values, self._dropped_feed = links, item_values, dropped_feed
-        self._second_fetches = second_fetches
+        self._second_fetches, self._arguments = second_fetches, arguments
         self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
@@ -173,6 +177,7 @@ class ResponseHandler:
                 self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
         handler = handler_name(request, self._crawler.spider)
+        self._arguments.fetched(request, handler)
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         page = cast("TextResponse", response)
         site = site_of(page.url, self._settings.scope)
@@ -224,10 +229,21 @@ class ResponseHandler:
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
-        if verdict.is_duplicate and not is_second:
+        if verdict.is_duplicate and not is_second and self._has_own_arguments(request, response, verdict):
+            request.meta[META_VERDICT] = replace(verdict, is_duplicate=False, reason="other_arguments").as_dict()
+            self._stats.kept_for_arguments()
+        elif verdict.is_duplicate and not is_second:
             await self._drop(request, response, verdict, site)
         elif verdict.is_duplicate or verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
+
+    def _has_own_arguments(self, request: Request, response: Response, verdict: Verdict) -> bool:
+        """Whether the callback may make another item of a repeat than it made of others.
+
+        What did not change is another question: an incremental crawl exports pages that did.
+        """
+        is_new = verdict.kind != "unchanged" and self._arguments.are_new(request, verdict.original_key or b"")
+        return is_new and self._detector.settings_for(response.url).callbacks == "same"
 
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None

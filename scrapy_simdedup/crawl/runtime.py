@@ -14,6 +14,7 @@ import scrapy
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
+from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
 from scrapy_simdedup.crawl.item_values import ItemValues
@@ -103,11 +104,13 @@ class Runtime:
         self._last_error_log = -ERROR_LOG_SECONDS
         self.page_settled: KeyedCondition = KeyedCondition()
         settling_tasks = BackgroundTasks()
+        self.arguments: CallbackArguments = CallbackArguments()
         self.url_skipper: UrlSkipper = UrlSkipper(
             crawler,
             self.settings,
             self.detector,
             self.stats,
+            arguments=self.arguments,
             settling_tasks=settling_tasks,
             on_store_error=self.store_failed,
         )
@@ -158,6 +161,7 @@ class Runtime:
             imported=self.imported_pages,
             links=self.links,
             item_values=self.item_values,
+            arguments=self.arguments,
             second_fetches=self.second_fetches,
             reporter=self.reporter if self.settings.report else None,
             dropped_feed=self.dropped_feed if self.settings.dropped_feed else None,

@@ -202,6 +202,10 @@ class CrawlStats:
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
+    def kept_for_arguments(self) -> None:
+        """A repeat is kept because its callback may make another item of it, with what its request brings."""
+        self._add("pages/kept_reason_count/<reason>", "other_arguments")
+
     def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
         """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""
         self.sites.page_unjudged(site, reason)

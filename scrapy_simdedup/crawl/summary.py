@@ -165,6 +165,9 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
         lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
     if kept["other_callback"]:
         lines.append(f"  {plural(kept['other_callback'], 'page')} kept, whose content another callback got")
+    if kept["other_arguments"]:
+        repeats = plural(kept["other_arguments"], "repeat")
+        lines.append(f"  {repeats} kept, whose requests brought other values for the items (cb_kwargs, meta)")
     if kept["within_budget"]:
         lines.append(f"  {plural(kept['within_budget'], 'repeat')} kept within SIMDEDUP_MAX_COPIES")
     if stats["pages/preferred"]:

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
     UnjudgedReason
-    | Literal["within_budget", "in_work", "better", "no_item_yet", "for_links", "other_callback", "own_text"]
+    | Literal[
+        "within_budget",
+        "in_work",
+        "better",
+        "no_item_yet",
+        "for_links",
+        "other_callback",
+        "other_arguments",
+        "own_text",
+    ]
 )
 
 OtherLine: TypeAlias = Literal["words", "numbers"]
@@ -61,7 +70,8 @@ class Verdict:
     not delivered yet; ``within_budget`` where more pages with its content may be kept; ``better`` where it takes the
     place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
     page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
-    was got by another callback, or for another spider; ``own_text`` where it is ``near`` only because it says what its
+    was got by another callback, or for another spider; ``other_arguments`` where its request brings values for the item
+    that no other brought; ``own_text`` where it is ``near`` only because it says what its
     original does not, see :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool
     knew its request; else None."""
     page: PageRef | None = None

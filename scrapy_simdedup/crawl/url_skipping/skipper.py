@@ -13,7 +13,7 @@ from scrapy import signals
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
-from scrapy_simdedup.crawl.requests import is_skippable, serialize_request
+from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
 from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission, UrlChecks
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from scrapy_simdedup.crawl.arguments import CallbackArguments
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.settings import DedupSettings
@@ -64,6 +65,7 @@ class UrlSkipper:
     """Asks the learner about each request; whatever goes wrong, the request is made.
 
     Args:
+        arguments: says which requests bring something for their items.
         settling_tasks: the work of settling pages.
         on_store_error: called with each failure of the store.
     """
@@ -75,11 +77,12 @@ class UrlSkipper:
         detector: NearDuplicateDetector,
         stats: CrawlStats,
         *,
+        arguments: CallbackArguments,
         settling_tasks: BackgroundTasks,
         on_store_error: Callable[[StoreError], None],
     ) -> None:
         self._crawler, self._settings, self._detector, self._stats = crawler, settings, detector, stats
-        self._on_store_error = on_store_error
+        self._arguments, self._on_store_error = arguments, on_store_error
         # Where nothing is to be dropped, nothing is to be skipped.
         is_observing = settings.mode == "observe" and settings.url_learning != "off"
         self.mode = "observe" if is_observing else settings.url_learning
@@ -140,7 +143,7 @@ class UrlSkipper:
         if rescheduled is not None:
             request.dont_filter = False  # as it was before the scheduler had to take it once more
             self._readmission.left_scheduler(request.url)
-        if self._learner is None or not scheduled or not is_skippable(request):
+        if self._learner is None or not scheduled or not is_skippable(request) or self._has_own_arguments(request):
             return None
         try:
             decision = self._decide(self._learner, request, is_sample=rescheduled == "sampled")
@@ -167,6 +170,14 @@ class UrlSkipper:
                 self._last_error_log = time.monotonic()
                 logger.exception("URLs cannot be judged, so all are fetched")
         return None
+
+    def _has_own_arguments(self, request: Request) -> bool:
+        try:
+            self._arguments.fetched(request, handler_name(request, self._crawler.spider))
+            return self._arguments.are_new(request) and self._detector.settings_for(request.url).callbacks == "same"
+        except Exception:  # whatever it was, the request is made
+            logger.exception("Could not look at what the request of %s brings along", request.url)
+            return True
 
     def _decide(self, learner: UrlLearner, request: Request, *, is_sample: bool) -> UrlDecision:
         if self.mode == "skip":
