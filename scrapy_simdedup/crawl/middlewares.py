@@ -15,7 +15,7 @@ from scrapy.exceptions import CloseSpider
 
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
-from scrapy_simdedup.crawl.requests import handler_name, passes_item_on
+from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 from scrapy_simdedup.crawl.second_fetch import META_SECOND
@@ -122,11 +122,14 @@ class DeliveryOuterMiddleware:
         runtime = self.runtime
         delivery = runtime.delivery_tracker.delivery_of(response)
         drop_items = runtime.handler.drops(response) is not None
+        is_errback = runtime.handler.dropped_page_verdict(response) is not None
         chain = runtime.links.chain_of(response)
         made_request = False
         try:
             async for output in result:
                 if isinstance(output, Request):
+                    if is_errback and self._asks_again(output, response):
+                        continue
                     made_request = True
                     if delivery is not None:
                         self._note_request(delivery, output, response)
@@ -155,6 +158,20 @@ class DeliveryOuterMiddleware:
             if is_refused:
                 delivery.fail("not_delivered")
             runtime.delivery_tracker.output_ended(delivery)
+
+    def _asks_again(self, request: Request, response: Response) -> bool:
+        """Whether an errback asks for a dropped page again: it would be dropped again, and so on for ever."""
+        try:
+            spider, own = self.runtime.crawler.spider, cast("Request", response.request)
+            fingerprint = self.runtime.crawler.request_fingerprinter.fingerprint
+            is_same = is_opted_in(request) and fingerprint(request) == fingerprint(own)
+            asks_again = is_same and handler_name(request, spider) == handler_name(own, spider)
+        except Exception:  # whatever goes wrong in us must not cost the errback's output
+            logger.exception("Could not look at a request that the errback of %s made", response.url)
+            return False
+        if asks_again:
+            logger.debug("Not made: %s, for which an errback asks again; it would be dropped again", request)
+        return asks_again
 
     def _drop_item(self, delivery: Delivery | None) -> None:
         self.runtime.stats.item_dropped()

@@ -232,6 +232,37 @@ async def test_an_errback_learns_why_its_page_was_dropped(site: Site) -> None:
     assert [error.response.url for error in done.spider.failures] == [urls[1], urls[3]]
 
 
+@pytest.mark.parametrize("anew", [True, False])
+@on_asyncio
+async def test_an_errback_that_tries_again_for_ever_does_not_hold_the_crawl(site: Site, anew: bool) -> None:
+    """As many spiders do whose proxies fail now and then. Other requests of it are made, and those that opted out."""
+
+    class Stubborn(PathsSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(errback=self.failed)
+
+        def failed(self, failure: Any) -> Any:
+            url = failure.request.url
+            self.failures.append(failure.value)
+            if anew:
+                yield Request(url, self.parse, errback=self.failed, dont_filter=True)
+            else:
+                yield failure.request.replace(dont_filter=True)
+            yield Request(url, self.parse_otherwise, dont_filter=True)
+            yield Request(url, self.parse, dont_filter=True, meta={"simdedup": False})
+
+        def parse_otherwise(self, response: Any) -> Any:
+            yield {"url": f"otherwise {response.url}"}
+
+    urls = serve_articles(site)
+    done = await crawl(Stubborn, urls=urls)
+    otherwise = [f"otherwise {url}" for url in (urls[1], urls[3])]
+    assert sorted(done.urls) == sorted([*urls, otherwise[0]])
+    assert len(done.spider.failures) == 2
+    assert len(site.requested) == 8
+
+
 @on_asyncio
 async def test_a_signal_tells_of_every_dropped_page(site: Site) -> None:
     dropped = []
