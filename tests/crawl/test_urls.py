@@ -20,9 +20,10 @@ from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl.url_skipping import readmission
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
-from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl
+from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.memory import MemoryStore
+from scrapy_simdedup.store.sqlite import SqliteStore
 from scrapy_simdedup.urls import UrlLearner
 
 SKIP = {"SIMDEDUP_URL_LEARNING": "skip", "SIMDEDUP_SECRET": "so that chance is the same each time"}
@@ -431,6 +432,61 @@ async def test_a_request_whose_note_the_server_dropped_is_made_all_the_same(
     assert dropped
     assert found.stat("urls/readmitted") >= len(dropped)
     assert times(found.items).keys() == magazine.contents
+
+
+class Resumed(Reader):
+    """Takes up a run, and asks for one page at most."""
+
+    paths: tuple[str, ...] = ()
+
+    async def start(self) -> Any:
+        if self.paths:
+            yield Request(f"{self.root}/", self.parse_start)
+
+    def parse_start(self, response: Any) -> Any:
+        for path in self.paths:
+            yield response.follow(path, self.parse_one)
+
+    def parse_one(self, response: Any) -> Any:
+        yield {"content": response.css("h1::attr(data-content)").get(), "url": response.url}
+
+
+@pytest.mark.parametrize("paths", [("/story?id=0&view=last",), ()], ids=["a page of the site", "nothing"])
+@on_asyncio
+async def test_a_request_that_is_lost_is_made_like_one_of_its_site_or_named_in_the_log(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any, paths: tuple[str, ...]
+) -> None:
+    """A process that takes up a run knows no request yet when it learns that it has to make those of another."""
+    magazine = Magazine(site, 40)
+    site["/story?id=0&view=last"] = magazine.answer
+    settings = SKIP | {"SIMDEDUP_STORE": f"sqlite:///{(tmp_path / 's.sqlite').as_posix()}", "SIMDEDUP_RUN": "one"}
+    first = await read(site, **settings)
+    assert first.stat("urls/skipped") > 40
+    real = SqliteStore.get_note
+    gone: list[str] = []
+
+    async def is_gone(self: SqliteStore, journal: str, key: bytes) -> bytes | None:
+        note = await real(self, journal, key)
+        if note is not None and note.startswith(b'["skipped"'):
+            gone.append(decode_url_event(note).url)
+            return None
+        return note
+
+    monkeypatch.setattr(SqliteStore, "get_note", is_gone)
+    monkeypatch.setattr(UrlJournal, "_would_skip", lambda self, url: False)  # as rules that have fallen would not
+    site.requested.clear()
+    again = await crawl(Resumed, {**ADDON, **ONE_BY_ONE, **settings}, root=site.root, paths=paths)
+    lost = {url.removeprefix(site.root) for url in gone}
+    errors = {record.getMessage() for record in caplog.records if record.levelname == "ERROR"}
+    if paths:
+        assert lost <= set(site.requested)
+        assert again.stat("urls/readmitted") >= len(lost)
+        assert errors == set()
+    else:
+        assert (site.requested, again.stat("urls/readmitted")) == ([], 0)
+        said = "is readmitted, and its request is gone from the store, as is any like it"
+        assert errors == {f"{site.root}{path} {said}" for path in lost}
+    assert len(lost) > 40
 
 
 @on_asyncio

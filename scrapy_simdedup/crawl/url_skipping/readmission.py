@@ -72,6 +72,8 @@ class Readmission:
         """URLs whose skips are being noted, and whether they were readmitted meanwhile."""
         self._pending: dict[str, None] = {}
         """Readmitted URLs whose requests have yet to be rescheduled."""
+        self._lost: dict[str, bool] = {}
+        """Readmitted URLs whose requests nobody knows, and whether the crawl was idle since."""
         self._in_scheduler: set[bytes] = set()
         """Keys of readmitted URLs whose requests are in the scheduler."""
         self._is_rescheduling = False
@@ -127,6 +129,8 @@ class Readmission:
                     raise
                 except LookupError:  # the server was short of memory, and dropped the note
                     note = self._checks.lost_request(url, self._journal.worker)
+                    if note is None and self._lost.setdefault(url, False):
+                        logger.error("%s is readmitted, and its request is gone from the store, as is any like it", url)
                 except Exception:  # other URLs are waiting behind this one
                     logger.exception("%s is readmitted, and its request cannot be read", url)
                     note = None
@@ -167,7 +171,9 @@ class Readmission:
             raise DontCloseSpider
         if self._checks.ask():
             raise DontCloseSpider
-        self.readmit([*self._pending, *self._learner.remaining()])
+        lost = [url for url, was_idle in self._lost.items() if not was_idle]
+        self._lost.update(dict.fromkeys(lost, True))
+        self.readmit([*self._pending, *lost, *self._learner.remaining()])
         if not self._pending and self._is_caught_up:
             sample = self._learner.sample()
             if not sample:
@@ -238,13 +244,15 @@ class UrlChecks:
             del self._requests[next(iter(self._requests))]
 
     def lost_request(self, url: str, worker: str) -> SkippedUrl | None:
-        """The request of a skipped URL whose note is gone: that which was made, or one like those for similar URLs."""
+        """The request of a skipped URL whose note is gone: that which was made, or one like those for similar URLs.
+
+        None where no request to its site was made so far.
+        """
         values = self._requests.get(url)
         if values is None:
             site, pattern = site_of(url), link_pattern(url)
             alike = [known for known in reversed(self._requests) if site_of(known) == site]
             if not alike:
-                logger.error("%s is readmitted, and its request is gone from the store", url)
                 return None
             like = next((known for known in alike if link_pattern(known) == pattern), alike[0])
             values = self._requests[like]
