@@ -127,9 +127,9 @@ class DeliveryOuterMiddleware:
         made_request = False
         try:
             async for output in result:
+                if is_errback and isinstance(output, Request) and self._asks_again(output, response):
+                    continue
                 if isinstance(output, Request):
-                    if is_errback and self._asks_again(output, response):
-                        continue
                     made_request = True
                     if delivery is not None:
                         self._note_request(delivery, output, response)
@@ -152,12 +152,16 @@ class DeliveryOuterMiddleware:
         if not drop_items:
             self._note_arguments(response)
         runtime.links.callback_ended(response, made_request=made_request)
+        self._callback_ended(response, delivery)
+
+    def _callback_ended(self, response: Response, delivery: Delivery | None) -> None:
+        """Note that a callback's output came to its end by itself."""
         is_refused = response.meta.get(META_DELIVER) is False
-        runtime.item_values.output_ended(response, refused=is_refused)
+        self.runtime.item_values.output_ended(response, refused=is_refused)
         if delivery is not None:
             if is_refused:
                 delivery.fail("not_delivered")
-            runtime.delivery_tracker.output_ended(delivery)
+            self.runtime.delivery_tracker.output_ended(delivery)
 
     def _asks_again(self, request: Request, response: Response) -> bool:
         """Whether an errback asks for a dropped page again: it would be dropped again, and so on for ever."""

@@ -143,7 +143,8 @@ class NearDuplicateDetector:
         self._sample = fingerprint("", self.settings, self.secret)
 
     async def close(self) -> None:
-        """Close the store."""
+        """Close the store, once what it could not be told so far was tried again, for a while."""
+        self.store.take_time()
         await self._transactions.retry_settlements()
         await self._transactions.save()
         await self.store.close()

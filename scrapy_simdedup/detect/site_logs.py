@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import socket
+import time
 from array import array
 from collections import Counter
 from dataclasses import replace
@@ -107,9 +109,15 @@ class SiteLogs:
         if key is not None and index is not None:
             index.settle(key, id_, outcome, now)
 
-    async def retry_settlements(self) -> None:
-        """Settle the records for which the store failed before."""
-        while self._unsettled:
+    @property
+    def unsettled(self) -> int:
+        """How many records are to be settled as soon as the store can be reached again."""
+        return len(self._unsettled)
+
+    async def retry_settlements(self, seconds: float = math.inf) -> None:
+        """Settle the records for which the store failed before, as long as no more than some seconds have passed."""
+        deadline = time.monotonic() + seconds
+        while self._unsettled and time.monotonic() < deadline:
             await self.settle(*self._unsettled.pop())
 
     async def heartbeat(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from scrapy_simdedup.detect.policy import decide, is_copy_of
 from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.stub_watch import FailedPages, StubWatch
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.novelty import other_rows
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
     from scrapy_simdedup.signals import Wall
     from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record
 
+logger = logging.getLogger(__name__)
+
 MAX_ATTEMPTS = 100
 """How often a page is judged again because others were faster, before the store counts as busy."""
+SETTLING_SECONDS = 20.0
+"""How long records are settled at the end, for which a store failed or was too slow before."""
 STORE_FAILURES = StoreError, FingerprintMismatch
 """The errors of a store that fails, or that holds what is no fingerprint."""
 
@@ -131,11 +137,14 @@ class Transactions:
         return True
 
     async def retry_settlements(self) -> None:
-        """Settle the records for which the store failed before."""
+        """Settle the records for which the store failed before, as far as that is done soon."""
         try:
-            await self.logs.retry_settlements()
+            await self.logs.retry_settlements(SETTLING_SECONDS)
         except STORE_FAILURES as exc:
             self._report_failure(exc)
+        if self.logs.unsettled:
+            message = "The store was not told what became of %s, so their contents may be delivered once more"
+            logger.warning(message, plural(self.logs.unsettled, "page"))
 
     async def refresh(self, site: str, key: bytes, context: RunContext) -> None:
         """Store that a settled page was seen again, unless the store is too busy for that."""

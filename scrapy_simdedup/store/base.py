@@ -240,6 +240,9 @@ class FingerprintStore(ABC):
     def hurry(self) -> None:  # noqa: B027 - as above
         """Fail, rather than keep a crawl waiting, while the database takes too long; by default nothing is too long."""
 
+    def take_time(self) -> None:  # noqa: B027 - as above
+        """Wait for a database that takes long, also for one that is left alone: the crawl is over."""
+
     # ------------------------------------------------------------------ the logs of sites
 
     @abstractmethod

@@ -146,6 +146,9 @@ class PostgresqlStore(FingerprintStore):
     def hurry(self) -> None:
         self._breaker.in_a_hurry = True
 
+    def take_time(self) -> None:
+        self._breaker.take_time()
+
     async def close(self) -> None:
         await self._breaker.finish()
         if self._pool is not None:

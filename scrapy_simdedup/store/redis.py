@@ -122,6 +122,9 @@ class RedisStore(FingerprintStore):
     def hurry(self) -> None:
         self._breaker.in_a_hurry = True
 
+    def take_time(self) -> None:
+        self._breaker.take_time()
+
     async def close(self) -> None:
         await self._breaker.finish()
         if self._client is not None:

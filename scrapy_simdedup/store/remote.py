@@ -107,6 +107,10 @@ class CircuitBreaker:
                 found = (remedy for part, remedy in self._remedies.items() if part in message.lower())
                 raise StoreError(self.name, message, next(found, "")) from exc
 
+    def take_time(self) -> None:
+        """Make calls again, however long they take on average."""
+        self.in_a_hurry, self._rest_until = False, 0.0
+
     async def finish(self) -> None:
         """Wait until the calls that were given up have ended, too."""
         if self._calls:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from helpers.servers import RedisServer
 from helpers.site_server import Site
 from helpers.slow_way import slow_way
 from scrapy_simdedup.store import remote
+from scrapy_simdedup.store.url import store_by_url
 
 pytestmark = pytest.mark.redis
 
@@ -46,6 +48,31 @@ async def test_a_crawl_does_not_wait_page_by_page_for_a_store_that_is_slow(
     assert {url.partition("?")[0] for url in done.urls} == {url.partition("?")[0] for url in urls}
     assert done.stat("pages/unjudged_reason_count/store_error") > 0.8 * len(urls), "the others waited"
     assert re.search(r"takes \d\.\d seconds to answer, so it is left alone for 60 seconds", caplog.text)
+
+
+@on_asyncio
+async def test_what_a_slow_store_could_not_be_told_is_written_when_the_crawl_is_over(
+    site: Site, redis_server: RedisServer
+) -> None:
+    """Else the next crawl would deliver these pages once more."""
+
+    class Slowly(PathsSpider):
+        custom_settings = {"CONCURRENT_REQUESTS": 16}
+
+        async def parse(self, response: Any) -> Any:
+            await asyncio.sleep(2)
+            yield {"url": response.url}
+
+    urls = serve(site, 12)
+    async with slow_way(redis_server.port, 0.3) as port:
+        settings = ADDON | {"SIMDEDUP_STORE": f"redis://127.0.0.1:{port}", "SIMDEDUP_RUN": "told"}
+        done = await crawl(Slowly, settings, urls=urls)
+    assert done.stat("pages/unjudged_reason_count/store_error") > 0, "the store was left alone"
+    store = store_by_url(f"redis://127.0.0.1:{redis_server.port}")
+    await store.open()
+    states = [record.state async for _, record in store.records() if record.run == "told"]
+    await store.close()
+    assert set(states) == {"confirmed"}
 
 
 @on_asyncio

@@ -130,7 +130,8 @@ class Readmission:
                 except LookupError:  # the server was short of memory, and dropped the note
                     note = self._checks.lost_request(url, self._journal.worker)
                     if note is None and self._lost.setdefault(url, False):
-                        logger.error("%s is readmitted, and its request is gone from the store, as is any like it", url)
+                        message = "%s is readmitted, and its request is gone from the store, as is any like it"
+                        logger.error(message, url)  # noqa: TRY400 - the sentence says it all
                 except Exception:  # other URLs are waiting behind this one
                     logger.exception("%s is readmitted, and its request cannot be read", url)
                     note = None
