@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy_simdedup.crawl.items import plain_values
+from scrapy_simdedup.crawl.items import IS_URL, plain_values
 from scrapy_simdedup.crawl.requests import NAMES_OF_TOOLS
 from scrapy_simdedup.detect.events import event_key
 
@@ -136,12 +136,14 @@ def _is_item(value: Any) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The plain values that something is, or has in it, as texts; none of those that say next to nothing."""
+    """The plain values that something is, or has in it, as texts; no URLs, which say where a page was found."""
     if hasattr(value, "load_item"):
         value = [dict(getattr(value, "_values", {})), value.item]
     for found in islice(plain_values(value), MAX_VALUES):
-        if isinstance(found, (str, int, float)) and not isinstance(found, bool) and (text := str(found).strip()):
-            yield text
+        if isinstance(found, (str, int, float)) and not isinstance(found, bool):
+            text = str(found).strip()
+            if text and not IS_URL(text):
+                yield text
 
 
 def _digest(arguments: Arguments, names: frozenset[str], key: bytes) -> bytes:

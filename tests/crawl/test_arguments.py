@@ -121,15 +121,17 @@ class Categories(Spider):
             for view in ("", "?print=1"):
                 category = f"category {number % 3}"
                 position = 2 * number + bool(view)
-                yield Request(f"{self.root}/{number}{view}", meta={"category": category, "position": position})
+                found_at = f"{self.root}/list?page={position}"
+                brought = {"category": category, "position": position, "found at": found_at}
+                yield Request(f"{self.root}/{number}{view}", meta=brought)
 
     def parse(self, response: Any) -> Any:
-        yield {"url": response.url, "found in": response.meta[self.field]}
+        yield {"url": response.url, "found in": response.meta[self.field], "found at": response.meta["found at"]}
 
 
 @on_asyncio
 async def test_a_repeat_whose_request_brings_what_others_brought_is_dropped(site: Site) -> None:
-    """A category was delivered once one of its articles was; the number in a list is in no item."""
+    """A category was delivered once one of its articles was; the number in a list is in no item, and a list no content."""
     for number in range(24):
         for view in ("", "?print=1"):
             site[f"/{number}{view}"] = page(number, view)
