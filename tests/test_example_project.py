@@ -17,6 +17,7 @@ import pytest
 
 from helpers.command_line import perform_here, stored
 from helpers.servers import executable
+from helpers.warm_python import run_python
 
 EXAMPLE = Path(__file__).parent.parent / "example_project"
 LINE = re.compile(r"^ {2}(kept|BROKEN) +(.+?) +(\d+) of (\d+)", re.MULTILINE)
@@ -43,21 +44,8 @@ def items_of(project: Path) -> list[Item]:
     return [json.loads(line) for line in lines]
 
 
-def run_python(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What became of ``python ...`` in a copy of the example."""
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=170,
-        check=False,
-    )
-
-
 def demonstrate(project: Path) -> Demonstration:
-    done = run_python(project, "run.py")
+    done = run_python([project / "run.py"], cwd=project, timeout=170)
     table = {name: (word, int(kept), int(of)) for word, name, kept, of in LINE.findall(done.stdout)}
     return Demonstration(done.returncode, table, Counter(item["id"] for item in items_of(project)), done.stderr)
 
@@ -126,7 +114,7 @@ class TestTheDemonstration:
         """``scrapy simdedup explain`` names the right original for each of them."""
         store = f"sqlite:///{(project / 'data' / 'pages.sqlite').as_posix()}"
         code = "import json; from website.addresses import all_addresses; print(json.dumps(all_addresses()))"
-        printed = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
+        printed = run_python(["-c", code], cwd=project)
         id_of = {"/": "en/index", **json.loads(printed.stdout)}
         explained = 0
         for record in (record for _, record in stored(store) if record.state == "duplicate"):
@@ -153,7 +141,7 @@ def test_skipping_known_urls_saves_two_fifths_of_the_requests_and_no_item(
             assert shop.stdout is not None
             site = shop.stdout.readline().strip()
             words = ["crawl", "shop", "-a", f"site={site}", "-s", "SIMDEDUP_URL_LEARNING=skip", "-s", "STATS_DUMP=1"]
-            done = run_python(project, "-m", "scrapy", *words)
+            done = run_python(["-m", "scrapy", *words], cwd=project)
         finally:
             shop.terminate()
     assert done.returncode == 0, done.stderr
@@ -184,8 +172,7 @@ class TestTheTableOfPromises:
                 "for promise in promises(pathlib.Path(sys.argv[1]), visited, len(visited)):\n"
                 "    if not promise.holds: print(promise.name)"
             )
-            command = [sys.executable, "-c", code, str(changed)]
-            return subprocess.run(command, cwd=project, capture_output=True, text=True, check=True).stdout.splitlines()
+            return run_python(["-c", code, changed], cwd=project).stdout.splitlines()
 
         return broken
 
@@ -230,7 +217,7 @@ def workers_data(project: Path) -> Path:
     """What ``python run_workers.py`` left behind."""
     executable("redis-server", "redis-server", "/usr/bin")
     pytest.importorskip("scrapy_redis")
-    done = run_python(project, "run_workers.py")
+    done = run_python([project / "run_workers.py"], cwd=project, timeout=170)
     table = LINE.findall(done.stdout)
     assert {word for word, *_ in table} == {"kept"}, done.stdout + done.stderr
     assert len(table) == 11

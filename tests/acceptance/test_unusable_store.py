@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from helpers.pages import page
 from helpers.scrapy_project import ScrapyProject
 from helpers.site_server import Site
+from helpers.warm_python import run_python
 
 OLD = '[{"url": "of last week"}]'
 NOWHERE = "redis://127.0.0.1:1/0"
@@ -75,8 +74,7 @@ def test_the_old_feed_stays_and_the_exit_code_is_1(
 
 @pytest.mark.slow
 def test_so_does_a_script(project: ScrapyProject) -> None:
-    command = [sys.executable, "-c", PROCESS, NOWHERE, "items.json"]
-    done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, timeout=60, check=False)
+    done = run_python(["-c", PROCESS, NOWHERE, "items.json"], cwd=project.folder)
     assert done.returncode == 1
     assert "check that the server runs" in done.stderr.splitlines()[-1]
     assert (project.folder / "items.json").read_text() == OLD

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from helpers.pages import page
 from helpers.scrapy_project import ScrapyProject
 from helpers.site_server import Site
+from helpers.warm_python import run_python
 
 WRONG = {
     "SIMDEDUP_MODE=page": "'pages', 'items', 'observe'",
@@ -76,8 +75,8 @@ def test_scrapy_crawl_ends_with_one_sentence_and_exit_code_1(site: Site, project
 def test_so_does_a_script_with_crawler_process(kind: str) -> None:
     names = ["DeliveryOuterMiddleware", "DeliveryInnerMiddleware"] if kind == "by hand" else []
     arguments = [kind, *(f"scrapy_simdedup.{name}" for name in names)]
-    command = [sys.executable, "-c", PROCESS, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = run_python(["-c", PROCESS, *arguments])
+    assert done.returncode == 0
     told_once(done.stderr, "'pages', 'items', 'observe'")
     assert done.stdout == "bootstrap failed: True\n"
 
@@ -88,8 +87,7 @@ def test_an_error_of_the_users_own_keeps_its_traceback() -> None:
     own = PROCESS.replace("process.crawl(Pages)", "process.crawl(Pages)\nprocess.crawl(Broken)").replace(
         "kind, *", "class Broken(Pages):\n    def __init__(self):\n        raise ZeroDivisionError('mine')\n\nkind, *"
     )
-    command = [sys.executable, "-c", own, "asyncio"]
-    log = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
+    log = run_python(["-c", own, "asyncio"]).stderr
     assert "Unhandled error in Deferred" in log
     assert "ZeroDivisionError: mine" in log
     assert log.count("cannot be used") == 1

@@ -83,17 +83,24 @@ def recrawled_pages() -> tuple[Fetch, ...]:
     return tuple(recrawled())
 
 
+@cache
+def recrawled_as_one(name: str) -> tuple[Any, dict[tuple[str, float], dict[str, Any]]]:
+    """The fingerprints under some settings, and the verdict of each URL and time."""
+    settings = DedupSettings.from_keywords(**SETTINGS[name])
+    prints = prints_of(settings, list(recrawled_pages()))
+    return prints, {(row["url"], row["time"]): row for row in judged(prints, settings)}
+
+
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
 @pytest.mark.parametrize("name", ["default", "stubs are dropped", "unchanged pages are dropped", "few pages"])
 def test_an_archive_in_two_parts_is_judged_as_one(name: str, share: float) -> None:
     """What is remembered of the first is a history of the second, with clocks and the counts of stubs."""
     settings = DedupSettings.from_keywords(**SETTINGS[name])
-    found = list(recrawled_pages())
-    cut = int(share * len(found))
-    expected = {(row["url"], row["time"]): row for row in judged(prints_of(settings, found), settings)}
-    rows, known = judged_and_remembered(prints_of(settings, found[:cut]), settings)
+    prints, expected = recrawled_as_one(name)
+    is_first = pa.compute.less(prints["position"], int(share * len(recrawled_pages())))
+    rows, known = judged_and_remembered(prints.filter(is_first), settings)
     history = pa.Table.from_pylist(known, schema=fingerprints_schema())
-    later = pa.concat_tables([history, prints_of(settings, found[cut:])]).to_pylist()
+    later = pa.concat_tables([history, prints.filter(pa.compute.invert(is_first))]).to_pylist()
     later.sort(key=lambda row: (row["site"], row["record"] is None, row["time"], row["url"]))
     rows += judged(pa.Table.from_pylist(later, schema=fingerprints_schema()), settings)
     assert len(rows) == len(expected)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from helpers.archives import Fetch, archive, crawl, pages_in, recrawled, response, write_warc
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
+from helpers.warm_python import run_python
 from scrapy_simdedup.batch import archives
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
@@ -398,9 +398,8 @@ def run_with(mishap: str, step: str, *arguments: object, cwd: Path) -> Any:
     """The answer of a process in which something happens at the page of a number."""
     urls = [one.url for one in pages()]
     (cwd / "program.py").write_text(PROGRAM.format(mishap=indent(mishap.strip(), "    "), urls=urls))
-    command = [sys.executable, "program.py", "batch", step, *map(str, arguments), "-j", "1", "--json", *SECRET]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    done = run_python([cwd / "program.py", "batch", step, *arguments, "-j", "1", "--json", *SECRET], cwd=cwd)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from helpers.pages import page
 from helpers.site_server import Site
+from helpers.warm_python import run_python
 
 PROJECT = {
     "scrapy.cfg": "[settings]\ndefault = looked.settings\n",
@@ -55,14 +54,7 @@ def project(site: Site, tmp_path: Path) -> Path:
 
 
 def scrapy(project: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_python(["-m", "scrapy", *arguments], cwd=project)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

@@ -6,20 +6,21 @@ import json
 import os
 import random
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from helpers.pages import page
 from helpers.site_server import Site
+from helpers.warm_python import start_python
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 SCRIPT = Path(__file__).parents[1] / "helpers" / "kill_script.py"
 KILLS = int(os.environ.get("SIMDEDUP_TEST_KILLS", "10"))
@@ -50,7 +51,7 @@ def test_killing_a_crawl_at_random_instants_loses_no_article(site: Site, tmp_pat
         # Scrapy takes up no queue of a crawl that was killed, but writes on in its files, and hangs where one was cut.
         shutil.rmtree(tmp_path / "job" / "requests.queue", ignore_errors=True)
     last = start(site, exported, settings)
-    assert last.wait(timeout=180) == 0
+    assert ended_well(last)
 
     times = Counter(exported.read_text().split())
     assert set(times) == {str(number) for number in range(ARTICLES)}
@@ -74,7 +75,7 @@ def test_two_workers_on_one_server_lose_no_article_when_they_are_killed(
         which = number % 2
         kill(workers[which], site, rng.uniform(0, 0.6))
         workers[which] = start(site, exported, settings, variants[which])
-    assert [worker.wait(timeout=180) for worker in workers] == [0, 0]
+    assert ended_well(*workers)
 
     times = Counter(exported.read_text().split())
     assert set(times) == {str(number) for number in range(SHARED)}
@@ -90,7 +91,7 @@ def test_what_one_worker_loses_in_its_pipeline_another_delivers(server_url: str,
         start(site, exported, settings, "?print=1", FAILS="1"),
         start(site, exported, settings, "?utm_source=mail"),
     ]
-    assert [worker.wait(timeout=180) for worker in workers] == [0, 0]
+    assert ended_well(*workers)
     assert set(exported.read_text().split()) == {str(number) for number in range(SHARED)}
 
 
@@ -100,22 +101,28 @@ def serve(site: Site, *variants: str) -> None:
             site[f"/{number}{variant}"] = page(number, (number, frame), count=120)
 
 
-def kill(crawl: subprocess.Popen[bytes], site: Site, seconds: float) -> None:
+def kill(crawl: BaseProcess, site: Site, seconds: float) -> None:
     """Some time after it began to fetch."""
     seen = len(site.requested)
-    while crawl.poll() is None and len(site.requested) == seen:
+    while crawl.is_alive() and len(site.requested) == seen:
         time.sleep(0.01)
     time.sleep(seconds)
-    crawl.send_signal(signal.SIGKILL)
-    crawl.wait()
+    crawl.kill()
+    crawl.join()
+
+
+def ended_well(*crawls: BaseProcess) -> bool:
+    for crawl in crawls:
+        crawl.join(180)
+    return [crawl.exitcode for crawl in crawls] == [0] * len(crawls)
 
 
 def start(
     site: Site, exported: Path, settings: dict[str, Any], variants: str | None = None, **environment: str
-) -> subprocess.Popen[bytes]:
+) -> BaseProcess:
     environment = os.environ | {"SETTINGS": json.dumps(settings)} | environment
     environment.pop("COVERAGE_PROCESS_START", None)  # a killed process leaves half-written data files
-    words = [sys.executable, str(SCRIPT), site.root, str(ARTICLES), str(exported)]
+    words = [SCRIPT, site.root, ARTICLES, exported]
     if variants:
-        words[3:] = [str(SHARED), str(exported), variants]
-    return subprocess.Popen(words, env=environment)
+        words[2:] = [SHARED, exported, variants]
+    return start_python(words, env=environment)

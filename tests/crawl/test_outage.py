@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from typing import Any
@@ -20,6 +18,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.servers import PASSWORD, PostgresqlServer, RedisServer
 from helpers.site_server import Site
+from helpers.warm_python import run_python
 from scrapy_simdedup.signals import near_duplicate_dropped
 
 OUTAGE_SECONDS = float(os.environ.get("SIMDEDUP_TEST_OUTAGE", "3"))
@@ -110,14 +109,8 @@ def slowly(html: str) -> Any:
 
 def test_a_plain_reactor_is_told_to_be_asyncio(server_url: str, site: Site) -> None:
     """In one sentence, before any page is fetched."""
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "plain", site.url("/one")],
-        env=os.environ | {"SETTINGS": json.dumps({"SIMDEDUP_STORE": server_url})},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    environment = os.environ | {"SETTINGS": json.dumps({"SIMDEDUP_STORE": server_url})}
+    done = run_python([SCRIPT, "plain", site.url("/one")], env=environment)
     said = [line for line in done.stderr.splitlines() if "The crawl does not begin" in line]
     assert len(said) == 1
     assert "needs asyncio, which does not run here; use the asyncio reactor: TWISTED_REACTOR =" in said[0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import pickle
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
+from helpers.warm_python import run_python
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, StoreError
 from scrapy_simdedup.setting_checks import redact_password
 
@@ -164,14 +163,10 @@ def test_the_command_line_does_not_show_them(tmp_path: Path) -> None:
     spider.write_text(
         "import scrapy\nclass S(scrapy.Spider):\n    name = 's'\n    async def start(self):\n        yield\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "runspider", str(spider)]
+    done = run_python(
+        ["-m", "scrapy", "runspider", spider]
         + [f"-s{name}={value}" for name, value in {"SIMDEDUP_STORE": URLS[0], "SIMDEDUP_SECRET": PASSWORD}.items()]
         + ["-s", 'ADDONS={"scrapy_simdedup.Addon": 500}', "-s", "TELNETCONSOLE_ENABLED=0"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
         cwd=tmp_path,
     )
     assert "The crawl does not begin: redis://user:***@127.0.0.1:1/0" in done.stderr

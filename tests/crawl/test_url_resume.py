@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +16,11 @@ from helpers.pages import page
 from helpers.servers import wait_until
 from helpers.site_server import Site
 from helpers.url_site import Magazine, url_notes
+from helpers.warm_python import start_python
 from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, UrlEvent
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 SCRIPT = Path(__file__).parents[1] / "helpers" / "url_script.py"
 
@@ -36,20 +38,25 @@ class Job:
             "SIMDEDUP_SECRET": "x",
         }
         self.store = directory / "job" / "simdedup.sqlite"
-        self.process: subprocess.Popen[str] | None = None
+        self.said = directory / "said"
+        self.process: BaseProcess | None = None
 
     def start(self, path: str = "/", kind: str = "asyncio") -> None:
         environment = os.environ | {"SETTINGS": json.dumps(self.settings)}
         environment.pop("COVERAGE_PROCESS_START", None)  # a killed process leaves half-written data files
-        words = [sys.executable, str(SCRIPT), kind, self.site.root, path, str(self.exported)]
-        self.process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+        self.said.unlink(missing_ok=True)
+        words = [SCRIPT, kind, self.site.root, path, self.exported]
+        self.process = start_python(words, env=environment, streams=[Path(os.devnull), self.said])
 
     def end(self, number: int | None = None) -> dict[str, int]:
         """Wait for its end, or bring it about; its stats, if it has any."""
         assert self.process is not None
+        assert self.process.pid is not None
         if number is not None:
-            self.process.send_signal(number)
-        said, _ = self.process.communicate(timeout=120)
+            os.kill(self.process.pid, number)
+        self.process.join(120)
+        assert self.process.exitcode is not None
+        said = self.said.read_text()
         return json.loads(said.splitlines()[-1]) if said else {}
 
     @property
@@ -63,9 +70,9 @@ class Job:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None:
             self.process.kill()
-            self.process.communicate()
+            self.process.join()
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -19,6 +17,7 @@ from hypothesis import strategies as st
 
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
+from helpers.warm_python import start_python
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.store.memory import MemoryStore
@@ -31,21 +30,20 @@ DOCUMENTS_OF_EIGHT = int(os.environ.get("SIMDEDUP_TEST_DOCUMENTS", "100"))
 
 
 @pytest.mark.slow
-def test_eight_processes_keep_each_document_once(shared_url: str) -> None:
+def test_eight_processes_keep_each_document_once(shared_url: str, tmp_path: Path) -> None:
     """On one store, in orders of their own; what one of them fails to deliver, another one delivers."""
     names = ["failing", *(f"worker {number}" for number in range(7))]
+    said = [(tmp_path / f"{name}.out", tmp_path / f"{name}.err") for name in names]
     started = [
-        subprocess.Popen(
-            [sys.executable, WORKER, shared_url, name, str(DOCUMENTS_OF_EIGHT)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in names
+        start_python([WORKER, shared_url, name, DOCUMENTS_OF_EIGHT], streams=[Path(os.devnull), *streams])
+        for name, streams in zip(names, said, strict=True)
     ]
-    said = [process.communicate(timeout=300) for process in started]
-    assert [(process.returncode, errors) for process, (_, errors) in zip(started, said, strict=True)] == [(0, "")] * 8
-    assert Counter(chain.from_iterable(json.loads(out) for out, _ in said)) == Counter(range(DOCUMENTS_OF_EIGHT))
+    for process in started:
+        process.join(300)
+    assert [process.exitcode for process in started] == [0] * 8
+    assert [errors.read_text() for _, errors in said] == [""] * 8
+    delivered = chain.from_iterable(json.loads(out.read_text()) for out, _ in said)
+    assert Counter(delivered) == Counter(range(DOCUMENTS_OF_EIGHT))
 
 
 class Distant(MemoryStore):

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from scrapy.settings import Settings
 from helpers.crawling import ADDON, Crawl, PatientSpider, crawl
 from helpers.site_server import Site
 from helpers.store_records import opened
+from helpers.warm_python import run_python
 from scrapy_simdedup.commands import SimdedupCommand
 from scrapy_simdedup.commands.actions import run_action
 from scrapy_simdedup.store.base import FingerprintStore, Record
@@ -45,15 +45,8 @@ class Answer:
 
 def simdedup(*arguments: object, cwd: Path, piped: bytes | None = None) -> Answer:
     """``scrapy simdedup ...`` in a directory, as a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)],
-        cwd=cwd,
-        input=piped,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+    done = run_python(["-m", "scrapy", "simdedup", *arguments], cwd=cwd, piped=piped or b"")
+    return Answer(done.returncode, done.stdout, done.stderr)
 
 
 def in_a_thread(work: Callable[[], Result]) -> Result:

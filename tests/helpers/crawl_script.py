@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+
+from helpers.warm_python import run_python
 
 KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "asyncio": (CrawlerProcess, {}),
@@ -69,14 +70,7 @@ def main(kind: str, *urls: str) -> None:
 
 def run(kind: str, urls: list[str], script: Path = SCRIPT, **settings: Any) -> dict[str, Any]:
     """Crawl in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, str(script), kind, *urls],
-        env=os.environ | {"SETTINGS": json.dumps(settings)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_python([script, kind, *urls], env=os.environ | {"SETTINGS": json.dumps(settings)})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]) | {"log": done.stderr}
 

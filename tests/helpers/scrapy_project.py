@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from helpers.warm_python import run_python
 
 SPIDER = """
 import scrapy
@@ -78,6 +78,5 @@ def started() -> TemporaryDirectory[str]:
 
 def call(folder: Path, *arguments: str) -> Called:
     """``scrapy ARGUMENTS`` in a folder."""
-    command = [sys.executable, "-m", "scrapy", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = run_python(["-m", "scrapy", *arguments], cwd=folder)
     return Called(done.returncode, done.stdout, done.stderr)
