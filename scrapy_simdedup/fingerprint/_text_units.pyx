@@ -18,6 +18,7 @@ from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
     int Py_UNICODE_ISDECIMAL(Py_UCS4 character)
+    int Py_UNICODE_ISSPACE(Py_UCS4 character)
 
 cdef enum:
     BOILERPLATE = 1  # of classify, as the next
@@ -67,8 +68,7 @@ def page_units(found, blocks, Py_ssize_t size):
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
         text, roles, is_inset = block[0], block[2], block[6]
-        if len(text) > MAX_LENGTH:
-            text = text[: MAX_LENGTH + 1]
+        text = beginning(text)
         samples.append(text)
         classes[row] = CONTENT if is_inset else block[1]
         pass_over[row] = (
@@ -94,6 +94,24 @@ def page_units(found, blocks, Py_ssize_t size):
         if classes[row] > BOILERPLATE and said != text:
             digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
     return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size, (comments & 0xFFFF) << 16 | stand)
+
+
+cdef str beginning(str text):
+    """See :func:`scrapy_simdedup.page.amounts.beginning`; most texts have no white space but single blanks."""
+    cdef Py_UCS4 character
+    cdef bint behind_blank = True
+    cdef Py_ssize_t at, size = min(len(text), MAX_LENGTH + 1)
+    for at in range(size):
+        character = text[at]
+        if character == c" " and not behind_blank:
+            behind_blank = True
+        elif character == c" " or Py_UNICODE_ISSPACE(character):
+            return _amounts.beginning(text)
+        else:
+            behind_blank = False
+    if size < len(text):
+        return text[:size]
+    return _amounts.beginning(text) if behind_blank else text
 
 
 cdef bint may_have_age(str text):

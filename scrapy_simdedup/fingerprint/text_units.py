@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, is_price, without_age
+from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
 
@@ -100,7 +100,7 @@ class PageUnits(NamedTuple):
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
     samples: Sequence[str]
-    """The text of each block, as far as the first :data:`MAX_LENGTH` characters and one more."""
+    """The :func:`~scrapy_simdedup.page.amounts.beginning` of each block's text."""
     size: int
     """Words per shingle."""
     comments: int = 0
@@ -214,7 +214,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
     classes, roles, paths = as_uint8(block_classes), np.array(block_roles), np.array(block_paths, np.uint32)
     if any(block_insets):
         classes = np.where(block_insets, np.uint8(BlockClass.CONTENT), classes)
-    samples = [text[: MAX_LENGTH + 1] for text in texts]
+    samples = [beginning(text) for text in texts]
     named = (roles & BY_SHAPE == 0) & ~np.array(block_insets, np.bool_)
     pass_over = np.array(links, np.bool_) | (roles & COOKIE > 0) | ((roles & NOBODYS_OWN > 0) & named)
     for at in (pass_over & (classes > BOILERPLATE)).nonzero()[0].tolist():

@@ -336,6 +336,7 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef Box* boxes
     cdef Box* box
     cdef bint among_text, is_inset
+    cdef str text
     for number in range(len(roles)):
         asked += may_be_inset(roles[number])
     if not asked:
@@ -363,11 +364,8 @@ def find_insets(tree, list classes not None, list roles not None):
             if box.roles & BY_SETTING or not (among_text or box.roles & MAIN):
                 continue
             is_inset = among_text and found & INSET_ROLES == ASIDE
-            insets[number] = (
-                is_inset
-                or (found & FORM > 0 and _amounts.is_short(texts[number]))
-                or _amounts.is_price(texts[number])
-            )
+            text = _amounts.beginning(texts[number])
+            insets[number] = is_inset or (found & FORM > 0 and _amounts.is_short(text)) or _amounts.is_price(text)
         return insets
     finally:
         PyMem_Free(boxes)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 MAX_LENGTH = 100
 """Characters of a short text at most."""
+
+_MAX_READ = 1_000
+"""Characters in which as a rule so many are no white space."""
 
 MAX_LETTERED_WORDS = 30
 """Words with a letter that are counted in a short text."""
@@ -68,6 +72,8 @@ def without_age(text: str) -> str:
     'Version 2 (modified by ada, )'
     >>> without_age("vor 2 Stunden"), without_age("for 3 days"), without_age("3 pears 2 days ago")
     ('', 'for 3 days', '3 pears ')
+    >>> without_age("vor 2 Tagen (3. Mai)"), without_age("il y a 2 jours 3 mai"), without_age("3 May, 2 days ago")
+    (' (3. Mai)', ' 3 mai', '3 May, ')
     >>> without_age("Posted 9 days ago"), without_age("Posted today"), without_age("today we write")
     ('Posted ', 'Posted ', 'today we write')
     """
@@ -75,16 +81,27 @@ def without_age(text: str) -> str:
 
 
 def _without_units(found: re.Match[str]) -> str:
-    """What is left of a text that looks like an age: what stands before its last numbers with units of time."""
+    """What is left of what looks like an age: what stands beyond its numbers with units of time, as a date may."""
     spans = found["before"] or found["after"] or ""
-    start = len(spans)
-    for span in reversed(list(_SPAN.finditer(spans))):
-        if span[1].lower().rstrip("前전") not in _UNITS:
-            break
-        start = span.start()
-    if start == 0:
-        return ""
-    return found[0] if start == len(spans) or found["after"] else spans[:start]
+    times = list(_SPAN.finditer(spans))
+    if found["before"]:
+        times.reverse()
+    units = list(takewhile(lambda time: time[1].lower().rstrip("前전") in _UNITS, times))
+    if times and not units:
+        return found[0]
+    return spans[: units[-1].start()] if found["before"] else spans[units[-1].end() :] if units else ""
+
+
+def beginning(text: str) -> str:
+    r"""The first :data:`MAX_LENGTH` characters of a text as it is shown, and one more: white space is single blanks.
+
+    How far a line is indented, and where it is broken, is for the template.
+
+    >>> beginning("Posted \n      3 days ago")
+    'Posted 3 days ago'
+    """
+    made = " ".join(text[:_MAX_READ].split())[: MAX_LENGTH + 1]
+    return made if len(made) > MAX_LENGTH or len(text) <= _MAX_READ else " ".join(text.split())[: MAX_LENGTH + 1]
 
 
 def is_short(text: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simdedup.page.amounts import is_price, is_short
+from scrapy_simdedup.page.amounts import beginning, is_price, is_short
 from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content_blocks import find_content_blocks
@@ -236,7 +236,8 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         if boxes_roles & BY_SETTING or not (among_text or boxes_roles & MAIN):
             continue
         is_inset = among_text and roles[at] & INSET_ROLES == ASIDE
-        insets[at] = is_inset or (roles[at] & FORM > 0 and is_short(tree.texts[at])) or is_price(tree.texts[at])
+        text = beginning(tree.texts[at])
+        insets[at] = is_inset or (roles[at] & FORM > 0 and is_short(text)) or is_price(text)
     return insets
 
 

@@ -201,6 +201,16 @@ def test_how_long_ago_something_was_is_no_edit(before: str, now: str) -> None:
     assert not changes(page([*PARAGRAPHS, before]), page([*PARAGRAPHS, now]))
 
 
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize(("before", "now"), AGES)
+def test_a_line_is_as_long_as_a_browser_shows_it(before: str, now: str, edited: bool) -> None:
+    """A template indents its lines as far as it likes, and another version of it squeezes them."""
+    indent = "\n" + 60 * " "
+    lines = f"{before}{indent}<b>3 May 2026</b>{indent}", f"{now} <b>{4 if edited else 3} May 2026</b>"
+    if not before.endswith(("today", "Yesterday", "gestern", "just now")):  # a day is an age at the end of a line alone
+        assert bool(changes(*(page([*PARAGRAPHS, line]) for line in lines))) is edited
+
+
 @pytest.mark.parametrize("part", ["1d ", "1 day ", "1 day x ", "an an ", "1 d,", "vor 1 h ", "il y a 1 an ", "1.1."])
 def test_a_line_of_many_times_is_read_at_once(part: str) -> None:
     """Else it would take longer than anybody waits."""
@@ -268,6 +278,12 @@ def test_a_price_of_the_page_counts_whatever_its_box_is_called(place: str) -> No
 def test_what_a_form_of_the_page_says_in_a_few_words_counts() -> None:
     form = "<form action=/cart><p>{}</p><button>Buy</button></form>"
     assert changes(page([form.format("In stock"), *PARAGRAPHS]), page([form.format("Sold out"), *PARAGRAPHS]))
+
+
+def test_a_price_is_short_however_far_it_is_indented() -> None:
+    """In the form of a cart nothing counts but what is short."""
+    form = "<form action=/cart><div>Your price{0}{{}}{0}with tax</div></form>".format("\n" + 60 * " ")
+    assert changes(page([form.format("29 EUR"), *PARAGRAPHS]), page([form.format("35 EUR"), *PARAGRAPHS]))
 
 
 def test_a_price_in_a_column_beside_the_text_is_not_the_page_s() -> None:
