@@ -64,7 +64,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef dict seen = {}
     cdef tuple block
     cdef str text, said
-    cdef bint is_inset
+    cdef bint is_inset, is_first = True  # of the headings
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
         text, roles, is_inset = block[0], block[2], block[6]
@@ -72,10 +72,11 @@ def page_units(found, blocks, Py_ssize_t size):
         samples.append(text)
         classes[row] = CONTENT if is_inset else block[1]
         pass_over[row] = (
-            bool(block[4])
+            (bool(block[4]) and not (is_first and block[3] and block[1] > BOILERPLATE))
             or roles & COOKIE != 0
             or (roles & nobodys_own != 0 and roles & BY_SHAPE == 0 and not is_inset)
         )
+        is_first = is_first and not (block[3] and block[1] > BOILERPLATE)
         places[row] = 0
         if classes[row] > BOILERPLATE:
             if pass_over[row]:

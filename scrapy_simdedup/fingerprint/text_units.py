@@ -13,8 +13,8 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
-and what is called an advertisement, a teaser or a column beside the text.
-Numbers count like any words.
+and what is called an advertisement, a teaser or a column beside the text. The first heading of the content is one though
+it is a link, as many headlines lead to their own page. Numbers count like any words.
 """
 
 from __future__ import annotations
@@ -210,13 +210,15 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
         return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
     chosen = [blocks[number] for number in found.blocks.tolist()]
-    texts, block_classes, block_roles, _, links, block_paths, block_insets = zip(*chosen, strict=True)
+    texts, block_classes, block_roles, headings, links, block_paths, block_insets = zip(*chosen, strict=True)
     classes, roles, paths = as_uint8(block_classes), np.array(block_roles), np.array(block_paths, np.uint32)
     if any(block_insets):
         classes = np.where(block_insets, np.uint8(BlockClass.CONTENT), classes)
     samples = [beginning(text) for text in texts]
     named = (roles & BY_SHAPE == 0) & ~np.array(block_insets, np.bool_)
-    pass_over = np.array(links, np.bool_) | (roles & COOKIE > 0) | ((roles & NOBODYS_OWN > 0) & named)
+    are_links, is_content = np.array(links, np.bool_), as_uint8(block_classes) > BOILERPLATE
+    are_links[(is_content & np.array(headings, np.bool_)).nonzero()[0][:1]] = False
+    pass_over = are_links | (roles & COOKIE > 0) | ((roles & NOBODYS_OWN > 0) & named)
     for at in (pass_over & (classes > BOILERPLATE)).nonzero()[0].tolist():
         pass_over[at] = not is_price(samples[at])
     in_content = (classes > BOILERPLATE).nonzero()[0]

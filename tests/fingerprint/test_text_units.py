@@ -133,6 +133,20 @@ def test_a_consent_notice_and_a_list_of_links_are_nobodys_own() -> None:
         assert longest_own_text(units, [BEFORE.units], ~units.pass_over) == 0
 
 
+def test_a_headline_is_no_list_of_links_though_it_is_a_link() -> None:
+    """In many templates it leads to its own page. A heading further down that is a link leads to another page."""
+
+    def linked(headline: str, other: str) -> PageFingerprint:
+        heading = "<h2><a href=/>{}</a></h2>"
+        texts = "".join(f"<p>{text}</p>" for text in PARAGRAPHS)
+        html = f"<title>Pictures</title><main>{heading.format(headline)}{texts}{heading.format(other)}</main>"
+        return fingerprint_page(html)
+
+    before = linked("A boat at sunset", "Gulls")
+    assert changes(before, linked("A boat at dawn", "Gulls"))
+    assert not changes(before, linked("A boat at sunset", "Waves"))
+
+
 def test_a_page_of_links_is_compared_by_them() -> None:
     """Else a list would never change."""
     items = [f"<li><a href=/{n}>{' '.join(pages.words(n, 6))}</a>" for n in range(20)]
