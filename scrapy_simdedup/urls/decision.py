@@ -135,7 +135,8 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
                 need += _verification_rate(weight, verified)
             else:  # few pages have confirmed it
                 need += _WHILE_HARDLY_TRIED if tried < 0 else _verification_rate(weight, min(verified, tried))
-        is_doubted = not rule.is_initial and (evidence.exceptions or not site.hypotheses.is_random(rule))
+        may_be_wrong = not rule.user_written and site.questions is not None if rule.is_initial else True
+        is_doubted = may_be_wrong and (evidence.exceptions or not site.hypotheses.is_random(rule))
         if at is not leaf and is_doubted:  # this pattern inherits the rule, which may be wrong here
             least = max(least, _doubt_here(leaf, rule, evidence))
     return max(least, need)
@@ -159,9 +160,13 @@ def _is_unrefuted(evidence: Evidence) -> bool:
 def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> float:
     """The probability with which a rule is verified because it was tried at other patterns, and may be wrong here."""
     doubt = 1.0 if inherited.exceptions or inherited.agreeing < _FEW_PATTERNS else 0.5
-    siblings = leaf.lineage[1].evidence.get(rule) if leaf.is_page else None
+    siblings = None
+    if rule.is_initial:  # it is hardly ever wrong, but for whole sections: offers that differ by campaign
+        siblings = leaf.lineage[max(1, len(leaf.lineage) - 2)].evidence.get(rule)
+    elif leaf.is_page:
+        siblings = leaf.lineage[1].evidence.get(rule)
     if siblings is not None and not siblings.exceptions:  # this one is as likely one as the next of a row without any
-        doubt = min(doubt, 1 / (1 + siblings.agreeing))
+        doubt = min(doubt, (1 + siblings.agreeing) ** (-2.0 if rule.is_initial else -1.0))
     own = leaf.evidence.get(rule)
     return doubt / (1 + (own.verified if own is not None else 0))
 

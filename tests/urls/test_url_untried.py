@@ -87,3 +87,13 @@ def test_nothing_is_lost_where_a_rule_is_wrong_for_one_word_or_where_another_par
         pages = noisy(commits(rng, moved), rate, rng)
         outcome, _ = crawl_and_ask(pages, UrlLearner(seed=seed, checks=0.05), rate, rng)
         assert outcome.lost == frozenset()
+
+
+def test_a_tracking_parameter_is_tried_first_in_each_section() -> None:
+    """What a campaign links to matters on the pages of its offers alone."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for name in ("tents", "boots", "ropes"):
+        url = f"https://code.example/offer/{name}"
+        learner.observe(url, name)
+        assert learner.decide(f"{url}?utm_campaign=spring").action == "go"
+        learner.observe(f"{url}?utm_campaign=spring", f"{name} in spring")
