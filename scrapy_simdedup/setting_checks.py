@@ -417,11 +417,7 @@ def usable_key(key: str) -> str:
 
 
 def require_text(value: object, name: str) -> None:
-    """Check an argument that has to be a text.
-
-    Raises:
-        TypeError: it is none; the message says what to pass instead.
-    """
+    """Check an argument that has to be a text; a TypeError says what to pass instead."""
     if not isinstance(value, str):
         found = "None" if value is None else type(value).__name__
         remedy = "decode it first" if isinstance(value, bytes | bytearray | memoryview) else "pass a text"

@@ -91,11 +91,7 @@ class JsonArray(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
-        """The entries of a feed; a value that is no object gives an unjudged one.
-
-        Raises:
-            SimdedupError: the feed is no array, or is cut.
-        """
+        """The entries of a feed; a value that is no object gives an unjudged one."""
         for item, raw in _array_values(file):
             yield fields.entry(item, raw)
 
@@ -143,11 +139,7 @@ class Parquet(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
-        """The entries of a table; ``raw`` is a batch of rows and the number of a row in it.
-
-        Raises:
-            SimdedupError: pyarrow is not installed, or the table is damaged.
-        """
+        """The entries of a table; ``raw`` is a batch of rows and the number of a row in it."""
         with open_table(file) as table:
             for batch in table.iter_batches(batch_size=ROWS_PER_BATCH):
                 for row, item in enumerate(batch.to_pylist()):
@@ -258,11 +250,7 @@ class Warc(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:  # noqa: ARG004 - an archive has none
-        """The entries of an archive.
-
-        Raises:
-            SimdedupError: warcio is not installed, or the archive is damaged.
-        """
+        """The entries of an archive."""
         for record, body in _warc_records(file):
             record.raw_stream = io.BytesIO(body)
             if record.rec_type == "response" and record.http_headers is not None:

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_output(name: str | None, *, compress: bool = True) -> Iterator[IO[bytes]]:
-    """A file to write to, or stdout for None and ``-``; it takes its place when complete, packed for .gz and .zst.
-
-    Raises:
-        SimdedupError: no package that packs the file is installed.
-    """
+    """A file to write to, or stdout for None and ``-``; it takes its place when complete, packed for .gz and .zst."""
     if name is None or name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -47,11 +47,7 @@ class Reading:
     """Whether what can be read of a damaged file is enough."""
 
     def format_of(self, name: str) -> type[FeedFormat]:
-        """The format of a file.
-
-        Raises:
-            SimdedupError: its name says none.
-        """
+        """The format of a file."""
         found = FORMATS.get(self.form or "") or format_of(name)
         if found is None:
             raise SimdedupError(f"{name} is no .warc, .parquet, .jsonl, .json or .csv file; say with --from what it is")

@@ -29,9 +29,6 @@ def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") ->
     """The secret of fingerprints in a directory: the given one, or the one that is kept beside them.
 
     ``make`` is the secret to keep there, if there is none yet.
-
-    Raises:
-        SimdedupError: there is none.
     """
     if settings.secret:
         return settings.secret.encode()
@@ -100,11 +97,7 @@ def fingerprint_file(
 
 
 def making_of(path: Path) -> Making:
-    """How the fingerprints of a table were made.
-
-    Raises:
-        SimdedupError: it is no table of fingerprints.
-    """
+    """How the fingerprints of a table were made."""
     about = read_metadata(path, "table of fingerprints")
     try:
         return Making(**about)

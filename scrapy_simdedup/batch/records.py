@@ -76,11 +76,7 @@ def checked_record(site: Any, record: Record) -> tuple[str, Record]:
 
 
 def checked_note(journal: object, value: object) -> SiteNote:
-    """The note of a row or a line.
-
-    Raises:
-        SimdedupError: it is none of a journal of sites.
-    """
+    """The note of a row or a line."""
     if not isinstance(journal, str) or journal not in SITE_JOURNALS or not isinstance(value, bytes):
         raise SimdedupError(f"{journal!r:.60} is no journal of notes of sites")
     return SiteNote(journal, value)
@@ -130,11 +126,7 @@ def to_line(site: str, known: Record | SiteNote) -> bytes:
 
 
 def from_line(line: bytes) -> tuple[str, Record | SiteNote]:
-    """The site and the record in a line of an export, which is in no log yet, or the site and a note of it.
-
-    Raises:
-        SimdedupError: the line is none of an export.
-    """
+    """The site and the record in a line of an export, which is in no log yet, or the site and a note of it."""
     try:
         values: dict[str, Any] = json.loads(line)
         site = values.pop("site")
@@ -149,11 +141,7 @@ def from_line(line: bytes) -> tuple[str, Record | SiteNote]:
 
 
 def read_header(line: bytes) -> dict[str, str]:
-    """The metadata in the first line of an export, see :func:`shared_metadata`.
-
-    Raises:
-        SimdedupError: the line is not that of an export of this version.
-    """
+    """The metadata in the first line of an export, see :func:`shared_metadata`."""
     try:
         return shared_metadata(json.loads(line))
     except (ValueError, RecursionError, SimdedupError):

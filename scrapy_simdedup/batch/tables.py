@@ -173,11 +173,7 @@ def metadata_of(schema: Any) -> dict[str, Any]:
 
 
 def read_metadata(path: Path, what: str) -> dict[str, Any]:
-    """What the table in a file says about itself; ``what`` it has to be, such as a table of records.
-
-    Raises:
-        SimdedupError: it is no table.
-    """
+    """What the table in a file says about itself; ``what`` it has to be, such as a table of records."""
     arrow, parquet = package_of("batch", "pyarrow"), package_of("batch", "pyarrow.parquet")
     try:
         return metadata_of(parquet.read_schema(path))

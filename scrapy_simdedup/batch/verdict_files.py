@@ -89,9 +89,8 @@ class Summary(Counts):
     def of(cls, kinds: Iterable[tuple[Any, ...]], most_repeated: Iterable[tuple[Any, ...]]) -> Summary:
         """A summary of counted verdicts.
 
-        Args:
-            kinds: kind, whether it is a duplicate, reason, number of pages, and their bytes.
-            most_repeated: originals, and how many repeats they have.
+        ``kinds`` has the kind, whether it is a duplicate, the reason, the number of pages and their bytes;
+        ``most_repeated`` originals and how many repeats they have.
         """
         made = cls(most_repeated=[(original, count) for original, count in most_repeated])
         for kind, is_duplicate, reason, count, size in kinds:

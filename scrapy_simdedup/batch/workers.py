@@ -31,12 +31,8 @@ _ALARM = getattr(signal, "SIGALRM", None)
 class Jobs(Generic[Result]):
     """Does jobs in other processes.
 
-    Args:
-        work: does a job, given a :class:`PageWatch` and the arguments of the job; it is done anew where it was
-            interrupted, so it must leave nothing half done.
-        jobs: the arguments of each job, by its name in errors.
-        processes: how many processes.
-        max_seconds: how long a page may take; None for ever.
+    ``work`` does a job, given a :class:`PageWatch` and the arguments of the job, which are by its name in errors. It is
+    done anew where it was interrupted, so it must leave nothing half done. A page may take ``max_seconds``.
     """
 
     def __init__(

@@ -97,11 +97,8 @@ def format_table(
 ) -> Iterator[str]:
     """The lines of a table, whose columns are as wide as their widest cells.
 
-    Args:
-        head: the columns' names; ``#`` before a name marks a column of numbers, which are aligned to the right.
-        rows: cells by column; None is a dash.
-        width: characters that a line may have; longer lines are cut.
-        indent: what each line begins with.
+    A ``#`` before a name marks a column of numbers, which are aligned to the right; None is a dash. A line that is
+    longer than ``width`` is cut, and begins with ``indent``.
     """
     numbers = [name.startswith("#") for name in head]
     cells = [[name.lstrip("#") for name in head], *([_cell(value) for value in row] for row in rows)]

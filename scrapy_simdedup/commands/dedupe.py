@@ -109,11 +109,7 @@ DEDUPE = Action(
 
 
 def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -> type[FeedFormat]:
-    """The format of the output: that of the feed, or the one that its name says.
-
-    Raises:
-        SimdedupError: the feed cannot be written in that format.
-    """
+    """The format of the output: that of the feed, or the one that its name says."""
     wanted = format_of(name)
     if wanted in {None, form, named}:
         return form
@@ -222,11 +218,7 @@ class ProcessFingerprinter:
         self._pool.shutdown(cancel_futures=True)
 
     async def fingerprint(self, entry: FeedEntry) -> PageFingerprint:
-        """The fingerprint of an entry that can be judged.
-
-        Raises:
-            SimdedupError: one of the processes died.
-        """
+        """The fingerprint of an entry that can be judged."""
         bare = replace(entry, raw=None, item=None)  # what is kept of a feed stays in this process
         try:
             return read_fingerprint(await asyncio.get_running_loop().run_in_executor(self._pool, _fingerprint, bare))

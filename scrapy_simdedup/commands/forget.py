@@ -122,15 +122,12 @@ def _done(dry_run: bool, count: int = 1) -> str:
 async def forget(
     context: Context, site: str | None, choose: Callable[[Record], bool], *, originals: bool, dry_run: bool
 ) -> tuple[int, int]:
-    """Delete the chosen records, and the repeats of their pages.
+    """Delete the chosen records, and the repeats of their pages; how many were chosen, and how many go with these.
 
     Were the repeats left, the next page with the content would still be dropped. Without them nothing of the content is
     in the store, so whichever of its URLs is fetched next is kept.
 
     With ``originals`` the whole cluster goes: what a chosen record repeats, and better copies of that.
-
-    Returns:
-        How many were chosen, and how many go with these.
     """
     pages: defaultdict[str, set[bytes]] = defaultdict(set)
     notes: defaultdict[str, set[bytes]] = defaultdict(set)

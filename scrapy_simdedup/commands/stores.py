@@ -20,11 +20,7 @@ RECORDS_PER_BATCH = 5_000
 
 
 def persistent_store_url(context: Context) -> str:
-    """The URL of the store, new or old.
-
-    Raises:
-        SettingError: no store is named, or one that does not outlast a process.
-    """
+    """The URL of the store, new or old."""
     url = context.settings.store or (job_store(jobdir) if (jobdir := context.scrapy.get("JOBDIR")) else None)
     if url is None or not store_by_url(url).lasts:
         shown, remedy = url and redact_password(url), "name a store that lasts, such as --store sqlite:///pages.sqlite"
@@ -33,12 +29,7 @@ def persistent_store_url(context: Context) -> str:
 
 
 def existing_store_url(context: Context) -> str:
-    """The URL of the store, which a crawl has written.
-
-    Raises:
-        SettingError: no store is named, or one that does not outlast a process.
-        StoreError: there is nothing at that URL.
-    """
+    """The URL of the store, which a crawl has written."""
     url = persistent_store_url(context)
     if not store_by_url(url).exists():
         raise StoreError(redact_password(url), "there is no such file", "name a store that a crawl has written")

@@ -47,15 +47,7 @@ MAX_ITEMS = 5_000
 
 
 class PageItems:
-    """The items of one response on their way.
-
-    Args:
-        key: the page's request fingerprint.
-        handler: the spider and the callback that get the page; empty where it does not matter.
-        site: the page's site.
-        urls: the page's own URLs, which do not tell its items apart.
-        settings: the settings of the page.
-    """
+    """The items of one response on their way; the page's own URLs do not tell them apart."""
 
     def __init__(self, key: bytes, handler: str, site: str, urls: Sequence[str], settings: DedupSettings) -> None:
         self.key, self.handler, self.site, self.urls, self.settings = key, handler, site, urls, settings
@@ -79,12 +71,7 @@ class PageItems:
 
 
 class ItemValues:
-    """Compares the values of items with those of earlier runs, where ``SIMDEDUP_UNCHANGED_BY`` names fields.
-
-    Args:
-        settler: says when what was delivered may be remembered.
-        on_store_error: called with each failure of the store, which keeps items.
-    """
+    """Compares the values of items with those of earlier runs, where ``SIMDEDUP_UNCHANGED_BY`` names fields."""
 
     def __init__(
         self,

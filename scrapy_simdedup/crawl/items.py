@@ -117,11 +117,8 @@ class ItemPages:
 class ContentFields:
     """Puts the Markdown and the metadata of a page into fields of its items.
 
-    A page is read once, and only where an item needs it.
-
-    Args:
-        parts: the parts of the content, by the fields that they go into; none reads no page.
-        read: reads the content of a page with some HTML and a URL; None where it took too long.
+    A page is read once, and only where an item needs it. ``parts`` has those of the content by the fields that they go
+    into; where reading took too long there is none.
     """
 
     def __init__(self, parts: Mapping[str, str], read: Callable[[str, str], Awaitable[Content | None]]) -> None:

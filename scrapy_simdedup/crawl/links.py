@@ -68,11 +68,7 @@ NO_CONTENT_STATUSES = frozenset({404, 410})
 
 
 class DeferredLinks:
-    """Says which repeats bring new links, defers these, and tries them.
-
-    Args:
-        detector: has the secret, once it is open.
-    """
+    """Says which repeats bring new links, defers these, and tries them. The detector has the secret once it is open."""
 
     _memory: LinkMemory
 

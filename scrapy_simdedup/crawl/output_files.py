@@ -39,12 +39,7 @@ MAX_ORIGINALS, MAX_PAIRS = 300, 30
 
 
 class Placeholders(dict[str, Any]):
-    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name.
-
-    Args:
-        spider: the spider of the crawl.
-        now: the time; None takes that of the clock.
-    """
+    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name."""
 
     def __init__(self, spider: Spider | None, now: datetime | None = None) -> None:
         super().__init__()

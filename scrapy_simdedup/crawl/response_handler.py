@@ -44,19 +44,7 @@ PERMANENT_REDIRECTS = frozenset({301, 308})
 
 
 class ResponseHandler:
-    """Decides for each response, once, and remembers what is to be dropped until the spider middlewares ask.
-
-    Args:
-        tracker: watches the delivery of kept pages.
-        settler: confirms kept pages at once where nothing watches their delivery.
-        links: says which repeats bring new links.
-        item_values: watches the items of responses.
-        second_fetches: remembers dropped pages that may turn out to be others.
-        reporter: samples pages for the report; None where no report is written.
-        dropped_feed: gets a line for each page that is dropped, or would be; None where none is written.
-        observations: learns from verdicts about URLs; None where URLs are not learned.
-        redesigns: looks for new templates; None where layouts are not tracked.
-    """
+    """Decides for each response, once, and remembers what is to be dropped until the spider middlewares ask."""
 
     def __init__(
         self,

@@ -71,9 +71,6 @@ class SecondFetches:
     """Remembers pages that may have been dropped wrongly, and makes their requests once more where they were.
 
     Pages whose lines are all those of their original are none of them, and neither are answers to anything but GET.
-
-    Args:
-        on_store_error: called with each failure of the store.
     """
 
     def __init__(self, crawler: Crawler, stats: CrawlStats, on_store_error: Callable[[StoreError], None]) -> None:
@@ -96,10 +93,7 @@ class SecondFetches:
     async def open(self, store: FingerprintStore, context: RunContext, *, shared: bool) -> None:
         """Note what is dropped in the store from now on, and fetch what a process had dropped that was killed.
 
-        Args:
-            store: an open store.
-            context: the run.
-            shared: whether other processes may be at work on the same run; else all others are dead.
+        Where other processes may be at work on the same run, it is ``shared``; else all others are dead.
         """
         self._notes = DroppedPages(self._crawler, store, context, shared=shared)
         try:

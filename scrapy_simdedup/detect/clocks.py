@@ -115,11 +115,7 @@ class PlaceCounts:
 
 
 class SiteClocks:
-    """The watched places of one site.
-
-    Args:
-        raw: the ``bytes()`` of the site's clocks as they were saved.
-    """
+    """The watched places of one site; ``raw`` is the ``bytes()`` of its clocks as they were saved."""
 
     def __init__(self, raw: bytes = b"") -> None:
         self.places: dict[int, PlaceCounts] = {}
@@ -173,11 +169,6 @@ class ClockBook:
     """The clocks of all sites, as far as they are in memory, and their notes in the store.
 
     Where the store fails nothing is passed over, or what is known already is.
-
-    Args:
-        store: an open store, once the first method is called.
-        run: the run's name.
-        on_store_error: called with each failure of the store.
     """
 
     def __init__(self, store: FingerprintStore, run: str, on_store_error: Callable[[StoreError], None]) -> None:

@@ -318,11 +318,7 @@ class NearDuplicateDetector:
         await self._transactions.refresh(site, key, self.context)
 
     def _address(self, url: str, key: bytes | None, site: str | None = None) -> tuple[bytes, str, str]:
-        """The key of a page, its URL as stores can hold it, and its site; key and site as they are given, if they are.
-
-        Raises:
-            TypeError: the URL is no text.
-        """
+        """The key of a page, its URL as stores can hold it, and its site; key and site are kept if they are given."""
         require_text(url, "url")
         sound = without_surrogates(url)
         return key or url_key(url), sound, site or site_of(sound, self.settings.scope)
@@ -355,15 +351,7 @@ async def check_compatible(store: FingerprintStore, name: str, settings: DedupSe
     """The secret of a store's fingerprints, once it is sure that they are made as the settings say.
 
     A new store takes the settings over. If the settings have no secret, the store gets one that nobody knows, so that
-    nobody can build a page that resembles another.
-
-    Args:
-        store: an open store.
-        name: the store's name in errors.
-        settings: the settings that a fingerprint depends on.
-
-    Raises:
-        StoreError: the store's fingerprints are made in another way.
+    nobody can build a page that resembles another. An error names the store.
     """
     ours = fingerprint_description(settings)
     theirs = await store.set_default("fingerprint", ours)

@@ -232,11 +232,7 @@ def decode_dropped_event(raw: bytes) -> DroppedEvent:
 
 
 def _from_json(raw: bytes, types: Mapping[str, type[AnyEvent]]) -> AnyEvent:
-    """The event that was packed as a list: the name of its type, and the values of its fields.
-
-    Raises:
-        ValueError: there is no such event.
-    """
+    """The event that was packed as a list, of the name of its type and the values of its fields; else a ValueError."""
     try:
         name, *values = json.loads(raw, object_hook=_unpack)
         return types[name](*values)

@@ -73,14 +73,7 @@ def compare_with_same_path(page: FetchedPage, index: SiteIndex, clocks: Collecti
 
 
 def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, clocks: Collection[int] = ()) -> Revisit:
-    """The page compared with an earlier version of it.
-
-    Args:
-        page: the page.
-        record: the version.
-        index: the index of the page's site, up to date.
-        clocks: the places of the site whose text changes by itself.
-    """
+    """The page compared with an earlier version of it."""
     settings = page.settings
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
     if before.body == now.body and not before.identity_differs(now):

@@ -62,13 +62,7 @@ class OwnText(NamedTuple):
 
 
 class SiteNovelty:
-    """The novelty of pages of one site.
-
-    Args:
-        records: the site's records.
-        originals: those of them that pages are compared with.
-        copy_check: knows which pages stand for the site.
-    """
+    """The novelty of pages of one site."""
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex, copy_check: CopyCheck) -> None:
         self._records, self._originals, self._copy_check = records, originals, copy_check
@@ -80,17 +74,10 @@ class SiteNovelty:
     def own_text(
         self, page: FetchedPage, rows: Rows, are_copied: NDArray[np.bool_], clocks: Collection[int], *, is_variant: bool
     ) -> OwnText | None:
-        """What a page says that the originals it is a copy of lack.
+        """What a page says that the originals it is near lack; None where it is a copy of none, or has no text units.
 
-        Args:
-            page: the page, with the words from which a unit of the boilerplate counts, on short pages as well.
-            rows: the slots of the originals that the page is near.
-            are_copied: whether it is a copy of each, as far as their texts are alike; shape (n,).
-            clocks: places of the site whose text changes by itself.
-            is_variant: whether its URL differs from that of an original in what tells contents of the site apart.
-
-        Returns:
-            None where it is a copy of none, or where text units are not known.
+        ``are_copied`` says of which it is a copy, as far as texts are alike. A variant differs by its URL from an
+        original in what tells contents of the site apart.
         """
         copied = rows[are_copied]
         if not len(copied):
@@ -164,14 +151,7 @@ class SiteNovelty:
         return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
 
     def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
-        """Whether title or h1 vouch that a page is one with originals: step 4 of this module.
-
-        Args:
-            fp: the page's fingerprint.
-            copied: the slots of these originals.
-            others: the slots of sampled pages that are not near the page.
-            sampled: how many pages the sample has.
-        """
+        """Whether title or h1 vouch that a page is one with originals: step 4 of this module."""
         theirs = self._originals.comparison_rows(np.array(copied, np.intp))
         elsewhere = self._originals.comparison_rows(np.array(others, np.intp))
         many = max(1.0, MIN_SHARE * sampled)

@@ -43,13 +43,8 @@ class StubWatch:
     """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`.
 
     A run that goes on in another process, as a crawl with a ``JOBDIR`` does, goes on counting. Another run begins anew:
-    pages that are fetched each night are no more places each night. Of several
-    processes that work on one run, that which ends last leaves its counts.
-
-    Args:
-        store: an open store, once there is a page, in which the counts are kept; None keeps none.
-        run: the run's name.
-        on_store_error: called with each failure of the store, for which a site is counted anew.
+    pages that are fetched each night are no more places each night. Of several processes that work on one run, that
+    which ends last leaves its counts. Without a store none are kept.
     """
 
     def __init__(
@@ -138,13 +133,7 @@ class FailedPages:
         return self._contents.get(content, content)
 
     def take_place(self, page: FetchedPage, content: str, clocks: Collection[int]) -> tuple[str, OtherLine | None]:
-        """The content that a kept page is counted with, and in what a line differs from that of the failed page.
-
-        Args:
-            page: the page, which is like none that is searched.
-            content: its content, as far as is known without failed pages.
-            clocks: the places of the site whose text changes by itself.
-        """
+        """The content that a kept page is counted with, and in what a line differs from that of the failed page."""
         fp = page.fingerprint
         for earlier, other in self._failed.get(page.site, ()):
             if earlier == content or fp.unjudged or other.unjudged or fp.extractor != other.extractor:

@@ -127,11 +127,7 @@ class _Path:
 
 
 class StubDetector:
-    """Detects the stubs and walls of one site, in bounded memory.
-
-    Args:
-        site: the site's name, for :class:`~scrapy_simdedup.signals.Wall`.
-    """
+    """Detects the stubs and walls of one site, in bounded memory."""
 
     def __init__(self, site: str) -> None:
         self.unsaved: int = 0
@@ -165,11 +161,8 @@ class StubDetector:
     ) -> bool:
         """Count a page under its content; whether that content is a stub.
 
-        Args:
-            url: the page's URL.
-            content: the key of its content.
-            other_line: in what a short line of the page differs from that in its place in the content.
-            other_rows: the lines in which the two differ, of whatever length.
+        ``other_line`` is in what a short line differs from that in its place in the content, ``other_rows`` the lines
+        in which the two differ, of whatever length.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))

@@ -109,10 +109,6 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     3. Pages with another headline and enough unshared blocks are no copies.
     4. Equal sets of shingles are copies.
     5. Twins are no copies, whatever they share.
-
-    Args:
-        one: A row of :data:`COMPARISON_DTYPE`.
-        many: Rows of it, shape (n,).
     """
     resemblance, _ = estimate_resemblance(one["cells"], many["cells"])
     blocks = estimate_unshared(one["odd_signatures"], many["odd_signatures"], one["signatures"], many["signatures"])
@@ -141,10 +137,6 @@ def are_twins(one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
        one or the other, not both; equal texts are copies under any title.
     3. Both have an identity, and the identities differ.
     4. Both are shells around data in scripts, and the data differ.
-
-    Args:
-        one: A row that begins with :data:`COMMON_FIELDS`.
-        many: Rows of the same type, shape (n,).
     """
     if one["h1"]:
         twins = differ(one["h1"], many["h1"])

@@ -34,13 +34,7 @@ def structure_resemblance(one: bytes, other: bytes) -> float:
 
 
 def what_changed(*, same_content: bool, one: bytes, other: bytes) -> Change:
-    """Tell a redesign from an edit.
-
-    Args:
-        same_content: Whether the fingerprints of the two versions are alike.
-        one: The structure of the older version of the page.
-        other: The structure of the newer version.
-    """
+    """Tell a redesign from an edit, by two structures and whether the fingerprints are alike."""
     if structure_resemblance(one, other) >= SAME_TEMPLATE:
         return "none" if same_content else "content"
     return "template" if same_content else "both"

@@ -65,13 +65,7 @@ class UnitComparison(NamedTuple):
 
 
 def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
-    """Compare the text units of a page with those of an earlier version.
-
-    Args:
-        units: The units of the page.
-        before: What was kept of the earlier version, with its unit table.
-        clocks: Places to pass over.
-    """
+    """Compare the text units of a page with those of an earlier version. Clocks are passed over."""
     is_joined = before.joined_by > 0
     if clocks and not is_joined:
         clocks = set(clocks) - _places_of_page(units, clocks)
@@ -122,10 +116,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
 def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> bool:
     """Whether a page has a unit in its table that none of some other tables has, at whatever place.
 
-    Args:
-        units: The units of the page.
-        others: What was kept of other pages, one at least. Where a table joins its rows, a new unit makes its row new.
-        clocks: Places to pass over; in tables that join their rows they are left out already.
+    Where a table joins its rows, a new unit makes its row new. Clocks are passed over; such tables lack them already.
     """
     return bool(new_units(units, others, units.without(clocks)).any())
 

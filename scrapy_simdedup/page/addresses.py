@@ -35,9 +35,7 @@ _IS_PATH = re.compile(r"/(?!/)[^\s?#.]*(?:[?#]\S*)?").fullmatch
 class Addresses:
     """The absolute addresses of one page's links and images.
 
-    Args:
-        root: The ``<html>`` element.
-        url: The page's address. Without it, and without a ``<base>``, relative addresses stay as they are.
+    Without the page's ``url`` and a ``<base>``, relative addresses stay as they are.
     """
 
     def __init__(self, root: HtmlElement, url: str = "") -> None:

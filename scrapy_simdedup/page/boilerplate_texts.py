@@ -82,10 +82,6 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
        one kind, up to the next heading there.
     3. It is one if it has links, no headline, no long text without links, and never many blocks without a link.
     4. Where nearly all of the page is in such lists, they are what it is about.
-
-    Args:
-        tree: The blocks, and the boxes around them.
-        roles: For each block, its boilerplate roles.
     """
     headings = [
         number
@@ -177,10 +173,6 @@ def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[b
        the headline nor a main part nor nearly all of the page.
     3. The candidates must leave the page enough other text.
     4. A candidate is a notice if it lies at the beginning or the end of that other text.
-
-    Args:
-        tree: The blocks, and the boxes around them.
-        roles: For each block, its boilerplate roles.
     """
     mentions = count_mentions(tree.texts)
     if sum(mentions) < MIN_MENTIONS or any(count_mentions([tree.title])):

@@ -132,12 +132,7 @@ class Features(NamedTuple):
         return [*(f"block.{name}" for name in self.block_names), *of_boxes, *of_page]
 
     def matrix(self, names: Sequence[str], others: Mapping[str, NDArray[np.generic]] | None = None) -> Numbers:
-        """The features with these names: a row for each block.
-
-        Args:
-            names: What is asked for.
-            others: Further numbers of each block by their names, which may be asked for as well.
-        """
+        """The features with these names, or ``others`` of theirs: a row for each block."""
         made = np.empty((len(names), len(self.lengths)), np.float32)
         rows = rows_of(tuple(names), self)
         gather(made, rows, self.blocks, self.boxes, self.page, self.places)
@@ -191,10 +186,7 @@ def python_gather(  # noqa: PLR0917 - all are the numbers of one page
 
 
 def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
-    """The features of the blocks of a page that has text.
-
-    Args:
-        tree: A tree that was made with ``detailed=True``.
+    """The features of the blocks of a page that has text; the tree is made with ``detailed=True``.
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same.
     """

@@ -35,14 +35,7 @@ _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 
 
 def to_markdown(root: HtmlElement, is_chosen: Iterable[bool], *, url: str = "", limit: int | None = None) -> str:
-    """The chosen blocks of a page as Markdown.
-
-    Args:
-        root: The ``<html>`` element, whose block tree was built before; it stays as it is.
-        is_chosen: Whether each block of the tree is chosen.
-        url: The page's address, against which links and images are made absolute.
-        limit: Characters at most; the rest is left off. None: no limit.
-    """
+    """The chosen blocks of a page as Markdown. Text beyond ``limit`` characters is left off."""
     content = build_content_tree(root, is_chosen)
     if content is None:
         return ""
@@ -300,9 +293,7 @@ def _span(cell: ContentNode, direction: str) -> int:
 def _markdown_table(cells: Sequence[str], widths: Sequence[int]) -> str:
     """A table in GitHub's Markdown, whose first row is its head.
 
-    Args:
-        cells: Markdown of all cells, row by row.
-        widths: Cells of each row. GitHub wants as many in the head as anywhere, and fills up the others itself.
+    ``widths`` has the cells of each row. GitHub wants as many in the head as anywhere, and fills up the others itself.
     """
     left = iter(cells)
     rows = [[_cell_text(next(left)) for _ in range(width)] for width in widths]

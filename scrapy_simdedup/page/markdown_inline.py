@@ -48,11 +48,8 @@ class Inline:
     def line(self, children: Sequence[Child], link: str = "") -> str:
         """The Markdown of texts and inline elements; "" for those without any.
 
-        A line break becomes a hard one, two of them an empty line.
-
-        Args:
-            children: They hold no block elements, or such as are read as a part of the line.
-            link: The address of a link around the line; "" without one.
+        A line break becomes a hard one, two of them an empty line. ``link`` is the address of a link around the line,
+        "" without one.
         """
         if len(children) == 1 and isinstance(children[0], str) and not link:  # as most lines
             return _escaped_start(" ".join(escape_text(children[0]).split()))
@@ -192,12 +189,7 @@ def _first_sign(child: Child) -> str:
 def _add_marked(parts: list[str], inner: str, mark: str, before: str, behind: str) -> None:
     """Add a text between marks of emphasis, where Markdown reads them as such.
 
-    Args:
-        parts: What stands before it in the line.
-        inner: The text.
-        mark: ``**``, ``_`` or ``~~``.
-        before: The sign in front of it; "" at the beginning of a line.
-        behind: The sign behind it; "" at its end.
+    ``before`` and ``behind`` are the signs beside it, "" at an end of the line.
     """
     lines = inner.split("\n")
     for number, line in enumerate(lines):

@@ -47,9 +47,7 @@ quadratic time."""
 def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
     """The values that a page has in some places, together; empty if it has none of them. Never raises.
 
-    Args:
-        root: The ``<html>`` element of the page.
-        places: Names of properties of JSON-LD, such as ``sku``, and CSS selectors, such as ``.date::attr(datetime)``.
+    Places are names of properties of JSON-LD, such as ``sku``, and CSS selectors, such as ``.date::attr(datetime)``.
     """
     properties = _find_properties(root, {place for place in places if IS_PROPERTY(place)})
     found = [properties.get(place, "") if IS_PROPERTY(place) else _select(root, place) for place in places]
@@ -131,10 +129,6 @@ def declared_canonical_url(html: str, url: str) -> str | None:
 
     The HTML is searched and not a parsed page, because workers and known bytes spare the parsing.
 
-    Args:
-        html: The decoded page.
-        url: The page's own URL, against which a relative one is resolved.
-
     >>> declared_canonical_url('<link href="/a?b=1&amp;c=2" rel=canonical>', "https://site.example/a?c=2&b=1&sid=7")
     'https://site.example/a?b=1&c=2'
     """
@@ -186,10 +180,6 @@ def find_metadata(root: HtmlElement, url: str = "") -> dict[str, str]:
 
     They have the names of the fields of :class:`~scrapy_simdedup.page.content.Content`, and are ``""`` where the page
     does not say them.
-
-    Args:
-        root: The ``<html>`` element of the page.
-        url: The page's URL, against which a canonical one is resolved.
     """
     named = _named_metas(root)
     data = _main_object(root)

@@ -56,12 +56,8 @@ def parse(
 ) -> ParsedPage:
     """Parse a page of any kind; never raises.
 
-    Args:
-        html: The decoded page.
-        max_bytes: Characters above which the page is not parsed at all.
-        with_html_methods: Whether elements have the methods of lxml.html; a walk without them is faster.
-        with_idle_attributes: Whether elements have the attributes that give no role; a third of the parsing goes into
-            them.
+    A page of more than ``max_bytes`` characters is not parsed. A walk is faster if elements lack the methods of
+    lxml.html, and parsing by a third if they lack the attributes that give no role.
     """
     if len(html) > max_bytes:
         return ParsedPage(None, "too_big")
@@ -88,12 +84,7 @@ _latest = "", b""
 
 
 def utf8(html: str, errors: Literal["replace", "surrogatepass"]) -> bytes:
-    """A page in UTF-8. Its digest is made, and then it is parsed: the bytes of the latest page are kept for that.
-
-    Args:
-        html: The page.
-        errors: What becomes of halves of surrogate pairs.
-    """
+    """A page in UTF-8. Its digest is made, and then it is parsed: the bytes of the latest page are kept for that."""
     global _latest  # noqa: PLW0603 - one page, whichever thread it belongs to
     latest, raw = _latest
     if latest is not html:

@@ -181,8 +181,7 @@ _MAX_NAME_LENGTH = 2_000  # characters of a class that are looked at: what follo
 class RoleWords(dict[str, int]):
     """The roles that a class or id value gives, found on first use: ``RoleWords()["site-footer wide"]`` is ``FOOTER``.
 
-    Args:
-        more: Words by role, beside those of :data:`ROLE_WORDS`.
+    There can be ``more`` words by role, beside those of :data:`ROLE_WORDS`.
     """
 
     def __init__(self, more: Mapping[int, Iterable[str]] | None = None) -> None:

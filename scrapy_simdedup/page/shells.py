@@ -68,12 +68,7 @@ _CODE = ("script", "style", "template", "iframe", "svg")
 
 
 def shell_texts(root: HtmlElement, content: int) -> frozenset[str]:
-    """The texts in the data of a page; empty unless the page is a shell around them.
-
-    Args:
-        root: The ``<html>`` element.
-        content: Characters of the page's content.
-    """
+    """The texts in the data of a page; empty unless it is a shell around them, by the characters of its ``content``."""
     if content > MAX_SHELL_LENGTH:
         return frozenset()
     data = [_data(script) for script in root.iter("script")]
@@ -120,9 +115,7 @@ def _is_token(word: str) -> bool:
 def open_noscripts(root: HtmlElement, texts: Sequence[str]) -> bool:
     """Make each ``<noscript>`` that is the page an element whose text is read; whether there is one.
 
-    Args:
-        root: The ``<html>`` element; it is changed if there is one.
-        texts: The page's other texts.
+    The page's other texts decide.
     """
     rest = sum(map(len, texts))
     if rest > MAX_TEXT_BESIDE:

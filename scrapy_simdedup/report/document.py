@@ -167,11 +167,7 @@ def write_report(report: Report, path: str | Path) -> None:
 
 
 def write_calibration(found: Calibration, settings: DedupSettings, path: str | Path) -> None:
-    """Write the calibration as :func:`write_report` does.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the calibration as :func:`write_report` does."""
     _write(path, found, lambda: render_calibration(found, settings))
 
 

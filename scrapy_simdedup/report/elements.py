@@ -32,13 +32,10 @@ MIN_BAR_HEIGHT = 3.0
 def h(tag: str, *children: Child | Iterable[Child], **attributes: str | None) -> Element:
     """An element with attributes and children.
 
+    Of names of attributes an underscore at the end goes, and others become hyphens. None is left out.
+
     >>> to_html(h("p", "1 < 2 ", h("b", "!"), class_="sum", aria_label="so"))
     '<p class="sum" aria-label="so">1 &lt; 2 <b>!</b></p>'
-
-    Args:
-        tag: the name of the element.
-        children: texts and elements, also in lists; None is left out.
-        attributes: names without an underscore at the end, and with hyphens for others; one that is None is left out.
     """
     made = etree.Element(tag)
     for name, value in attributes.items():

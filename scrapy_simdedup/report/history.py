@@ -93,11 +93,7 @@ class RunHistory:
 
 
 async def read_run_history(store: FingerprintStore, *, run: str | None = None, site: str | None = None) -> RunHistory:
-    """Read the notes of one run (None: all runs) about one site (None: all sites) from an open store.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """Read the notes of one run (None: all runs) about one site (None: all sites) from an open store."""
     history = RunHistory()
     async for name in store.journals():
         of_run, kind = split_journal_name(name)

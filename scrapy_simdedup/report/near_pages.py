@@ -49,11 +49,7 @@ class NearPage:
 
 
 async def read_compared_pages(store: FingerprintStore, site: str | None = None) -> ComparedPages:
-    """What runs noted of the compared pages of a site (None: all sites), by site and key, the newest event of each.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """What runs noted of the compared pages of a site (None: all sites), by site and key, the newest event of each."""
     newest: list[tuple[float, int, PageCompared]] = []
     number = count()
     async for raw in whole_journal(store, COMPARED_JOURNAL):

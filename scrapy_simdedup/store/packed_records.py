@@ -67,10 +67,8 @@ class PackedRecords:
     def put(self, record: Record, appended_as: int = 0, spared: Collection[int] = ()) -> int:
         """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions.
 
-        Args:
-            record: the record.
-            appended_as: its id and its position, where it has none yet.
-            spared: slots of older versions that stay nevertheless.
+        A record that has neither yet gets the id and the position ``appended_as``. Slots of older versions can be
+        spared.
         """
         id_ = appended_as or record.id
         versions = self.slots(record.key)

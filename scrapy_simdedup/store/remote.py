@@ -74,9 +74,7 @@ class CircuitBreaker:
     async def run(self, call: Callable[[], Coroutine[Any, Any, Result]], *, is_short: bool = False) -> Result:
         """What the call gives.
 
-        Args:
-            call: makes the call.
-            is_short: whether little is sent and little comes back, so that it should not take long.
+        Where a call ``is_short``, little is sent and little comes back, so that it should not take long.
 
         Raises:
             StoreBusy: it takes too long, or the database did not answer a moment ago.

@@ -189,13 +189,7 @@ class GivenRules:
         return url, tuple(removed)
 
     def rename_parts(self, url: str, segments: Sequence[str], parts: dict[str, str]) -> dict[str, str]:
-        """The parts of a URL; those that rules leave out are named after their rule.
-
-        Args:
-            url: what :meth:`apply` left of the URL.
-            segments: its path in lower case, without its parts.
-            parts: its parts with their values.
-        """
+        """The parts of a URL; those that rules leave out are named after their rule."""
         for rule, path in self._of_parts:
             wanted = [arg for arg in rule.args if arg.partition("=")[0] in parts] if parts else []
             if not wanted or (path is not None and not path_matches(path, segments)):

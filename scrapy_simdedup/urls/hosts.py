@@ -95,8 +95,7 @@ class _Trials:
 class HostTrials:
     """The trials by host. While a site has one host, that one has confirmed whatever is known, and none are counted.
 
-    Args:
-        contents: tells which contents are stubs, which confirm nothing.
+    Contents that are stubs confirm nothing.
     """
 
     __slots__ = ("_contents", "_trials", "is_counting")

@@ -61,14 +61,7 @@ class Prefixes:
         return first if is_plain else None
 
     def is_proven(self, prefix: str, behind: UrlParts, other: UrlParts, content: int) -> bool:
-        """Whether a first segment is a prefix, if two pages have one content.
-
-        Args:
-            prefix: the :meth:`candidate`.
-            behind: the URL that has it, if it is taken for a prefix.
-            other: the URL that lacks it.
-            content: the content of both.
-        """
+        """Whether a first segment is a prefix, if the URL that has it and another that lacks it have one content."""
         if behind.segments != other.segments or _locale(behind) != _locale(other):
             return False
         witnesses = self._witnesses.setdefault(prefix, set())

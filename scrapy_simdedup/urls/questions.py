@@ -147,8 +147,7 @@ class Questions:
     def is_futile(self, lasting: int) -> bool:
         """Whether second looks tell nothing, as pages are unlike those that they repeat each time.
 
-        Args:
-            lasting: how often it was proven that a page which was fetched twice is unlike those that it repeats.
+        ``lasting`` is how often it was proven that a page which was fetched twice is unlike those that it repeats.
         """
         return lasting >= _LASTING and lasting > self._errors
 
@@ -194,16 +193,10 @@ class Questions:
         return found
 
     def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
-        """Take what a page shows when it is fetched again.
+        """What a URL really shows that shows this content when fetched again; None if it has to be fetched once more.
 
-        Args:
-            url: the URL.
-            content: its content; None if that is not usable.
-            is_known: whether another page has this content, so that it hardly is an error.
-            was_known: whether another page has what it showed first.
-
-        Returns:
-            What it really shows; None if it has to be fetched once more.
+        Where another page has a content, ``is_known`` of this one and ``was_known`` of the first, it hardly is an
+        error.
         """
         inquiry = self._inquiries[url]
         first, found = inquiry.first, None

@@ -28,12 +28,7 @@ MAX_AWAITED = 100_000
 
 
 class UrlObservations:
-    """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered.
-
-    Args:
-        tasks: in which the observations are noted.
-        on_store_error: called with each failure of the store.
-    """
+    """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered."""
 
     def __init__(self, stats: CrawlStats, tasks: BackgroundTasks, on_store_error: Callable[[StoreError], None]) -> None:
         self._stats, self._tasks, self._on_store_error = stats, tasks, on_store_error

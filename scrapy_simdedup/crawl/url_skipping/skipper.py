@@ -61,12 +61,7 @@ def load_rule_files(paths: Iterable[str]) -> list[GivenRule]:
 
 
 class UrlSkipper:
-    """Asks the learner about each request; whatever goes wrong, the request is made.
-
-    Args:
-        settling_tasks: the work of settling pages.
-        on_store_error: called with each failure of the store.
-    """
+    """Asks the learner about each request; whatever goes wrong, the request is made."""
 
     def __init__(
         self,

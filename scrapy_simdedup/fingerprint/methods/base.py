@@ -125,10 +125,6 @@ class Method(ABC):
         """The scores of one page against each of many; symmetric.
 
         Here the resemblances are final, but for twins, which are near at most.
-
-        Args:
-            one: A row of :attr:`row_dtype`.
-            many: Rows of it, shape (n,).
         """
         equal, twins = many["exact"] == one["exact"], self.are_twins(one, many)
         headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
@@ -153,10 +149,7 @@ class Method(ABC):
 def simhash(hashes: Hashes, block_classes: BlockClasses, bits: int = 64) -> int:
     """The simhash of features: each bit is what the majority of their votes says; a tie is 0.
 
-    Args:
-        hashes: 64-bit hashes, shape (n,).
-        block_classes: The class of each, shape (n,).
-        bits: 64, or 128: then the upper 64 bits come from the hashes mixed once more.
+    Of 128 bits the upper half comes from the hashes mixed once more.
     """
     made = majority_bits(hashes, block_classes)
     return made if bits == 64 else made | majority_bits(fmix64(hashes ^ _SECOND_HALF), block_classes) << 64

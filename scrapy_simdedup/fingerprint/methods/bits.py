@@ -70,9 +70,7 @@ def classic_simhash(features: Mapping[bytes, float], bits: int = 128, *, secret:
 def weighted_majority(rows: NDArray[np.uint8], weights: NDArray[np.floating]) -> int:
     """The number each bit of which is what the majority of the votes of some numbers says; a tie is 0.
 
-    Args:
-        rows: The bytes of the numbers, the lowest first, shape (n, bytes).
-        weights: The votes of each number, shape (n,).
+    The numbers are rows of bytes, the lowest first, shape (n, bytes).
     """
     votes = np.zeros(8 * rows.shape[1])
     for start in range(0, len(rows), _CHUNK):

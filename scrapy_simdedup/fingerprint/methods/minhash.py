@@ -63,12 +63,7 @@ def b_bit_values(values: NDArray[np.uint32], bits: int) -> NDArray[np.unsignedin
 
 
 def resemblance(one: NDArray[np.unsignedinteger], many: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
-    """Estimate the resemblance of one set and each of many; 0 to 1, without bias above 0.
-
-    Args:
-        one: The values of the set, shape (permutations,).
-        many: The values of the others, of as many bits, shape (n, permutations).
-    """
+    """Estimate the resemblance of one set and each of many; 0 to 1, without bias above 0."""
     chance = 0.5 ** (8 * one.itemsize)  # with which values are equal though the minima are not
     made: NDArray[np.float64] = np.maximum(0.0, ((many == one).mean(axis=1) - chance) / (1 - chance))
     return made
