@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.archives import Making, fingerprints
-from scrapy_simdedup.batch.files import whole_file
-from scrapy_simdedup.batch.inputs import Reading, output_names, read_pages
+from scrapy_simdedup.batch.files import Reading, output_names, read_pages, whole_file
 from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, package_of, read_metadata
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.errors import SimdedupError

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
-from scrapy_simdedup.batch.inputs import Reading, copy_kept, kept_names
+from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.page_settings import PageSettings

@@ -10,8 +10,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, document_path, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.commands.console import (
+    YES,
+    Action,
+    Context,
+    StyledLine,
+    document_path,
+    existing_store_url,
+    format_table,
+    open_store,
+    positive_int,
+    records_with_progress,
+)
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.document import write_calibration

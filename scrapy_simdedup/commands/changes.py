@@ -10,8 +10,19 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.files import open_output
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Context,
+    Soft,
+    StyledLine,
+    existing_store_url,
+    format_table,
+    open_store,
+    positive_int,
+    records_with_progress,
+)
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural

@@ -19,10 +19,12 @@ from scrapy_simdedup.commands.console import (
     Good,
     Soft,
     StyledLine,
+    existing_store_url,
     format_table,
+    open_store,
     positive_int,
+    record_batches,
 )
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, record_batches
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of

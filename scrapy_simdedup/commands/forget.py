@@ -7,8 +7,15 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.commands.console import NO, YES, Action, Context
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Context,
+    existing_store_url,
+    open_store,
+    records_with_progress,
+)
 from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_journal_name
 from scrapy_simdedup.detect.names import ALL_SITES

@@ -17,10 +17,12 @@ from scrapy_simdedup.commands.console import (
     Good,
     StyledLine,
     document_path,
+    existing_store_url,
     format_table,
+    open_store,
     positive_int,
+    records_with_progress,
 )
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint

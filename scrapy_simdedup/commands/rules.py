@@ -7,8 +7,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_output
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Context,
+    Soft,
+    StyledLine,
+    existing_store_url,
+    format_table,
+    open_store,
+    positive_int,
+    records_with_progress,
+)
 from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes

@@ -24,14 +24,18 @@ from scrapy_simdedup.batch.records import (
     shared_metadata,
 )
 from scrapy_simdedup.batch.tables import metadata_of, open_table
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_share
-from scrapy_simdedup.commands.stores import (
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Context,
     existing_store_url,
     open_store,
     persistent_store_url,
+    read_share,
     records_with_progress,
 )
-from scrapy_simdedup.crawl.other_plugins import IMPORTED_LOG
+from scrapy_simdedup.crawl.requests import IMPORTED_LOG
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.revisit import imported_record
 from scrapy_simdedup.detect.site_judge import SITE_JOURNALS

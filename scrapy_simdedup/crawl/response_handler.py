@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.item_values import ItemValues
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.links import DeferredLinks
-    from scrapy_simdedup.crawl.other_plugins import ImportedPages
     from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
+    from scrapy_simdedup.crawl.requests import ImportedPages
     from scrapy_simdedup.crawl.second_fetch import SecondFetches
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
     from scrapy_simdedup.crawl.stats import CrawlStats

@@ -21,10 +21,9 @@ from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
-from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
 from scrapy_simdedup.crawl.refusal import probe_store, refusing
-from scrapy_simdedup.crawl.requests import is_inspection_crawl
+from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall

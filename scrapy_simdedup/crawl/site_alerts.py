@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.event_log import EventLog
     from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.signals import Wall
 
 logger = logging.getLogger(__name__)

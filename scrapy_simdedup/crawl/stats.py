@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 PREFIX = "simdedup/"

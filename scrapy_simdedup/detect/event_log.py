@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.site_logs import SiteLogs
     from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
 MAX_COMPARED_PER_SITE = 256

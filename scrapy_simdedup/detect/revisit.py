@@ -14,8 +14,7 @@ import numpy as np
 
 from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.structure import what_changed
-from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
+from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units, what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
 from scrapy_simdedup.fingerprint.novelty import longest_own_text, own_word_limit
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR
-from scrapy_simdedup.fingerprint.structure import STRUCTURE_SIZE
 from scrapy_simdedup.fingerprint.text_units import TextUnits
+from scrapy_simdedup.fingerprint.unit_changes import STRUCTURE_SIZE
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class PageFingerprint:
     variant: int = 0
     """6 bits that differ between the options of the method."""
     structure: bytes = b""
-    """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is unknown."""
+    """See :mod:`scrapy_simdedup.fingerprint.unit_changes`; empty if it was not asked for, or is unknown."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
     numbers: int = 0

@@ -15,19 +15,12 @@ import numpy as np
 
 from scrapy_simdedup.page.content_boxes import (
     BITS,
-    LEVELS_DOWN,
-    LEVELS_UP,
-    common_box,
-    depths_of,
-    find_boxes,
-    outermost_boxes,
-    ranks,
-)
-from scrapy_simdedup.page.content_texts import (
     COMMA,
     DATE,
     DIGIT,
     ENDS,
+    LEVELS_DOWN,
+    LEVELS_UP,
     LOWER,
     MAX_PATTERN_LENGTH,
     PRICE,
@@ -37,9 +30,14 @@ from scrapy_simdedup.page.content_texts import (
     STOPS,
     UPPER,
     WIDE,
+    common_box,
     count_characters,
     count_repeats,
+    depths_of,
+    find_boxes,
     likeness_to_title,
+    outermost_boxes,
+    ranks,
 )
 from scrapy_simdedup.page.roles import (
     BOILERPLATE_ROLES,
