@@ -20,12 +20,10 @@ from typing import Any, TypeAlias, cast
 from scrapy_simdedup.errors import SettingError
 
 Check: TypeAlias = Callable[[str, Any], Any]
-
 REDACTED = "***"
 """Shown instead of a secret."""
 MIN_NAME_RATIO = 0.7
 """How alike two names are, 0..1, so that one is suggested for the other."""
-
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _LISTS = list, tuple, set, frozenset
 

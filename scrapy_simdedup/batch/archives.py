@@ -131,11 +131,7 @@ def fingerprints(
 
 
 def _fingerprint_row(
-    url: str,
-    html: str | None,
-    settings: DedupSettings,
-    secret: bytes,
-    reason: UnjudgedReason | None,
+    url: str, html: str | None, settings: DedupSettings, secret: bytes, reason: UnjudgedReason | None
 ) -> dict[str, Any]:
     if html is None:
         return {"unjudged": reason or "no_page"}

@@ -37,7 +37,6 @@ MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Bytes of a record of an archive above which it is not decoded: no page has as many."""
 FIRST_CHUNK = 1 << 20
 """Bytes of an array that are read at a time; twice as many where a value does not end within them."""
-
 IDENTICAL_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NEAR_PROFILE = "urn:scrapy-simdedup:near-duplicate"
 """What ``WARC-Profile`` says of a page whose bytes are those of another, and of one that only has the same content."""

@@ -37,10 +37,7 @@ MAX_INT, MAX_FLOAT = 2**31 - 1, sys.float_info.max
 """The greatest numbers that every store can keep."""
 MAX_FIELD_BYTES = 2**16 - 1
 """Bytes of a key or a fingerprint that every store can keep."""
-
-
 # ------------------------------------------------------------------ what every store can keep
-
 _STATES = frozenset(get_args(State))
 _FITS: dict[Any, Callable[[Any], bool]] = {
     str: lambda value: isinstance(value, str),

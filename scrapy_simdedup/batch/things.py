@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 Thing = TypeVar("Thing")
-
 HTML_FIELDS = ("html", "body")
 """The fields in which an item is likely to hold a whole page."""
 MAX_KNOWN_NAMES = 1_000

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 Result = TypeVar("Result")
-
 MAX_DEATHS = 3
 """How often a job may end its process at one place before the work is given up."""
 DEATHS_OF_A_PAGE = 2

@@ -44,7 +44,6 @@ PAGE_FIELDS = ("url", "visits", "changes", "changes_per_day", "last_changed", "l
 """What ``drift`` tells of a site and of a page."""
 MOVE_REASONS = {"changed": "shows another content", "not met": "not met"}
 """Why a page counts as gone from its old URL, in words; any other reason is the status of the old URL."""
-
 DEFAULT_SHARE, MAX_DUE_SHOWN = 0.5, 20
 """The chance from which a page is due, and how many due pages are shown as text unless it is said."""
 
@@ -297,8 +296,6 @@ async def run_clocks(context: Context) -> int:
 
 
 _NO_CLOCKS = ["No place is known whose text differed between two visits of a page."]
-
-
 CLOCKS = Action(
     "list the places whose text changes by itself, such as counters: revisits pass over them",
     run_clocks,

@@ -64,8 +64,6 @@ def run(context: Context) -> int:
 
 
 COMPARE = Action("tell how alike two pages are, and what differs", run, add_options)
-
-
 WHAT_A_CRAWL_DOES = {
     (True, True): "drop the later one",
     (True, False): "drop - if it comes after +, and keep both if + comes later",

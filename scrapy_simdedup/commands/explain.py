@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 MAX_SUGGESTED = 3
 """URLs that are suggested for one that is not stored."""
-
 STATE_MEANINGS = {
     "confirmed": "it was delivered",
     "itemless": "it was delivered, and gave no item",

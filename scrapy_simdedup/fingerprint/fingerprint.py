@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 
 ALGORITHM = 6
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
-
 LATEST_UNPACKED = 256
 """Fingerprints that are kept after they were read from bytes: those of originals are read for each of their repeats."""
-
 NOVEL_WORDS = 20
 """The default of ``SIMDEDUP_NOVEL_WORDS``."""
-
 Relation = Literal["identical", "near", "different"]
 
 
@@ -298,7 +295,6 @@ def unpack_fingerprint(raw: bytes, page_units: PageUnits | None = None) -> PageF
 
 
 _latest_unpacked = lru_cache(LATEST_UNPACKED)(unpack_fingerprint)
-
 BODY_BYTES = slice(8, 16)
 """Where :attr:`PageFingerprint.body` stands in the bytes of a fingerprint."""
 _HEAD = struct.Struct("<BBBBHH8s2H")

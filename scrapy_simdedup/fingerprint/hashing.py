@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 
 Hashes: TypeAlias = "NDArray[np.uint64]"
 Rows: TypeAlias = "NDArray[np.intp]"
-
 _STEP = 8
 """Bytes of a word that are taken at once: two pieces, each of which has a key."""
-
 _LOW_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)
 """Masks that leave so many bytes of eight, the first ones."""
 _LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
-
 _PIECES = 8
 """Pieces of four bytes of a word for which there are keys; few words have more."""
 

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""
-
 COMMON_FIELDS = (
     *((name, "<u2") for name in ("content", "title", "signatures", "headings", "numbers")),
     *((name, "<u4") for name in ("h1", "identity", "data")),
     ("exact", "<u8"),
 )
 """The first fields of the rows that any method compares."""
-
 COMPARISON_DTYPE = np.dtype(
     [
         *COMMON_FIELDS,
@@ -36,13 +34,10 @@ COMPARISON_DTYPE = np.dtype(
 )
 """The last bytes of a judged fingerprint of the method ``simhash``, with the fields of
 :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint`."""
-
 IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE = 0.855, 0.70
 """The resemblances from which pages are copies, and nearly alike."""
-
 SIMILARITY_SCALE = (0.0, NEAR_RESEMBLANCE, IDENTICAL_RESEMBLANCE, 1.0), (0.0, 0.85, 0.95, 1.0)
 """Resemblances and the similarities that belong to them, linear in between."""
-
 FREE_SIGNATURES = 3
 """Unshared blocks that each page may have at no cost: a counter, a date, a mended line."""
 UNSHARED_PENALTY = 0.006

@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 
 BINS = 776
 """Bins of a sketch, two of them in a byte."""
-
 WEIGHTS = {BlockClass.BOILERPLATE: 8, BlockClass.UNMARKED: 30, BlockClass.CONTENT: 100}
 """The weight of a feature in hundredths, by the class of its block. Of boilerplate features one in four is kept, with
 four times the weight of 0.02 that one has."""
 DEVIATIONS_SUBTRACTED = 0.5
 """Standard deviations that are taken off the estimate of a difference, which must be certain to count."""
-
 _BOILERPLATE_SAMPLING = np.uint64((1 << 24) // 4)
-
 _CHUNK = 2048  # rows compared at a time: 6 MB of look-ups
-
 _SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
 """Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
 _FIELD = np.uint64((1 << 21) - 1)

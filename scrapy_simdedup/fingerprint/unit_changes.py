@@ -176,7 +176,6 @@ STRUCTURE_SIZE = 64
 """Bytes of a structure, one for each permutation."""
 SAME_TEMPLATE = 0.6
 """Resemblance from which two structures come from one template."""
-
 Change: TypeAlias = Literal["none", "content", "template", "both"]
 """What changed about a page: nothing, its content, its template, or both."""
 

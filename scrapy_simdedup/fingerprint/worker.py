@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 READY = b"ready"
 """The first frame of a worker."""
-
 MAX_SETTINGS = 64
 """Settings of pages that are kept unpickled; more than these have few crawls."""
 FRAME_LENGTH = struct.Struct("<I")

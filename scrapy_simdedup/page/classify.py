@@ -59,7 +59,6 @@ WEAK_WRAPPER_SHARE = 0.5
 """The same for weak roles; also a share of the paragraphs of the main part, and of the text of all main parts."""
 MIN_CONTENT_SHARE = 0.05
 """Share of the page's text that content must exceed; else what has weak roles only is content as well."""
-
 MAX_LINK_DENSITY = 0.6
 """Share of its characters inside of links from which a block, or a group of blocks, is links."""
 MIN_LINK_GROUP = 3
@@ -76,10 +75,8 @@ MIN_ROOT_SHARE = 0.3
 """Share of the page's text that the content root must hold."""
 MIN_MAIN_SHARE = 0.5
 """Share of the text from which ``<main>`` and ``<article>`` hold the content."""
-
 MIN_MENU_LENGTH = 200
 """Characters from which navigation may be none: more than the paragraphs and numbers between links have."""
-
 MAX_TITLE = 500
 """Characters of a title in which headings are looked for: a hostile page may have many of both."""
 

@@ -31,14 +31,12 @@ MAX_NOTE_ELEMENTS = 100
 """Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
 """Characters of a note at most."""
-
 _TABLE = TAG_IDS["table"]
 _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
 _NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
 _links_inside = etree.XPath("//a[starts-with(@href, '#') and string-length(@href) > 1]")
-
 logger = logging.getLogger(__name__)
 
 

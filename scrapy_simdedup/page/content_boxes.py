@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LEVELS_UP, LEVELS_DOWN = 5, 3
 """Boxes around a block that are looked at: the innermost ones, and the outermost ones below the page."""
-
 BITS = {
     **{name.replace(" ", "_"): role for role, name in ROLE_NAMES.items()},
     "main": MAIN,
@@ -43,7 +42,6 @@ BITS = {
     "body_property": 1 << 40,
 }
 """The roles of boxes, and further bits above them."""
-
 BITS_OF_TAG = np.zeros(64, np.int64)
 for _tag, _name in (
     *(("section", "section"), ("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "table"), ("figure", "figure")),
@@ -158,7 +156,6 @@ MAX_REPEATED_LENGTH = 100
 """Characters above which two blocks that differ in numbers only are two."""
 MAX_PATTERN_LENGTH = 200
 """Characters above which a block is searched for no date and no price."""
-
 OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER = range(9)
 _KINDS = 9
 

@@ -39,16 +39,7 @@ from scrapy_simdedup.page.content_boxes import (
     outermost_boxes,
     ranks,
 )
-from scrapy_simdedup.page.roles import (
-    BOILERPLATE_ROLES,
-    COOKIE,
-    FORM,
-    H1,
-    HEADING,
-    MAIN,
-    PARAGRAPH,
-    TAG_IDS,
-)
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, COOKIE, FORM, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -68,7 +59,6 @@ FAR = 500
 """The distance of what a page does not have."""
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
-
 _MASKS = np.array(list(BITS.values()), np.int64)
 _OWN_BITS = {
     **{name: BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
@@ -78,7 +68,6 @@ _OWN_BITS = {
 """What is asked of the own bits of a box."""
 _PROSE_BITS = ("main", "main_tag", "comments", "related_pages", "form", "hidden", "header", "aside", "body_property")
 _PAGE_BITS = ("main", "main_tag", "comments", "form", "table", "aside", "body_property", "pre")
-
 _HEADING_LEVEL = np.zeros(64, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG_IDS[f"h{_level}"]] = _level
@@ -467,12 +456,7 @@ def _shifted(values: NDArray[np.generic], by: int) -> NDArray[np.float64]:
 
 
 def _group_numbers(  # noqa: PLR0917 - as above
-    name: str,
-    paths: Places,
-    length: Places,
-    links: Places,
-    stop_end: NDArray[np.bool_],
-    repeats: Places,
+    name: str, paths: Places, length: Places, links: Places, stop_end: NDArray[np.bool_], repeats: Places
 ) -> tuple[Places, dict[str, NDArray[np.generic]]]:
     """The number of each block's group, and what is asked of the group: blocks at the same path."""
     _, group = np.unique(paths, return_inverse=True)

@@ -66,7 +66,6 @@ class ContentNode:
 
 
 Child: TypeAlias = "str | ContentNode"
-
 _END: Any = etree.Element("br")
 """An element behind the page: a line break outside of all others ends what is open."""
 _DROPPED = ""

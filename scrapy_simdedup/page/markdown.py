@@ -29,7 +29,6 @@ MAX_SPAN, MAX_COLUMNS = 20, 100
 """Columns and rows that a cell covers at most, and columns in which it is seen to cover rows."""
 MAX_COVERED_CELLS, MAX_COVERED_PER_CELL = 100, 4
 """Cells that spans cover in a table at most, and in addition for each cell that is there: beyond, spans are ignored."""
-
 _NOT_IN_CELLS = frozenset({"table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 

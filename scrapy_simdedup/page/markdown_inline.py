@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 MAX_INLINE_DEPTH = 100
 """Levels of inline elements; what lies deeper is the text that it holds."""
-
 _CODE_TAGS = frozenset({"code", "kbd", "samp", "tt"})
 _MARKS = {"b": "**", "strong": "**", "em": "_", "i": "_", "del": "~~", "s": "~~", "strike": "~~"}
-
 _MARKUP = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)|`+|<(?=[a-zA-Z/!?]|$)|&(?=#?\w{0,32}(?:;|$))|(?<!\s)\*|\*(?!\s)"
     r"|(?<![^\W_])_+|_+(?![^\W_])|\](?=[(\[:]|$)|~(?=~|$)|(?<=~)~|^~|!$"

@@ -26,18 +26,14 @@ if TYPE_CHECKING:
 
 IS_PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9_]*").fullmatch
 """Whether a place is the name of a property of JSON-LD. Any other place is a CSS selector."""
-
 _WRAPPER = re.compile(r"\A(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+")
 """What templates put before JSON-LD: white space, the beginning of a comment or of CDATA."""
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 """Takes control characters in texts, and leaves numbers as they are written, however long."""
-
 _VALUE_KEYS = ("@value", "@id", "name")
 """Keys of an object of JSON-LD under which it says what it is, the first that is there."""
-
 MAX_HEAD = 65_536
 """Characters of a page in which its canonical URL is looked for."""
-
 _LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""(?<![\w-])([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE)
 """An attribute with its whole name: ``data-href`` is not ``href``, and a name tried from each of its letters takes
@@ -154,11 +150,9 @@ MAX_VALUE_LENGTH = 1_000
 """Characters of a title, a name or an address; longer ones are none."""
 MAX_AUTHORS = 20
 """Authors of a page that are named."""
-
 _ARTICLE_TYPE = re.compile(r"Article|Posting|Report|Review$|Recipe|Thesis|Chapter|Book$")
 _OTHER_TYPE = re.compile(r"Product|Event|Movie|Course|JobPosting|Question|HowTo|Video|Podcast|Dataset|Place|Page")
 """Types of JSON-LD that stand for the page, those of texts before others."""
-
 _META_NAMES = {
     "title": ("og:title", "twitter:title", "dc.title", "citation_title", "headline"),
     "author": ("author", "article:author", "dc.creator", "citation_author", "parsely-author", "sailthru.author"),

@@ -136,7 +136,6 @@ _PARSERS = {
     for rich, make in ((True, HTMLParser), (False, etree.HTMLParser))
 }
 """A parser is made once, which saves a twentieth of the parsing; it locks itself while another thread uses it."""
-
 _SENTINEL = b"simdedup-end-of-page"
 _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
@@ -212,7 +211,6 @@ _CONTROL_REFERENCE = re.compile(
     rb"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
     re.IGNORECASE,
 )
-
 _ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*|(?=>))[^>=]*)*"""
 _TAG = re.compile(
     rb"<(?:!--[^-]*(?:-(?!->)[^-]*)*|(?=[a-z])(s(?:cript|tyle)\b)?(%b)(?(1)[^<]*(?:<(?!/s(?:cript|tyle))[^<]*)*))"

@@ -38,10 +38,8 @@ MAX_MATCHING_COST = 500_000_000
 """Blocks times letters of the article above which the blocks are not looked for in it."""
 MAX_HIDDEN_SHARE = 0.5
 """Share of the page's text up to which a hidden element is dropped; a larger one is shown by a script."""
-
 _REMOVED_ROLES = BOILERPLATE_ROLES & ~META
 """All but the author and the date of a text, which are worth reading."""
-
 _maybe_hidden_elements = xpath_elements("./descendant::*[@hidden or @style]")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _IS_DEEPER_THAN = {depth: etree.XPath("boolean(." + "/*" * depth + ")") for depth in (16, 32, 64, 128, 256, 512, 1024)}
@@ -211,7 +209,6 @@ class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships
 
 
 _INLINE = frozenset("a b cite code em font i small span strong sub sup u".split())
-
 _BLOCKS = (
     *("blockquote", "div", "dl", "img", "ol", "p", "pre", "table", "ul"),
     *("param", "path", "pattern", "picture", "polygon", "polyline", "progress"),

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 Element: TypeAlias = "etree._Element"  # noqa: SLF001 - its only name
 Child: TypeAlias = "str | Element | None"
 Cell: TypeAlias = "Child | int | float"
-
 MAX_SHOWN_URL = 120
 """Characters of a URL that are shown; its link has all of them."""
 _INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 TOP, FLOOR, HEIGHT = 36, 204, 228
 """Pixels from the top of a chart to the end of its highest bar, to the foot of all bars, and to its lower edge."""
 MIN_BAR_HEIGHT = 3.0

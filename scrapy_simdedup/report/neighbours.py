@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
-
 MAX_COMPARED_PAGES = 50_000
 """Pages of a site that a page is compared with at most, chosen at random."""
 MAX_CANDIDATES = 50

@@ -13,16 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite
-from scrapy_simdedup.store.base import (
-    STEPS,
-    FingerprintStore,
-    Notes,
-    Outcome,
-    Record,
-    Tail,
-    store_errors,
-    whole_log,
-)
+from scrapy_simdedup.store.base import STEPS, FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 if TYPE_CHECKING:

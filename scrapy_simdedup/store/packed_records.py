@@ -27,7 +27,6 @@ _HISTORY = struct.Struct("<2d2I")
 """Similarity, time of the last change, visits, changes. A page that was fetched once and is like no other has none."""
 FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
-
 Shared: TypeAlias = "tuple[str, str, State, str, str]"
 """A record's run, worker, state, kind and handler, which few records have all by themselves."""
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
 Result = TypeVar("Result")
-
 CALL_SECONDS = 5.0
 """How long a call may take."""
 SLICE_SECONDS = 0.25
@@ -33,7 +32,6 @@ CONNECT_SECONDS = 2.0
 """How long a call may take of that to get a connection."""
 CALLS = 4
 """Calls, and connections, at a time; more of them only queue in the database."""
-
 ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
 
 

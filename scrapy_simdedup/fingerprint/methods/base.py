@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 
 VOTES = {BlockClass.BOILERPLATE: 1, BlockClass.UNMARKED: 10, BlockClass.CONTENT: 10}
 """The votes of a feature, by the class of its block."""
-
 _SECOND_HALF = np.uint64(0x9E3779B97F4A7C15)
 _BIT_SHIFTS = np.arange(8, dtype=np.uint64)[:, None]
 _EACH_BYTE = np.uint64(0x0101010101010101)
 _MAX_BYTE_COUNT = 255  # ones that a byte can count
 _CHUNK = 4 * _MAX_BYTE_COUNT  # 64 kB, which the allocator keeps at hand
-
 _DIGESTS = struct.Struct(
     "".join(f"{COMPARISON_DTYPE[name].itemsize}s" for name in ("exact", "odd_signatures", "odd_headings", "cells"))
 )

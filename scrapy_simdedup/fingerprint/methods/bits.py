@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
 IDENTICAL_BITS, NEAR_BITS = 3, 8
 """Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""
-
 _DISTANCES = 0, IDENTICAL_BITS, NEAR_BITS, NEAR_BITS + 1, 64
 _RESEMBLANCES = 1.0, IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE, NEAR_RESEMBLANCE - 0.05, 0.0
 """The resemblances of the distances, so that the thresholds of the settings lie between the classes."""
-
 _CHUNK = 1 << 13  # 8 MB of ones and zeros for 128 bits
 _LETTERS = re.compile(r"[^\W\d_]+")
 

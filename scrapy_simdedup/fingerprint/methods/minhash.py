@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 PERMUTATIONS = 256
 RECALL = 0.99
 """The probability with which bands find a pair whose resemblance is their threshold."""
-
 _CHUNK = 1 << 18  # permuted numbers made at a time: 2 MB
 _BITS = 16
 _UPPER_HALF = np.uint64(32)

@@ -26,7 +26,6 @@ MAX_SAMPLE = 240
 """Shingles of a sample at most; by and large more than 120 where any shingle was left out."""
 MAX_INDEXED = 16
 """Shingles at most by which a page is looked up: a sample of a higher level, of which similar pages share most."""
-
 _LOWER_HALF = np.uint64(0xFFFF_FFFF)
 
 
