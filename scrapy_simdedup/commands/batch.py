@@ -38,36 +38,29 @@ MAX_SHOWN_DAMAGES = 5
 
 def add_options(parser: ArgumentParser) -> None:
     """The step, its inputs and its output."""
+    add = parser.add_argument
     steps = "fingerprint INPUT..., judge PRINTS, or keep INPUT..."
-    parser.add_argument("step", choices=("fingerprint", "judge", "keep"), metavar="STEP", help=steps)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files of an archive; of judge the fingerprints")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the directory that is written")
-    parser.add_argument("-j", "--jobs", type=positive_int, default=_cores(), metavar="N", help="default: all cores")
-    parser.add_argument(
-        "--from", dest="form", choices=("warc", "parquet", "jsonl", "json", "csv"), help="default: by the files' names"
-    )
-    parser.add_argument("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
-    parser.add_argument("--time-field", metavar="NAME", help="the field that says when a page was fetched")
-    parser.add_argument("--order", choices=("time", "file"), default="time", help="file: the order of the entries")
-    parser.add_argument("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
-    parser.add_argument("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
-    parser.add_argument("--records", metavar="DIR", help="where judge writes what import reads")
-    parser.add_argument(
+    add("step", choices=("fingerprint", "judge", "keep"), metavar="STEP", help=steps)
+    add("inputs", nargs="+", metavar="INPUT", help="files of an archive; of judge the fingerprints")
+    add("-o", "--output", required=True, metavar="DIR", help="the directory that is written")
+    add("-j", "--jobs", type=positive_int, default=_cores(), metavar="N", help="default: all cores")
+    add("--from", dest="form", choices=("warc", "parquet", "jsonl", "json", "csv"), help="default: by the files' names")
+    add("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
+    add("--time-field", metavar="NAME", help="the field that says when a page was fetched")
+    add("--order", choices=("time", "file"), default="time", help="file: the order of the entries")
+    add("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
+    add("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
+    add("--records", metavar="DIR", help="where judge writes what import reads")
+    add(
         "--report", type=document_path, metavar="FILE", help="the report of a crawl, as .html or .json; needs --records"
     )
-    parser.add_argument("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
-    parser.add_argument(
-        "--engine", choices=("duckdb", "spark"), default="duckdb", help="this machine, or a cluster; default: duckdb"
-    )
-    parser.add_argument("--master", help="of Spark, such as local[4]; default: what spark-submit or its files say")
-    parser.add_argument(
-        "--by-host-above", type=positive_int, metavar="N", help="judge the hosts of sites with more pages apart"
-    )
-    parser.add_argument("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
-    parser.add_argument("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
-    parser.add_argument(
-        "--drop-superseded", metavar="PRINTS", help="keep leaves out, too, what better copies took the place of"
-    )
+    add("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
+    add("--engine", choices=("duckdb", "spark"), default="duckdb", help="this machine, or a cluster; default: duckdb")
+    add("--master", help="of Spark, such as local[4]; default: what spark-submit or its files say")
+    add("--by-host-above", type=positive_int, metavar="N", help="judge the hosts of sites with more pages apart")
+    add("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
+    add("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
+    add("--drop-superseded", metavar="PRINTS", help="keep leaves out, too, what better copies took the place of")
 
 
 def run(context: Context) -> int:

@@ -45,21 +45,16 @@ SHOWN_SITES = 50
 
 def add_options(parser: ArgumentParser) -> None:
     """The pages that are looked at, and the files that are read and written."""
-    parser.add_argument("--site", help="look at this site alone")
-    parser.add_argument(
-        "--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--site", help="look at this site alone")
+    add("--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300")
+    add(
         "--pairs",
         metavar="FILE",
         help="pairs that were looked at: a .csv or .jsonl file of one, other, label (same, different)",
     )
-    parser.add_argument(
-        "--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"
-    )
-    parser.add_argument(
-        "-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"
-    )
+    add("--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs")
+    add("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file")
 
 
 async def run(context: Context) -> int:

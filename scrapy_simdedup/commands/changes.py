@@ -50,22 +50,17 @@ DEFAULT_SHARE, MAX_DUE_SHOWN = 0.5, 20
 
 def add_changes_options(parser: ArgumentParser) -> None:
     """When the pages are to be fetched again, how probable their changes must be, and the file that is written."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--due",
         type=_time,
         metavar="DATE",
         help="when pages are fetched next, such as 2026-12-01, in UTC; default: now",
     )
-    parser.add_argument(
-        "--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5"
-    )
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "-n", "--limit", type=positive_int, metavar="N", help="the N most probable; default: all, 20 are shown as text"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider"
-    )
+    add("--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5")
+    add("--site", help="of this site alone")
+    add("-n", "--limit", type=positive_int, metavar="N", help="the N most probable; default: all, 20 are shown as text")
+    add("-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider")
 
 
 async def run_changes(context: Context) -> int:

@@ -193,11 +193,10 @@ def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[L
 
 def add_similar_options(parser: ArgumentParser) -> None:
     """The page that others are compared with, and how many are shown."""
-    parser.add_argument(
-        "page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read"
-    )
-    parser.add_argument("--site", help="compare with the pages of this site; default: that of a stored page, else all")
-    parser.add_argument("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10")
+    add = parser.add_argument
+    add("page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read")
+    add("--site", help="compare with the pages of this site; default: that of a stored page, else all")
+    add("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10")
 
 
 def run_similar(context: Context) -> int:

@@ -132,14 +132,11 @@ CHECK = Action("tell whether a store is sound, and what is in it", run_check)
 
 def add_clusters_options(parser: ArgumentParser) -> None:
     """Which clusters are shown, and how many."""
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"
-    )
-    parser.add_argument(
-        "--near", action="store_true", help="list instead what is near another page and was kept, and what kept it"
-    )
-    parser.add_argument("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20")
+    add = parser.add_argument
+    add("--site", help="of this site alone")
+    add("--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5")
+    add("--near", action="store_true", help="list instead what is near another page and was kept, and what kept it")
+    add("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20")
 
 
 async def run_clusters(context: Context) -> int:

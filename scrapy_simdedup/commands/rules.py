@@ -35,13 +35,12 @@ if TYPE_CHECKING:
 
 def add_options(parser: ArgumentParser) -> None:
     """Which rules are shown, how many, and the file that they are exported to."""
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"
-    )
-    parser.add_argument("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON")
-    parser.add_argument(
+    add = parser.add_argument
+    add("--site", help="of this site alone")
+    add("--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)")
+    add("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30")
+    add("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON")
+    add(
         "--form",
         choices=("discarder", "simdedup"),
         default="discarder",
