@@ -10,18 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.commands.console import (
-    YES,
-    Action,
-    Context,
-    StyledLine,
-    document_path,
-    existing_store_url,
-    format_table,
-    open_store,
-    positive_int,
-    records_with_progress,
-)
+from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, document_path, format_table, positive_int
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.document import write_calibration
@@ -78,12 +67,12 @@ CALIBRATE = Action(
 
 
 async def _calibrate(context: Context, labels: LabelledPages) -> Calibration:
-    url = existing_store_url(context)
+    url = context.existing_store_url
     pages = 0
     pairs: list[ClosePair] = []
     home, pool = "", Reservoir[str, Record](MAX_COMPARED_PAGES)
-    async with open_store(url) as store:
-        async for site, record in records_with_progress(context, store, context.options.site):
+    async with context.open_store(url) as store:
+        async for site, record in context.records(store, context.options.site):
             if site != home:
                 pairs += closest_pairs(home, pool.values(), context.options.sample)
                 home, pool = site, Reservoir(MAX_COMPARED_PAGES)

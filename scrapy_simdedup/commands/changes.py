@@ -10,19 +10,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.files import open_output
-from scrapy_simdedup.commands.console import (
-    NO,
-    YES,
-    Action,
-    Context,
-    Soft,
-    StyledLine,
-    existing_store_url,
-    format_table,
-    open_store,
-    positive_int,
-    records_with_progress,
-)
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
@@ -69,11 +57,11 @@ async def run_changes(context: Context) -> int:
     at = time.time() if options.due is None else options.due
     rates, planned = ChangeRates(), 0
     due: list[DueUrl] = []
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         # All of them, as the rates of other sites are the prior of this one.
-        async for site, record in records_with_progress(context, store, None, "pages counted"):
+        async for site, record in context.records(store, None, "pages counted"):
             rates.add(site, record)
-        async for site, record in records_with_progress(context, store, options.site):
+        async for site, record in context.records(store, options.site):
             found = rates.due(site, record, at)
             planned += found is not None
             if found is not None and found.chance > options.share:
@@ -144,11 +132,11 @@ async def run_drift(context: Context) -> int:
     """Show how pages changed; the answer is no if no page was fetched more than once."""
     limit = context.options.limit
     most_changed: list[tuple[float, int, int, Record]] = []
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         history = await read_run_history(store, site=context.options.site)
         tally = SiteTally(history)
         read = 0
-        async for site, record in records_with_progress(context, store, context.options.site):
+        async for site, record in context.records(store, context.options.site):
             tally.add(site, record)
             if record.changes:
                 per_visit = record.changes / (record.visits - 1 or 1)
@@ -231,9 +219,9 @@ async def run_moved(context: Context) -> int:
     known: list[Record] = []
     home = ""
     settings = PageSettings(context.settings)
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         history = await read_run_history(store, site=context.options.site)
-        async for site, record in records_with_progress(context, store, context.options.site):
+        async for site, record in context.records(store, context.options.site):
             if site != home:
                 found += find_moves(home, known, settings, history.content_left[home], history.run_starts)
                 home, known = site, []
@@ -276,7 +264,7 @@ def add_clocks_options(parser: ArgumentParser) -> None:
 
 async def run_clocks(context: Context) -> int:
     """Show the places whose text changes by itself; the answer is no if none is known."""
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         sites = [context.options.site] if context.options.site else [site async for site in store.sites()]
         found = [(site, counts) for site in sites for counts in (await saved_clocks(store, site)).places.values()]
     found.sort(key=lambda row: (row[0], not row[1].is_clock, -row[1].differed))

@@ -34,6 +34,7 @@ TERMINAL_INTERVAL, FILE_INTERVAL = 0.1, 10.0
 BAR_WIDTH = 30
 """Characters of a full progress bar."""
 CLEAR_LINE = "\r\x1b[K"
+RECORDS_PER_BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,56 @@ class Context:
     scrapy: Settings
     """All of Scrapy's settings."""
     console: Console
+
+    @property
+    def persistent_store_url(self) -> str:
+        """The URL of the store, new or old."""
+        url = self.settings.store or (job_store(jobdir) if (jobdir := self.scrapy.get("JOBDIR")) else None)
+        if url is None or not store_by_url(url).lasts:
+            shown = url and redact_password(url)
+            raise SettingError(
+                "SIMDEDUP_STORE", shown, "name a store that lasts, such as --store sqlite:///pages.sqlite"
+            )
+        return url
+
+    @property
+    def existing_store_url(self) -> str:
+        """The URL of the store, which a crawl has written."""
+        url = self.persistent_store_url
+        if not store_by_url(url).exists():
+            raise StoreError(redact_password(url), "there is no such file", "name a store that a crawl has written")
+        return url
+
+    @asynccontextmanager
+    async def open_store(self, url: str | None = None) -> AsyncIterator[FingerprintStore]:
+        """The store at a URL, or that which a crawl has written, opened; it is closed in the end."""
+        store = store_by_url(url or self.existing_store_url)
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    async def records(
+        self, store: FingerprintStore, site: str | None, what: str = "pages read"
+    ) -> AsyncIterator[tuple[str, Record]]:
+        """The records of one site, or of all, with their sites; the console shows how many were read."""
+        with self.console.progress(what, None if site is not None else await store.count()) as show:
+            done = 0
+            async for home, record in live_records(store, site):
+                yield home, record
+                done += 1
+                show(done)
+
+    async def record_batches(self, store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
+        """The records of one site, or of all, to be compared :data:`RECORDS_PER_BATCH` at a time."""
+        batch: list[Record] = []
+        async for _, record in self.records(store, site, "pages compared"):
+            batch.append(record)
+            if len(batch) == RECORDS_PER_BATCH:
+                yield batch
+                batch = []
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,58 +294,3 @@ def document_path(name: str) -> str:
     if not name.endswith((".html", ".json")):
         raise ArgumentTypeError("give a path that ends with .html or .json")
     return name
-
-
-RECORDS_PER_BATCH = 5_000
-
-
-def persistent_store_url(context: Context) -> str:
-    """The URL of the store, new or old."""
-    url = context.settings.store or (job_store(jobdir) if (jobdir := context.scrapy.get("JOBDIR")) else None)
-    if url is None or not store_by_url(url).lasts:
-        shown, remedy = url and redact_password(url), "name a store that lasts, such as --store sqlite:///pages.sqlite"
-        raise SettingError("SIMDEDUP_STORE", shown, remedy)
-    return url
-
-
-def existing_store_url(context: Context) -> str:
-    """The URL of the store, which a crawl has written."""
-    url = persistent_store_url(context)
-    if not store_by_url(url).exists():
-        raise StoreError(redact_password(url), "there is no such file", "name a store that a crawl has written")
-    return url
-
-
-@asynccontextmanager
-async def open_store(url: str) -> AsyncIterator[FingerprintStore]:
-    """The store at a URL, opened; it is closed in the end."""
-    store = store_by_url(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def records_with_progress(
-    context: Context, store: FingerprintStore, site: str | None, what: str = "pages read"
-) -> AsyncIterator[tuple[str, Record]]:
-    """The records of one site, or of all, with their sites; the console shows how many were read."""
-    total = None if site is not None else await store.count()
-    with context.console.progress(what, total) as show:
-        done = 0
-        async for home, record in live_records(store, site):
-            yield home, record
-            done += 1
-            show(done)
-
-
-async def record_batches(context: Context, store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
-    """The records of one site, or of all, to be compared :data:`RECORDS_PER_BATCH` at a time."""
-    batch: list[Record] = []
-    async for _, record in records_with_progress(context, store, site, "pages compared"):
-        batch.append(record)
-        if len(batch) == RECORDS_PER_BATCH:
-            yield batch
-            batch = []
-    yield batch

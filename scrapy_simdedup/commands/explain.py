@@ -19,11 +19,8 @@ from scrapy_simdedup.commands.console import (
     Good,
     Soft,
     StyledLine,
-    existing_store_url,
     format_table,
-    open_store,
     positive_int,
-    record_batches,
 )
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -102,7 +99,7 @@ def _blocks(html: str, settings: DedupSettings) -> tuple[Line, ...]:
 
 
 async def _explain_page(context: Context, url: str, settings: DedupSettings, lines: Sequence[Line]) -> int:
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
         found = [await _explain(context, store, site, record) for site, record in pages]
         alike = [] if found else await _urls_that_begin_alike(store, url)
@@ -172,7 +169,7 @@ async def _deciding_page(
     if page.kind != "near":
         return None
     nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
-    async for records in record_batches(context, store, site):
+    async for records in context.record_batches(store, site):
         nearest.add([record for record in records if record.delivered or record.state == "reserved"])
     return nearest.found[0].record if nearest.found else None
 
@@ -201,7 +198,7 @@ def add_similar_options(parser: ArgumentParser) -> None:
 
 def run_similar(context: Context) -> int:
     """List the most similar pages; the answer is yes if one is a near-duplicate at least."""
-    name, url, site = context.options.page, existing_store_url(context), context.options.site
+    name, url, site = context.options.page, context.existing_store_url, context.options.site
     stored = asyncio.run(_stored(context, url, name)) if is_url(name) else None
     if stored is None:
         nearest = Nearest(_fingerprint(context, url, name), b"", context.options.limit)
@@ -228,7 +225,7 @@ SIMILAR = Action("list the pages of the store that are most like one", run_simil
 
 async def _stored(context: Context, url: str, page: str) -> tuple[str, Record] | None:
     """The newest record of a page, with its site."""
-    async with open_store(url) as store:
+    async with context.open_store(url) as store:
         found = await _find_pages(store, page, context.options.site or site_of(page, context.settings.scope))
     return found[-1] if found else None
 
@@ -248,8 +245,8 @@ def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
 
 
 async def _search(context: Context, url: str, site: str | None, nearest: Nearest) -> None:
-    async with open_store(url) as store:
-        async for records in record_batches(context, store, site):
+    async with context.open_store(url) as store:
+        async for records in context.record_batches(store, site):
             nearest.add(records)
 
 
