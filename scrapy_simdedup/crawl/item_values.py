@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
 """Fields in which an item is likely to say which one of its page's items it is."""
 MAX_ITEMS = 5_000

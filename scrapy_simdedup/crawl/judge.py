@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0
 """How often a repeat checks whether its original was settled, or the crawl closed, without a notification; the more
 repeats wait, the rarer."""
-
 MAX_PARKED_BYTES = 32_000_000
 """Bytes of pages and items that may wait at a time; with what Scrapy makes of a page it takes a few times as many."""
 

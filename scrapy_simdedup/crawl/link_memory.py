@@ -35,7 +35,6 @@ MAX_CACHED = 20_000
 MAX_PAGE_LINKS = 5_000
 """Links of a repeat that are read; a page with more is followed."""
 _FIND_HREF = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE).finditer
-
 MAX_PATTERNS = 50_000
 """Patterns that are counted; beyond, the oldest is forgotten, and tried again."""
 MAX_CHAIN = 3

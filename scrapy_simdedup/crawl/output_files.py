@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 FIELDS = "url", "original", "similarity", "kind", "own_words"
 """What a line of the feed has, in this order."""
 TYPES = {"similarity": "double", "own_words": "int64"}

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     Original: TypeAlias = tuple[str, bytes]
 
 logger = logging.getLogger(__name__)
-
 META_SECOND = "simdedup_second"
 """Marks the requests that are made once more."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})

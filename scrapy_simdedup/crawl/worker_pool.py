@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 logger = logging.getLogger(__name__)
-
 MAX_START_FAILURES = 3
 """How many workers in a row may fail to start before no more are started."""
 START_SECONDS = 60.0
@@ -41,7 +40,6 @@ GRACE = 3
 """After how many deadlines a worker ends itself, should the crawl not have ended it."""
 SEND_BUFFER = 256 * 1024
 """Bytes that the socket takes at once: enough for nearly any page."""
-
 PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])

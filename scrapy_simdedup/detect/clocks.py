@@ -54,8 +54,6 @@ JOURNAL = "clocks"
 """The journal in which each site has a note."""
 TITLE_PLACE, COMMENTS_PLACE = 1, 2
 """The places of the title, and of all comments together."""
-
-
 SAMPLE_LENGTH = 40
 """Characters of a text that tell people which place is meant."""
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.unit_changes import Change
 
 AnyEvent = TypeVar("AnyEvent")
-
 EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
 COMPARED = "compared:"

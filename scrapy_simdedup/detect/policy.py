@@ -41,11 +41,7 @@ class Decision:
 
 
 def decide(
-    page: FetchedPage,
-    index: SiteIndex,
-    *,
-    clocks: Collection[int] = (),
-    keep_pending: bool = False,
+    page: FetchedPage, index: SiteIndex, *, clocks: Collection[int] = (), keep_pending: bool = False
 ) -> Decision:
     """Decide about a page, in this order.
 

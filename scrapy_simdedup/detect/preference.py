@@ -35,7 +35,6 @@ class CopyFacts:
 
 PreferenceKey: TypeAlias = Callable[[str, CopyFacts], Any]
 """What copies are compared by: of a copy's URL and facts, a value that is greater for the better one."""
-
 PREFERENCES: dict[Criterion, PreferenceKey] = {
     "canonical": lambda _, facts: facts.is_canonical,
     "https": lambda url, _: url.lower().startswith("https:"),

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
 
 Result = TypeVar("Result")
-
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
 SITE_JOURNALS = (clocks.JOURNAL, stub_watch.JOURNAL)

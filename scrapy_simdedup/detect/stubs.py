@@ -68,7 +68,6 @@ BYTES_PER_LINE = 80
 """Bytes that each line takes in which pages differ from a content."""
 MAX_NOTE_BYTES = 128_000_000
 """Bytes of a note, once it is unpacked."""
-
 _DIGIT = re.compile(r"\d")
 
 
@@ -153,11 +152,7 @@ class StubDetector:
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
     def observe(
-        self,
-        url: str,
-        content: str,
-        other_line: OtherLine | None = None,
-        other_rows: OtherRows | None = None,
+        self, url: str, content: str, other_line: OtherLine | None = None, other_rows: OtherRows | None = None
     ) -> bool:
         """Count a page under its content; whether that content is a stub.
 

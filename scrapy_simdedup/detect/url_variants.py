@@ -34,7 +34,6 @@ MAX_SEGMENTS, MAX_URL_LENGTH = 12, 1000
 """Segments and parameters of a URL that are looked at, and characters of a URL; of a longer one nothing is."""
 BYTES_PER_PLACE, BYTES_PER_ENTRY = 800, 90
 """Bytes that a place takes, and each of its values and rests, about."""
-
 Place = tuple[str, int]
 """The name of a parameter, or "" with the number of segments and the segment as one number."""
 

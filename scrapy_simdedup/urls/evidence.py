@@ -43,9 +43,7 @@ class LearnerThresholds:
 
 MAX_CREDITED_CONTENTS = 128
 """Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""
-
 _COUNTER_EXAMPLES = 3
-
 _Z2 = 1.645**2
 """Square of the normal quantile for 95 %, one-sided."""
 

@@ -17,21 +17,15 @@ if TYPE_CHECKING:
 
 GIVEN_PREFIX = "given"
 """Beginning of the names of parts that given rules have removed from URLs."""
-
 MAX_DEPTH = 8
 """Segments of a path that its pattern is made of."""
-
 PART_REMOVAL = "partRemoval"
 """The processor that duplicate-url-discarder does not have: it leaves out parts, as the learner names them."""
-
 SESSION_PLACEHOLDER = "\1"
 """Replaces a segment of a path that looks like a session id; the segment itself becomes a part."""
-
 _PREFIX = "prefix="
 """Beginning of an argument of :data:`PART_REMOVAL` about a first segment, which no URL is seen to have by itself."""
-
 _EXAMPLE = '{"order": 1, "urlPattern": {"include": ["example.com"]}, "processor": "queryRemoval", "args": ["ref"]}'
-
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 

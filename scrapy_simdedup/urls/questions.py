@@ -12,16 +12,12 @@ if TYPE_CHECKING:
 
 FIRST_QUESTIONS = 20
 """Questions about a site that may be asked before anything was skipped, if it has as many repeats."""
-
 MAX_OPEN = 1000
 """Pages of a site that are held at a time; further ones are believed at once."""
-
 MAX_EARLY, MAX_EARLY_HERE = 4000, 6
 """Early failures that are remembered per site, and of one hypothesis at one pattern."""
-
 _MAX_ANSWERS = 3
 """Fetches of a page that never shows the same twice, after which its first content is believed."""
-
 _LASTING = 2
 """Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
@@ -92,17 +88,7 @@ class Questions:
     content was an error.
     """
 
-    __slots__ = (
-        "_asking_about",
-        "_due",
-        "_early",
-        "_errors",
-        "_inquiries",
-        "asked",
-        "by_content",
-        "sure",
-        "wrong",
-    )
+    __slots__ = ("_asking_about", "_due", "_early", "_errors", "_inquiries", "asked", "by_content", "sure", "wrong")
 
     def __init__(self) -> None:
         self._inquiries: dict[str, _Inquiry] = {}

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls import UrlLearner
 
 logger = logging.getLogger(__name__)
-
 NOTES_PER_STEP = 100
 """Notes that are learned from in one step: some milliseconds in which nothing else runs in this process."""
 MAX_DECISIONS = 8

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls import Question, UrlLearner
 
 logger = logging.getLogger(__name__)
-
 META_RESCHEDULED = "simdedup_again"
 """Marks a request that goes through the scheduler once more: ``deprioritized``, ``readmitted`` or ``sampled``."""
 MAX_IDLE_RETRIES = 12
