@@ -179,7 +179,10 @@ def read_pages(name: str, number: int, reading: Reading, damages: list[str]) -> 
                 continue
             time = float(number << 32 | position) if reading.in_order else _seconds(entry, reading.time_field, position)
             unjudged = entry.unjudged or (None if entry.html is not None else "no_page")
-            values = {"url": entry.url, "html": _sound(entry.html), "unjudged": unjudged, "time": time}
+            html = entry.html
+            if html is not None and not html.isascii():  # a lone surrogate, which JSON may have, is none of a text
+                html = html.encode("utf-8", "replace").decode()
+            values = {"url": entry.url, "html": html, "unjudged": unjudged, "time": time}
             rows.append(values | {"file": name, "position": position})
             size += len(entry.html or "")
             if len(rows) >= PAGES_PER_BATCH or size >= BYTES_PER_BATCH:
@@ -187,11 +190,6 @@ def read_pages(name: str, number: int, reading: Reading, damages: list[str]) -> 
                 rows, size = [], 0
     if rows:
         yield arrow.RecordBatch.from_pylist(rows, schema=schema)
-
-
-def _sound(html: str | None) -> str | None:
-    """A page that Arrow can hold: a lone surrogate, which JSON may have, is none of a text."""
-    return None if html is None else html.encode("utf-8", "replace").decode() if not html.isascii() else html
 
 
 def _seconds(entry: FeedEntry, field: str | None, position: int) -> float:

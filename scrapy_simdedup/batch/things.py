@@ -285,7 +285,9 @@ def _entry(thing: Any, fields: ItemFields) -> FeedEntry:
     if item is None:
         remedy = "give texts, bytes, (url, html), items, or a data frame"
         raise TypeError(f"a {type(thing).__name__} cannot be compared: {remedy}")
-    return fields.entry({name: None if _is_nan(value) else value for name, value in item.items()}, thing)
+    # What a table lacks is NaN there, and no text.
+    lacks = (name for name, value in item.items() if isinstance(value, float) and math.isnan(value))
+    return fields.entry({**item, **dict.fromkeys(lacks)}, thing)
 
 
 def _text_entry(thing: str | bytes) -> FeedEntry:
@@ -295,11 +297,6 @@ def _text_entry(thing: str | bytes) -> FeedEntry:
     if text.lstrip("\ufeff \t\r\n").startswith("<"):
         return FeedEntry(thing, html=text)
     return FeedEntry(thing, texts=(text,), unjudged=None if text.strip() else "empty")
-
-
-def _is_nan(value: object) -> bool:
-    """Whether a table lacks the value; it is no text then."""
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _item(thing: Any) -> Mapping[Any, Any] | None:

@@ -7,6 +7,7 @@ each in the order in which its pages were fetched, on as many machines as there 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.detect import clocks, stub_watch
@@ -130,7 +131,7 @@ class SiteJudge:
         read, known = None, self._known(fp.body, key, settings)
         if known is not None and fp.page_units is not None:
             # As in a crawl, where such a page is read only once its text units are asked for.
-            read, fp = _Reader(fp), replace(known, identity=fp.identity)
+            read, fp = partial(_given, fp), replace(known, identity=fp.identity)
         context = self._context
         page = FetchedPage(
             self._site, key, url, fp, context.run, context.worker, time, settings, canonical=canonical, read=read
@@ -188,14 +189,9 @@ class _StoreOfArchive(MemoryStore):
         return self.notes.get((journal, key))
 
 
-class _Reader:
-    """Gives a fingerprint that was made already; see :attr:`FetchedPage.read`."""
-
-    def __init__(self, made: PageFingerprint) -> None:
-        self._made = made
-
-    async def __call__(self) -> PageFingerprint:
-        return self._made
+async def _given(made: PageFingerprint) -> PageFingerprint:
+    """A fingerprint that was made already, where one would be read; see :attr:`FetchedPage.read`."""
+    return made
 
 
 async def _go_on(_: float) -> None:

@@ -18,7 +18,7 @@ import io
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -220,17 +220,3 @@ def load_model(raw: bytes, digest: str) -> ContentModel:
             for number in (1, 2)
         ]
     return ContentModel(*rounds)
-
-
-def pack_model(model: ContentModel) -> bytes:
-    """The bytes of a file with a model; the same model gives the same bytes."""
-    arrays: dict[str, Any] = {}
-    for number, trees in enumerate(model, start=1):
-        arrays[f"names{number}"] = np.array(" ".join(trees.names))
-        arrays[f"columns{number}"] = trees.columns
-        arrays[f"borders{number}"] = trees.borders
-        arrays[f"leaves{number}"] = trees.leaves.astype(np.int16)
-        arrays[f"bias{number}"] = np.array(trees.bias)
-    made = io.BytesIO()
-    np.savez_compressed(made, **arrays)
-    return made.getvalue()

@@ -5,7 +5,7 @@ One bounded walk over the content tree lays out its blocks: paragraphs, headings
 
 from __future__ import annotations
 
-from itertools import takewhile
+from os.path import commonprefix
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.addresses import Addresses
@@ -48,9 +48,7 @@ def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator
     for block in blocks:
         between = ""
         if before is not None:
-            common = (
-                before.line_prefix and block.first_prefix and _common_prefix(before.line_prefix, block.first_prefix)
-            )
+            common = commonprefix((before.line_prefix, block.first_prefix))  # noqa: RUF071 - they are no paths
             between = "\n" if block.tight else f"\n{common.rstrip()}\n"
         text = block.text
         if block.line_prefix and "\n" in text:
@@ -64,10 +62,6 @@ def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator
         yield made
         size += len(made)
         before = block
-
-
-def _common_prefix(one: str, other: str) -> str:
-    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 class MarkdownBlock(NamedTuple):

@@ -33,6 +33,7 @@ _UNKNOWN = "x"
 _TICKS = re.compile(r"(?:\\`){3,}")
 _ITEM_START = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _IN_ADDRESS = re.compile(r"[\\\[\]()]")
+_ESCAPED = r"\\\g<0>"
 _NOT_IN_ADDRESS = re.compile(r"[\s<>\x00-\x1f]")
 _WORD = re.compile(r"\w")
 
@@ -103,7 +104,7 @@ class Inline:
     def _image(self, image: ContentNode) -> str:
         address = self._addresses.of_image(image.element)
         alt = " ".join(image.element.get("alt", "").split())
-        return f"![{_escaped_in_brackets(alt)}]({_address(address)})" if address else ""
+        return f"![{_IN_ADDRESS.sub(_ESCAPED, alt)}]({_address(address)})" if address else ""
 
     def _add_link(self, parts: list[str], link: ContentNode, depth: int) -> None:
         href = link.element.get("href", "")
@@ -135,7 +136,7 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
     if _MAY_HAVE_MARKUP.search(text):
         text = _MARKUP.sub(_escape, text)
     if in_link and ("[" in text or "]" in text):
-        text = _BRACKETS.sub(r"\\\g<0>", text.replace("\\]", "]"))
+        text = _BRACKETS.sub(_ESCAPED, text.replace("\\]", "]"))
     return text.replace("\n", " ")
 
 
@@ -144,12 +145,8 @@ def _escape(found: re.Match[str]) -> str:
     return "\\" + ("\\".join(signs) if signs[0] in "_`" else signs)
 
 
-def _escaped_in_brackets(text: str) -> str:
-    return _IN_ADDRESS.sub(r"\\\g<0>", text)
-
-
 def _address(address: str) -> str:
-    return _NOT_IN_ADDRESS.sub(lambda sign: f"%{ord(sign[0]):02X}", _IN_ADDRESS.sub(r"\\\g<0>", address))
+    return _NOT_IN_ADDRESS.sub(lambda sign: f"%{ord(sign[0]):02X}", _IN_ADDRESS.sub(_ESCAPED, address))
 
 
 def _escaped_start(line: str) -> str:

@@ -48,7 +48,6 @@ class RunHistory:
     """How the structures of known pages changed, by site and run."""
     _changed_at: dict[tuple[str, str], float] = field(default_factory=dict)
     _redesigns: dict[tuple[str, str], SiteRedesigned] = field(default_factory=dict)
-    _redesigned: set[str] = field(default_factory=set)
 
     def add(self, raw: bytes, site: str | None) -> None:
         """Take a note in if it is about the site (None: any site); notes of later versions are skipped."""
@@ -66,7 +65,6 @@ class RunHistory:
             self.content_left[note.site].append(note)
         elif isinstance(note, SiteRedesigned):
             self._redesigns[place] = note
-            self._redesigned.add(note.site)
         else:
             self._changes.setdefault(place, Counter()).update(note.counts)
             self._changed_at[place] = max(note.at, self._changed_at.get(place, 0.0))
@@ -77,7 +75,7 @@ class RunHistory:
 
     def is_redesigned(self, site: str) -> bool:
         """Whether any run noted a new design of the site."""
-        return site in self._redesigned
+        return any(site == redesigned for redesigned, _ in self._redesigns)
 
     @property
     def changes(self) -> list[RunChanges]:
