@@ -105,11 +105,7 @@ def making_of(path: Path) -> Making:
 
 
 def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], bytes]:
-    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes.
-
-    Raises:
-        SimdedupError: there are none, or they were made in another way.
-    """
+    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes."""
     prints = sorted(directory.glob("*.parquet"))
     if not prints:
         raise SimdedupError(f"there are no fingerprints in {directory}; make them with batch fingerprint")
@@ -129,11 +125,7 @@ def secret_in(history: str | None) -> bytes | None:
 
 
 def check_history(history: str, making: Making, secret: bytes) -> None:
-    """Check that fingerprints that are made now can be compared with a table of records.
-
-    Raises:
-        SimdedupError: they cannot, or it is no table of records.
-    """
+    """Check that fingerprints that are made now can be compared with a table of records."""
     about = read_metadata(Path(history), "table of records")
     if about.get("fingerprint") != making.fingerprint:
         theirs = about.get("fingerprint") or "nobody knows what"

@@ -80,11 +80,7 @@ def checked_note(journal: object, value: object) -> SiteNote:
 
 
 def shared_metadata(found: Any) -> dict[str, str]:
-    """What an export says about itself, as far as stores must agree on it.
-
-    Raises:
-        SimdedupError: it is no export of this version.
-    """
+    """What an export says about itself, as far as stores must agree on it."""
     try:
         if found["simdedup"] == EXPORT_VERSION:
             return {name: str(found[name]) for name in SHARED_METADATA}
@@ -204,9 +200,6 @@ def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tup
     """The records of an open table, in no log yet, and the notes of its sites.
 
     ``refuse`` is called with the number of a row that is no record, and the reason.
-
-    Raises:
-        SimdedupError: the table has other columns than one of records.
     """
     wanted = [*RECORD_COLUMNS, *NOTE_COLUMNS]
     missing = [name for name in wanted if name not in table.schema_arrow.names]

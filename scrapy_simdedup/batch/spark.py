@@ -50,9 +50,6 @@ def session(master: str | None = None) -> Any:
     """The Spark session of this process, with Python workers that are the Python of this process, if none is named.
 
     Without a master it takes what ``spark-submit`` says.
-
-    Raises:
-        SimdedupError: pyspark or Java is missing.
     """
     sql = package_of("spark", "pyspark.sql")
     builder = sql.SparkSession.builder.appName("scrapy-simdedup")
@@ -117,11 +114,7 @@ def fingerprint_files(
 
 @contextmanager
 def said_by_tasks() -> Iterator[None]:
-    """What a task of ours says about its input, without what Spark and Java say around it.
-
-    Raises:
-        SimdedupError: a task raised one.
-    """
+    """What a task of ours says about its input, without what Spark and Java say around it."""
     try:
         yield
     except Exception as exc:

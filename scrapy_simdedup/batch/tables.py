@@ -40,11 +40,7 @@ VERDICT_COLUMNS = (
 
 
 def package_of(extra: str, module: str) -> Any:
-    """A module of the package that an extra of ours brings.
-
-    Raises:
-        SimdedupError: it is not installed.
-    """
+    """A module of the package that an extra of ours brings."""
     try:
         return import_module(module)
     except ImportError as exc:
@@ -150,11 +146,7 @@ class TableWriter:
 
 @contextmanager
 def open_table(file: IO[bytes]) -> Iterator[Any]:
-    """A Parquet file as pyarrow reads it; what has no seekable end, such as a pipe, goes to the disk first.
-
-    Raises:
-        SimdedupError: pyarrow is not installed, or the table is damaged.
-    """
+    """A Parquet file as pyarrow reads it; what has no seekable end, such as a pipe, goes to the disk first."""
     arrow, parquet = package_of("parquet", "pyarrow"), package_of("parquet", "pyarrow.parquet")
     with tempfile.TemporaryFile() as unpacked:
         if not file.seekable() or hasattr(file, "fileobj"):  # the end of a table is read first

@@ -105,11 +105,7 @@ class ItemFields:
         return FeedEntry(raw, url, html=html, unjudged="undecodable" if html is None else None, item=item)
 
     def check(self) -> None:
-        """Check that the items that were read have the fields, where there were any items.
-
-        Raises:
-            SimdedupError: no item has one of the fields.
-        """
+        """Check that the items that were read have the fields, where there were any items."""
         if self._known and self._missing and (self._all_exist or len(self._missing) == self._asked_for):
             name = min(self._missing)
             raise SimdedupError(f"no item has a field {name!r}{did_you_mean(nearest(name, self._known))}")

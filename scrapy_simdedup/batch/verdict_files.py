@@ -164,9 +164,6 @@ def keep_files(
 
     Yields:
         A file, and how many of its pages were dropped, as they are done.
-
-    Raises:
-        SimdedupError: there is no verdict on a file.
     """
     duckdb = package_of("batch", "duckdb")
     tables = verdict_tables_in(verdict_tables)
@@ -198,11 +195,7 @@ def keep_files(
 
 
 def verdict_tables_in(directory: Path) -> list[Path]:
-    """The tables of verdicts in a directory.
-
-    Raises:
-        SimdedupError: there is none, or some are missing.
-    """
+    """The tables of verdicts in a directory."""
     tables = sorted(directory.glob("verdicts-*.parquet"))
     if not tables or (directory / WORK).exists():
         raise SimdedupError(f"{directory} has no verdicts on all pages; run batch judge to its end first")

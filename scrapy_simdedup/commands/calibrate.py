@@ -147,12 +147,7 @@ class LabelledPages:
 
     @classmethod
     def read(cls, name: str) -> LabelledPages:
-        """Read a .csv or .jsonl file of ``one``, ``other`` and ``label``; rows without a label are left out.
-
-        Raises:
-            OSError: the file cannot be read.
-            SimdedupError: the file has another form.
-        """
+        """Read a .csv or .jsonl file of ``one``, ``other`` and ``label``; rows without a label are left out."""
         with open_input(name) as file:
             text = file.read().decode("utf-8-sig", "replace")
         try:

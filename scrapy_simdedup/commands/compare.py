@@ -170,12 +170,7 @@ def is_url(name: str) -> bool:
 
 
 def read_pages(names: Sequence[str], settings: Settings) -> list[NamedPage]:
-    """The pages at paths, at URLs, or on stdin for ``-``; URLs are fetched under the project's settings.
-
-    Raises:
-        OSError: a file cannot be read.
-        SimdedupError: a URL cannot be fetched.
-    """
+    """The pages at paths, at URLs, or on stdin for ``-``; URLs are fetched under the project's settings."""
     fetched = _fetch([name for name in names if is_url(name)], settings)
     return [NamedPage(name, name, fetched[name]) if is_url(name) else _read(name) for name in names]
 

@@ -249,9 +249,6 @@ class DeliverySettler:
 
     ``on_settled`` is called with each page once its outcome is written, and whether it was delivered with an item, or
     is of those that give none.
-
-    Raises:
-        SettingError: ``SIMDEDUP_CONFIRM`` cannot work with the other settings.
     """
 
     def __init__(

@@ -141,12 +141,7 @@ class DroppedFeed:
 
 
 class ParquetTable:
-    """A table of Apache Parquet; the rows that the file has already come first. It takes its place when it is complete.
-
-    Raises:
-        OSError: the file cannot be read or written.
-        ValueError: the file is no table.
-    """
+    """A table of Apache Parquet; the rows that the file has already come first. It is there once it is complete."""
 
     def __init__(self, path: Path) -> None:
         # Few crawls want it, and the package is large.

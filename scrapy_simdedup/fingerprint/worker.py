@@ -42,9 +42,8 @@ _SECONDS = struct.Struct("<d")
 def main(max_seconds: float) -> None:
     """Work until standard input ends.
 
-    Args:
-        max_seconds: Seconds per page after which the system ends this process, where it can. The crawl gives up earlier
-            and ends it, unless it was killed.
+    The system ends this process after ``max_seconds`` with a page, where it can. The crawl gives up earlier and ends
+    it, unless it was killed.
     """
     requests, answers = _streams()
     os.dup2(2, 1)  # what is printed must not get into the answers

@@ -155,11 +155,7 @@ def _borderline(found: Calibration) -> list[Element]:
 
 
 def write_report(report: Report, path: str | Path) -> None:
-    """Write the report: as JSON to a path that ends with .json, else as HTML. A file is replaced only by a whole one.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the report: as JSON where the path ends with .json, else as HTML. A file is replaced only by a whole one."""
     _write(path, report, lambda: render_report(report))
 
 
