@@ -23,6 +23,7 @@ from scrapy_simdedup.crawl.requests import handler_name
 from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -236,11 +237,9 @@ class ItemValues:
             return None
 
     async def _write(self, page: PageItems, group: ItemGroup, raw: bytes) -> None:
-        try:
+        with reporting_failures(self._on_store_error):
             await self._detector.store.put_note(item_values_journal(page.site), group.key, raw)
             group.raw = raw
-        except StoreError as exc:
-            self._on_store_error(exc)
 
     async def _void(self, page: PageItems, group: ItemGroup) -> None:
         """Forget what was delivered before, as another value is on its way now and may arrive in a crash or not."""

@@ -24,12 +24,13 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.page.amounts import is_amount, is_counter
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.errors import StoreError
     from scrapy_simdedup.store.base import FingerprintStore
 
 MIN_PAGES = 5
@@ -177,10 +178,8 @@ class ClockBook:
         """The clocks of a site."""
         if site not in self._sites:
             clocks = SiteClocks()
-            try:
+            with reporting_failures(self._on_store_error):
                 clocks = await saved_clocks(self._store, site)
-            except StoreError as exc:
-                self._on_store_error(exc)
             self._sites.setdefault(site, clocks)  # another page may have come while the store was asked
             if len(self._sites) > MAX_SITES:
                 self._sites.popitem(last=False)
@@ -203,7 +202,5 @@ class ClockBook:
 
     async def _save(self, site: str, clocks: SiteClocks) -> None:
         clocks.unsaved = 0
-        try:
+        with reporting_failures(self._on_store_error):
             await self._store.put_note(JOURNAL, site.encode(), bytes(clocks))
-        except StoreError as exc:
-            self._on_store_error(exc)

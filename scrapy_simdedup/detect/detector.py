@@ -28,6 +28,7 @@ from scrapy_simdedup.fingerprint.make import (
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import reporting_failures
 from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
@@ -307,10 +308,8 @@ class NearDuplicateDetector:
 
     async def heartbeat(self) -> None:
         """Tell other workers that this one is alive; call it every ten seconds."""
-        try:
+        with reporting_failures(self._count_store_error):
             await self._logs.heartbeat()
-        except StoreError as exc:
-            self._count_store_error(exc)
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""

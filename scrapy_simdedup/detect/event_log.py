@@ -16,6 +16,7 @@ from scrapy_simdedup.detect.events import (
     event_key,
 )
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,7 +126,5 @@ class EventLog:
 
     async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
         key = event_key(type(event).__name__, *about)
-        try:
+        with reporting_failures(self._on_store_error):
             await self._store.put_note(journal or event_journal(self._run), key, bytes(event), once=once)
-        except StoreError as exc:
-            self._on_store_error(exc)

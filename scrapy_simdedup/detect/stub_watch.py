@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint import novelty
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -78,10 +79,8 @@ class StubWatch:
         if self._store is None or site in self._detectors:
             return
         raw = None
-        try:
+        with reporting_failures(self._report):
             raw = await self._store.get_note(JOURNAL, site.encode())
-        except StoreError as exc:
-            self._report(exc)
         found = None if raw is None else StubDetector.from_note(site, raw, self._run)
         if found is not None:
             self._detectors.setdefault(site, (found, 0, 0))  # another page may have come while the store was asked

@@ -155,7 +155,7 @@ def _borderline(found: Calibration) -> list[Element]:
 
 
 def write_report(report: Report, path: str | Path) -> None:
-    """Write the report: as JSON where the path ends with .json, else as HTML. A file is replaced only by a whole one."""
+    """Write the report: as JSON if the path ends with .json, else as HTML. A file is replaced only by a whole one."""
     _write(path, report, lambda: render_report(report))
 
 
