@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import Verdict
 
 ROWS_PER_BATCH = 256
-"""Rows of a table that are read at a time."""
 BYTES_PER_ROW_GROUP = 32 * 1024 * 1024
 """Bytes of rows that are written at a time."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -81,7 +80,6 @@ class JsonLines(FeedFormat):
             yield fields.entry(item, line)
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a line."""
         self._file.write(entry.raw if isinstance(entry.raw, bytes) else _json(entry).encode() + b"\n")
 
 
@@ -99,13 +97,11 @@ class JsonArray(FeedFormat):
         self._before = b"[\n"
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a value as it came."""
         raw = entry.raw if isinstance(entry.raw, str) else _json(entry)
         self._file.write(self._before + raw.encode())
         self._before = b",\n"
 
     def close(self) -> None:
-        """End the array."""
         self._file.write(b"\n]" if self._before == b",\n" else b"[]")
 
 
@@ -129,7 +125,6 @@ class Csv(FeedFormat):
         self._rows = csv.writer(codecs.getwriter("utf-8")(file))
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a row."""
         self._rows.writerow(entry.raw)
 
 
@@ -153,7 +148,6 @@ class Parquet(FeedFormat):
         self._full: list[Any] = []
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a row."""
         batch, row = entry.raw
         if batch is not self._batch:
             self._end_batch()
@@ -161,7 +155,6 @@ class Parquet(FeedFormat):
         self._rows.append(row)
 
     def close(self) -> None:
-        """Write the rows that are left, and the end of the table."""
         self._end_batch()
         self._write()
         if self._writer is not None:
@@ -183,7 +176,6 @@ class Parquet(FeedFormat):
 
 
 def _json(entry: FeedEntry) -> str:
-    """The item of a feed of another format as JSON."""
     if entry.unjudged == "no_item":
         raise SimdedupError("the feed holds what is no item, which only a file of the feed's own format can keep")
     return json.dumps(entry.item, default=str)
@@ -249,7 +241,6 @@ class Warc(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:  # noqa: ARG004 - an archive has none
-        """The entries of an archive."""
         for record, body in _warc_records(file):
             record.raw_stream = io.BytesIO(body)
             if record.rec_type == "response" and record.http_headers is not None:
@@ -258,7 +249,6 @@ class Warc(FeedFormat):
                 yield FeedEntry(record, unjudged="no_page")
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a record as it came."""
         record = entry.raw
         if entry.html is not None:
             of_original = [entry.url, *map(record.rec_headers.get_header, ("WARC-Date", "WARC-Record-ID"))]

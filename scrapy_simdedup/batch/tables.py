@@ -27,9 +27,7 @@ EXTRAS = {
 METADATA = b"simdedup"
 """The name of the metadata of a table that says how its fingerprints were made, as JSON."""
 ROWS_PER_BATCH = 2_048
-"""Rows of a table that are held at a time."""
 ROWS_PER_GROUP = 65_536
-"""Rows of a group in a Parquet file."""
 PAGE_COLUMNS = ("site", "time", "url", "key", "size", "file", "position")
 """The columns that say of which page a verdict is."""
 VERDICT_COLUMNS = (

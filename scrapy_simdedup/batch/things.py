@@ -48,13 +48,11 @@ class FeedEntry:
     url: str = ""
     """The URL of the entry's page; empty if it names none."""
     html: str | None = None
-    """The page, if the entry holds one."""
     texts: tuple[str, ...] = ()
     """The texts of an item that holds no page."""
     identity: str = ""
     """What copies of such an item have in common to the letter: its numbers."""
     unjudged: UnjudgedReason | None = None
-    """Why the entry is not judged; None if it is."""
     time: str | None = None
     """When the page was fetched, as an archive says."""
     item: Any = None

@@ -47,9 +47,7 @@ class Counts:
     read: int = 0
     dropped: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """By the kind of the verdicts."""
     unjudged: Counter[str] = field(default_factory=Counter)
-    """Those that could not be judged, by the reason."""
 
     def add(self, verdict: Verdict, count: int = 1) -> None:
         """Count so many with one verdict as read."""
@@ -81,7 +79,6 @@ class Summary(Counts):
     stubs_kept: int = 0
     """Pages whose content many unrelated URLs have, and that are kept."""
     saved_bytes: int = 0
-    """Bytes of the pages that are dropped."""
     most_repeated: list[tuple[str, int]] = field(default_factory=list)
     """Originals with the most repeats, and how many these are."""
 

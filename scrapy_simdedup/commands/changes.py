@@ -113,7 +113,6 @@ def _time(text: str) -> float:
 
 
 def _share(text: str) -> float:
-    """The value of an option that is a share."""
     share = float(text)
     if not 0 <= share < 1:
         raise ArgumentTypeError("give a share from 0 to below 1")

@@ -158,7 +158,6 @@ class NamedPage:
     """A page that the command line names."""
 
     name: str
-    """A path, a URL, or ``-``."""
     url: str
     html: str
     """The page's HTML, decoded as Scrapy does it."""

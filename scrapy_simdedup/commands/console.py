@@ -32,7 +32,6 @@ YES, NO, FAILED = 0, 1, 2
 TERMINAL_INTERVAL, FILE_INTERVAL = 0.1, 10.0
 """Seconds between two lines of progress, on a terminal and in a file."""
 BAR_WIDTH = 30
-"""Characters of a full progress bar."""
 CLEAR_LINE = "\r\x1b[K"
 RECORDS_PER_BATCH = 5_000
 
@@ -42,7 +41,6 @@ class Context:
     """One call of ``scrapy simdedup ...``."""
 
     options: Namespace
-    """The options of the action."""
     settings: DedupSettings
     """The project's settings with those of the command line; outside of a project the defaults."""
     scrapy: Settings
@@ -110,7 +108,6 @@ class Action:
     """Does it, prints the answer, and gives the exit code. An action that fetches pages is no coroutine: Scrapy runs a
     loop of its own."""
     add_options: Callable[[ArgumentParser], None] = lambda _: None
-    """Adds the action's own options to its parser."""
 
 
 class StyledLine(str):

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
 
 SHOWN_ROWS = 20
-"""Rows of each table that are shown."""
 
 
 @dataclass(slots=True)

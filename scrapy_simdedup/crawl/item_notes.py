@@ -15,7 +15,6 @@ JOURNAL = "item-values:"
 """What stands in the place of a run in the names of the journals of item values, which are those of all runs."""
 ItemChange: TypeAlias = Literal["new", "changed", "unchanged"]
 DIGEST_BYTES = 8
-"""Bytes of each digest."""
 _HEADER, _ENTRY_BYTES = struct.Struct(">d8s8s"), 3 * DIGEST_BYTES
 
 

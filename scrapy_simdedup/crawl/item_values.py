@@ -62,7 +62,6 @@ class PageItems:
         self.has_copy = False
         """Whether the store has items of the page whose copy this one was."""
         self.pending = 0
-        """Items in the pipelines."""
         self.has_ended = self.is_settled = False
         self.is_complete = self.is_delivered = True
         # Items are held, so that no other object can get the id of one that is still on its way.

@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 MIN_REVISITED_PAGES, MIN_NEW_TEMPLATE_SHARE = 10, 0.5
 """How many known pages of a site must have been fetched again, and the share of them with a new template."""
 MAX_COUNTED_SITES = 10_000
-"""Sites whose changes are counted at a time."""
 
 
 @dataclass(slots=True)

@@ -31,9 +31,7 @@ logger = logging.getLogger(__name__)
 MAX_START_FAILURES = 3
 """How many workers in a row may fail to start before no more are started."""
 START_SECONDS = 60.0
-"""How long a worker may take to start."""
 END_SECONDS = 5.0
-"""How long a worker may take to end when it is told to."""
 POLL_SECONDS = 0.02
 """How often the crawl checks whether a process that closed its stream has ended."""
 GRACE = 3
@@ -183,7 +181,6 @@ class NoAnswer(Exception):
     def __init__(self, reason: UnjudgedReason) -> None:
         super().__init__(reason)
         self.reason = reason
-        """The reason why the page is unjudged."""
 
 
 class Job:

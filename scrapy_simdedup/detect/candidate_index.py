@@ -66,7 +66,6 @@ class CandidateIndex:
         self._delivered = np.zeros(_FIRST_ROWS, np.uint8)
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
         self._handler = np.zeros(_FIRST_ROWS, np.uint32)
-        """The numbers of the handlers."""
         self._handlers: dict[str, int] = {"": ANY_HANDLER}
 
     @property

@@ -52,7 +52,6 @@ MAX_SITES = 10_000
 SAVE_EVERY = 50
 """Observations of a site after which they are saved, besides those that make or end a clock."""
 JOURNAL = "clocks"
-"""The journal in which each site has a note."""
 TITLE_PLACE, COMMENTS_PLACE = 1, 2
 """The places of the title, and of all comments together."""
 SAMPLE_LENGTH = 40
@@ -66,7 +65,6 @@ class ClockEvidence:
     edited: dict[int, str]
     """The places at which the text differs, with the text of now; of a long one the beginning."""
     equal: frozenset[int]
-    """The places at which it is equal."""
     edited_share: float = 0.0
     """The share of the words of the content that are in units without an equal one, 0..1."""
     content: int = 0
@@ -81,7 +79,6 @@ class PlaceCounts:
     seen: int = 0
     """Pages that were fetched again, once per run."""
     differed: int = 0
-    """Those of them on which the text differed."""
     runs: int = 0
     """Runs in which it differed."""
     last_run: int = 0

@@ -103,7 +103,6 @@ class NearDuplicateDetector:
         self.secret: bytes = b""
         """The key of the hashes, known once the detector is open."""
         self.store_errors: int = 0
-        """How often the store failed."""
         self._on_store_error = on_store_error
         self._fingerprinter = fingerprinter or LocalFingerprinter()
         self._sample: PageFingerprint | None = None

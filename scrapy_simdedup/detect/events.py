@@ -58,7 +58,6 @@ class ContentLeft(Event):
     run: str
     """The run that found the content gone."""
     at: float
-    """When, in seconds since the epoch."""
     reason: str
     """The status with which the URL answered, or ``changed``: it shows another content."""
     url: str
@@ -91,7 +90,6 @@ class SiteRedesigned(Event):
     site: str
     run: str
     at: float
-    """When, in seconds since the epoch."""
     pages: int
     """Known pages that had been fetched again by then."""
     share: float

@@ -30,7 +30,6 @@ class Revisit:
     """A page compared with the newest version of itself."""
 
     record: Record
-    """The newest version."""
     kind: VerdictKind | None = None
     """None where the two fingerprints were not made in the same way, or a page could not be judged."""
     similarity: float | None = None

@@ -75,7 +75,6 @@ each of these units. Another word changes three shingles, and the rest of its li
 passages bring all their shingles. Short lines, such as a name and a price, can do with as few: where title and h1 do
 not say that the pages are one, nothing counts as an edit."""
 RecordSlot: TypeAlias = tuple[int, int]
-"""The id of a record, and its slot."""
 NO_RECORD: RecordSlot = 0, 0
 _NOT_COMPARED: RecordSlot = (1 << 64) - 1, 0
 _ROW = np.dtype([("key", "<u8"), ("id", "<u8"), ("slot", "<u8"), ("older", "<u8"), ("older_slot", "<u8")])

@@ -96,7 +96,6 @@ class SiteIndex:
         self._pages_expire, self._counts_variants = pages_expire, not pages_expire
 
     def __len__(self) -> int:
-        """The number of records, released ones not counted."""
         return len(self._records)
 
     @property
@@ -169,7 +168,6 @@ class SiteIndex:
         self.replacements.observe(record)
 
     def _slot(self, record: Record) -> int | None:
-        """The record's slot; None if the record is gone."""
         if not self._is_shared and record.state != "released":
             return self._records.put(record, spared=self._own_versions(record))
         slot = self._records.slot_of(record)

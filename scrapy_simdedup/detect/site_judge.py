@@ -58,9 +58,7 @@ class SiteJudge:
     def __init__(self, settings: DedupSettings, secret: bytes, run: str) -> None:
         self.settings = settings
         self.secret: bytes = secret
-        """The key of the hashes."""
         self.run: str = run
-        """The run's name."""
         self._page_settings = PageSettings(settings)
         self._time = 0.0
         self._context = RunContext(run, WORKER, lambda: self._time, _go_on)

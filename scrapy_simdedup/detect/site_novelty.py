@@ -69,7 +69,6 @@ class SiteNovelty:
         self._units: dict[int, tuple[int, TextUnits | None]] = {}
         """By the slot of a page that stands for the site, the id of its record and the text units."""
         self._filters = novelty.FilterBank([])
-        """The filters of these pages."""
 
     def own_text(
         self, page: FetchedPage, rows: Rows, are_copied: NDArray[np.bool_], clocks: Collection[int], *, is_variant: bool
@@ -171,7 +170,6 @@ class SiteNovelty:
         return found
 
     def _look_up_in(self, sample: Sequence[int]) -> None:
-        """Have the filters and the tables of some pages at hand."""
         known = self._units
         self._units = {row: self._units_of(row) for row in sample}
         if self._units != known:

@@ -137,7 +137,6 @@ class StubDetector:
         self._walls: set[str] = set()
         self._pages = 0
         self._paths: dict[int, _Path] = {}
-        """By the hash of a path."""
 
     @property
     def size(self) -> int:

@@ -102,7 +102,6 @@ class UrlVariants:
         return bool(ours) and any(_differing_place(ours, other) is not None for other in others)
 
     def _counts(self, place: Place, value: int) -> _PlaceCounts | None:
-        """The counts of a place that is looked at."""
         counts = self._places.get(place)
         if counts is None:
             if len(self._places) >= MAX_PLACES:

@@ -34,7 +34,6 @@ HASHES_PER_SIGNATURE = 2
 """Hashes of one block signature: made from the smallest and the largest shingle of a block. A block that was edited and
 keeps one of the two shares half of its signature."""
 MAX_SIGNATURES = 10
-"""Signatures of a block at most."""
 _SALT = np.arange(1, HASHES_PER_SIGNATURE * MAX_SIGNATURES + 1, dtype=np.uint64).reshape(
     HASHES_PER_SIGNATURE, MAX_SIGNATURES
 ) * np.uint64(0x9E3779B97F4A7C15)

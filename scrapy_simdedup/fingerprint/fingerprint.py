@@ -52,7 +52,6 @@ class Comparison:
         return f"<Comparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits>"
 
     def _repr_html_(self) -> str:
-        """For Jupyter."""
         return table_html(self.kind, (), [("similarity", bar_html(self.similarity)), ("differing bits", self.distance)])
 
 

@@ -93,7 +93,6 @@ def _html(raw: bytes) -> str:
 
 
 _MAKERS: dict[str, Callable[..., bytes]] = {"fingerprint": _make_fingerprint, "content": _make_content}
-"""What makes the bytes of an answer."""
 
 
 def _streams() -> tuple[BinaryIO, BinaryIO]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 MAX_LENGTH = 100
-"""Characters of a short text at most."""
 
 MAX_LETTERED_WORDS = 30
 """Words with a letter that are counted in a short text."""

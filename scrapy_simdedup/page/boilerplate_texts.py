@@ -67,7 +67,6 @@ MAX_EDGE_DISTANCE = 0.02
 MIN_REST, MIN_REST_SHARE = 300, 0.1
 """The characters, and the share of its text, that a page must have besides its notices."""
 COOKIE_WORDS = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキー", "עוגי", "쿠키")
-"""The word in several languages."""
 
 
 def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:

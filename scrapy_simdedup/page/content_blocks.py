@@ -30,7 +30,6 @@ MAX_ROW_LENGTH = 2_000
 MAX_NOTE_ELEMENTS = 100
 """Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
-"""Characters of a note at most."""
 _TABLE = TAG_IDS["table"]
 _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))

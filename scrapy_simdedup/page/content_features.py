@@ -104,11 +104,9 @@ class Features(NamedTuple):
     places: Places
     """For each prefix of ``PLACES``, the box of each block that it names; a row for each prefix."""
     lengths: NDArray[np.int64]
-    """The characters of each block."""
     groups: Places
     """For each block, the number of its group: blocks whose boxes have the same tags and classes."""
     firsts: Places
-    """The first block of each box."""
     ends: Places
     """The block behind the last one of each box."""
 

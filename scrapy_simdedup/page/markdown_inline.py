@@ -150,7 +150,6 @@ def _address(address: str) -> str:
 
 
 def _escaped_start(line: str) -> str:
-    """A line that begins no block."""
     if not _LINE_START.match(line):
         ticks = _TICKS.match(line)
         if ticks and line.count("`") == len(ticks[0]) // 2:  # no code span begins where there are no others
@@ -257,7 +256,6 @@ def fenced_code(pre: ContentNode) -> str:
 
 
 def _longest_run(text: str, character: str) -> int:
-    """The longest run of a character."""
     return max(map(len, re.findall(f"{re.escape(character)}+", text)), default=0)
 
 

@@ -51,7 +51,6 @@ def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
 
 
 def _select(root: HtmlElement, css: str) -> str:
-    """The first text that is not blank of those that a CSS selector finds."""
     try:
         matches = _xpath(css)(root)
     except etree.XPathError:  # what the page makes of the selector is no reason to lose the page
@@ -87,7 +86,6 @@ def _find_properties(root: HtmlElement, names: set[str]) -> dict[str, str]:
 
 
 def _json_ld(root: HtmlElement) -> Iterator[dict[str, Any]]:
-    """The objects of the page's JSON-LD, the outermost first."""
     scripts = (script for script in root.iter("script") if "ld+json" in script.get("type", "").lower())
     queue = deque(filter(None, (_load(script.text or "") for script in scripts)))
     while queue:
@@ -149,7 +147,6 @@ def _absolute_url(url: str, href: str) -> str | None:
 MAX_VALUE_LENGTH = 1_000
 """Characters of a title, a name or an address; longer ones are none."""
 MAX_AUTHORS = 20
-"""Authors of a page that are named."""
 _ARTICLE_TYPE = re.compile(r"Article|Posting|Report|Review$|Recipe|Thesis|Chapter|Book$")
 _OTHER_TYPE = re.compile(r"Product|Event|Movie|Course|JobPosting|Question|HowTo|Video|Podcast|Dataset|Place|Page")
 """Types of JSON-LD that stand for the page, those of texts before others."""

@@ -30,7 +30,6 @@ MAX_ATTRIBUTES = 500
 MIN_ATTRIBUTES_LENGTH = 64_000
 """Bytes of a page below which no number of attributes takes noticeable time."""
 MAX_ELEMENTS = 50_000
-"""Elements of one page."""
 MAX_LINKS = 5_000
 """Links of one page; an index of this size has no text of its own."""
 MAX_TEXT = 1_000_000

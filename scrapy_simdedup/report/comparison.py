@@ -64,7 +64,6 @@ class OwnLine(NamedTuple):
     own_words: int
     """Its words that stand in no run of words that is in the other text, too."""
     words: int
-    """All its words."""
 
 
 class DiffSpan(NamedTuple):

@@ -109,7 +109,6 @@ class NearPages:
         self._number = count()
         self._originals: dict[tuple[str, str], Record | None] = {}
         self.total: int = 0
-        """How many near pages there are."""
 
     def add(self, site: str, record: Record) -> None:
         """The first reading: count the record if its page is near, and hold it if it is among the most similar."""

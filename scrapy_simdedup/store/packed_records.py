@@ -52,7 +52,6 @@ class PackedRecords:
         self._table: KeyTable | None = None
 
     def __len__(self) -> int:
-        """How many records there are, released ones not counted."""
         return self._live
 
     def __iter__(self) -> Iterator[Record]:
@@ -284,7 +283,6 @@ class InternTable:
         self._numbers: dict[Shared, int] = {}
 
     def __getitem__(self, number: int) -> Shared:
-        """What has a number."""
         return self._values[number]
 
     def number(self, shared: Shared) -> int:

@@ -259,7 +259,6 @@ async def answer_of(call: Any) -> Any:
 
 @cache
 def _script(verb: str) -> tuple[str, str]:
-    """The verb's script, and its digest."""
     folder = files("scrapy_simdedup.store").joinpath("lua")
     parts = (f"{verb}.lua",) if verb in NO_LOG else ("log.lua", f"{verb}.lua")
     script = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)

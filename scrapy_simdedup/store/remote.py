@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 CALL_SECONDS = 5.0
-"""How long a call may take."""
 SLICE_SECONDS = 0.25
 """As how much time it counts at most when the loop did not run meanwhile."""
 SLOW_SECONDS = 1.0

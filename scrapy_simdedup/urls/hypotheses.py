@@ -81,7 +81,6 @@ class Hypothesis:
         self.is_initial: bool = value is None and not any_value and len(names) == 1 and is_given(names[0])
         """Whether the hypothesis is a rule from the start."""
         self.user_written: bool = self.is_initial and names[0].startswith(GIVEN_PREFIX)
-        """Whether it is a rule of the user's file."""
         self.session: bool = value is None and all(map(is_session, names))
         """Whether programs use such names for session ids: a rule after fewer trials, verified all the same."""
         self.rarely_matters: bool = self.is_initial or self.session or names[0] in _RARELY_MATTER

@@ -78,7 +78,6 @@ class UrlLearner:
         self._thresholds = thresholds or LearnerThresholds()
         self._checks = checks
         self._asking: dict[str, Site] = {}
-        """Sites with open questions."""
         self._sites: dict[str, Site] = {}
         self._remembered: dict[str, tuple[RememberedRule, ...]] = {}
         """Site of which no page was seen yet → its rules when the last crawl ended."""

@@ -32,7 +32,6 @@ class IndexHit:
     """A fetched page that a URL leads to, if the active rules are right."""
 
     key: int
-    """The key of the page's entry."""
     content: int
     ambiguous: bool
     """Whether pages of different content were found at this key, so that the entry represents no page any more."""

@@ -58,7 +58,6 @@ class PathPattern:
         self.version: int = -1
         """The version of the site's verdicts that ``rules`` and ``likely`` were derived from."""
         self.rules: ActiveRules = ActiveRules({})
-        """The rules in force."""
         self.rules_by_host: dict[str, ActiveRules] = {}
         """Host → the rules in force that it has confirmed, where the site has several hosts."""
         self.likely: ActiveRules | None = None

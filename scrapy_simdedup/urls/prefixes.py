@@ -20,9 +20,7 @@ MIN_CONTENTS = 3
 MAX_COMPARED = 20
 """Repeats that are compared for one first segment of theirs; each costs a look into the log of URLs."""
 MAX_PREFIXES = 20
-"""Prefixes of a site."""
 MAX_LENGTH = 24
-"""Characters of a prefix."""
 MAX_SEGMENTS = 500
 """First segments whose repeats are compared."""
 

@@ -61,7 +61,6 @@ class _Inquiry:
     held: list[HeldPage] = field(default_factory=list)
     """The pages that wait for the answer."""
     failures: list[EarlyFailure] = field(default_factory=list)
-    """The failures that do."""
     about: list[tuple[PathPattern, Hypothesis]] = field(default_factory=list)
     """The hypotheses that the answer matters to, and where."""
     is_due: bool = True
@@ -103,7 +102,6 @@ class Questions:
         self._asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = {}
         self._errors: int = 0
         self.asked: int = 0
-        """Questions asked so far."""
 
     @property
     def is_open(self) -> bool:

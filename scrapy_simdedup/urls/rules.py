@@ -48,9 +48,7 @@ class Rule:
     given: bool
     """Whether it is a rule from the start, not a learned one."""
     successes: int
-    """Trials with the same content."""
     failures: int
-    """Trials with another content."""
     contents: int
     """Different contents among the successes, up to 128."""
     verified: int

@@ -45,7 +45,6 @@ class Trial(NamedTuple):
 
     hypothesis: Hypothesis
     same: bool
-    """Whether the two pages have the same content."""
     bare: int
     """The identity of both pages without the parts."""
     key: int

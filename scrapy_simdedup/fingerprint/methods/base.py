@@ -56,9 +56,7 @@ class ComparableText:
     body: bytes
     """8 bytes of a digest of the HTML."""
     features: Features
-    """The shingles of all blocks."""
     signatures: BlockSignatures
-    """The block signatures of the content."""
     min_shingles: int
     """Shingles from which there is enough content."""
 
