@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
-
 IS_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//\S+\s*", re.IGNORECASE).fullmatch
 URL_FIELDS = ("url", "link", "href")
 """Fields in which an item is likely to name its page."""
@@ -26,7 +25,6 @@ MAX_VALUES = 1_000_000
 """Values of one field of an item, also those inside of others; an item may contain itself."""
 MAX_ITEMS_ON_THEIR_WAY = 1_000
 """Items of which it is known which page they came from, until the pipeline asks; another may replace them."""
-
 _FIND_NUMBERS = re.compile(r"\d+").findall
 
 

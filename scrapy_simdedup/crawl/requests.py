@@ -57,15 +57,11 @@ _WEB_CODECS = frozenset(
         "utf-8 utf-8-sig utf-16 utf-16-be utf-16-le ascii cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 tis-620"
         " gb2312 gbk gb18030 big5 big5hkscs euc-jp iso2022-jp shift-jis cp932 euc-kr cp949"
     ).split()
-) | {
-    *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
-    *(f"cp{page}" for page in range(1250, 1259)),
-}
+) | {*(f"iso8859-{part}" for part in range(1, 17) if part != 12), *(f"cp{page}" for page in range(1250, 1259))}
 """Python's names of the encodings of the web, which are those of WHATWG's Encoding Standard. The other codecs that a
 server may name, such as punycode, make of a page what no browser shows, or a part of it."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
-
 MAX_HANDLER_NAME = 200
 """Characters of the name of a handler; what would be longer ends there."""
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 META_VERDICT = "simdedup_verdict"
 META_IDENTITY = "simdedup_identity"
 NOT_MODIFIED = 304

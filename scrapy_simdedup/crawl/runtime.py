@@ -47,14 +47,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
-
 META_DELIVER = "simdedup_deliver"
 ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
-
 BUSY_ATTEMPTS = 11
 """How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
-
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
 

@@ -21,7 +21,6 @@ Reason: TypeAlias = (
     UnjudgedReason
     | Literal["within_budget", "in_work", "better", "no_item_yet", "for_links", "other_callback", "own_text"]
 )
-
 OtherLine: TypeAlias = Literal["words", "numbers"]
 """In what a line differs from the one in whose place it stands; ``numbers``: in these alone."""
 

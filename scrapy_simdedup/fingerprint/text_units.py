@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
-
 MAX_BYTES = 400
 """Bytes that a record keeps of the text units of a page at most."""
 MAX_FILTER_BITS = 2400
@@ -56,15 +55,12 @@ BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
 page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
-
 SAMPLING_BITS = 4
 """The leading bits of a sampling that are not zero at most: so an archive keeps of each shingle little more than these,
 and 16 bits for its place in a filter."""
-
 NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
-
 _MAX_JOINED_BY = 17
 _HEAD = struct.Struct("<2HBQIH")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the

@@ -43,13 +43,10 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
-
 INSET_ROLES = ASIDE | FORM | META | WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
-
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
-
 _BETWEEN_PARTS = re.compile(
     r"\s[-–—~:/\\<>]+\s|:\s|\s*[|•·»«→›｜—]+\s*"
     r"|(?<=[^\x00-\x7f])_|_(?=[^\x00-\x7f])"  # a site without spaces; elsewhere it is part of a name
@@ -57,7 +54,6 @@ _BETWEEN_PARTS = re.compile(
 )
 """What stands between the parts of a title: lines, dashes between spaces, colons, a bracket at the end."""
 _WORD = re.compile(r"\w+")
-
 _BOILERPLATE = BlockClass.BOILERPLATE
 
 

@@ -28,7 +28,7 @@ PACE_WEIGHT = 0.2
 REST_SECONDS = 1.0
 """How long a database that did not answer is left alone, so that a crawl does not wait for it page by page."""
 CONNECT_SECONDS = 2.0
-"""How long a call may take of that to get a connection."""
+"""Of :data:`CALL_SECONDS`, how long a call may wait for a connection."""
 CALLS = 4
 """Calls, and connections, at a time; more of them only queue in the database."""
 ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"

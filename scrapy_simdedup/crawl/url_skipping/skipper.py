@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision
 
 logger = logging.getLogger(__name__)
-
 META_SCHEDULED = "simdedup_scheduled"
 """Marks a request that came through the scheduler; one that a callback downloads and awaits did not."""
 PRIORITY_PENALTY = 1000
