@@ -18,7 +18,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -96,7 +96,7 @@ def fingerprint_files(
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         parquet = package_of("batch", "pyarrow.parquet")
-        for number in _numbers(batches):
+        for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
             name = names[number]
             # A process of its own, which may be ended by a page, and a table that is there once it is complete.
             with TemporaryDirectory() as directory:
@@ -260,10 +260,6 @@ def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Re
             yield arrow.RecordBatch.from_pylist([{"file": name, "dropped": count}])
 
     return rows.mapInArrow(run, "file string, dropped long")
-
-
-def _numbers(batches: Iterable[Any]) -> Iterator[int]:
-    return (number for batch in batches for number in batch.column(0).to_pylist())
 
 
 def _sql_schema(schema: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
@@ -261,7 +261,8 @@ def superseded_pages(
                 ON other.file = members.last_file AND other.position = members.last_position
             ORDER BY members.file, members.position
         """)
-        for (file, position), rows in groupby(_rows(found), key=lambda row: row[:2]):
+        read = chain.from_iterable(iter(lambda: found.fetchmany(ROWS_PER_READ), []))
+        for (file, position), rows in groupby(read, key=lambda row: row[:2]):
             found_alike: list[tuple[Comparison | None, str, bool]] = [
                 (_copy_of(raw, units, last, of_page.of(url or "")), url, is_page)
                 for *_, raw, units, last, url, is_page in rows
@@ -282,11 +283,6 @@ def _ends(better: dict[Entry, Entry]) -> dict[Entry, Entry]:
         if last not in seen:
             ends[page] = last
     return ends
-
-
-def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
-    while rows := found.fetchmany(ROWS_PER_READ):
-        yield from rows
 
 
 def _copy_of(raw: bytes | None, units: bytes | None, last: bytes | None, settings: DedupSettings) -> Comparison | None:

@@ -88,7 +88,7 @@ def _fingerprint(context: Context) -> int:
     made = fingerprint_files(
         inputs, Path(options.output), _reading(context), context.settings, processes=options.jobs, history=history
     )
-    sizes = {name: _size(name) for name in inputs}
+    sizes = {name: 1 if "://" in name else Path(name).stat().st_size for name in inputs}
     pages, damaged, read, total = 0, Counter[str](), 0, sum(sizes.values())
     with context.console.progress("pages read", share=lambda _: read / total if total else 0.0) as show:
         for name, count, damages in made:
@@ -227,7 +227,3 @@ def _inputs(context: Context) -> list[str]:
         if "://" not in name:
             Path(name).stat()  # an error now, and not after a day
     return list(dict.fromkeys(found))
-
-
-def _size(name: str) -> int:
-    return 1 if "://" in name else Path(name).stat().st_size

@@ -122,7 +122,7 @@ class SiteNovelty:
             return OwnText(most, counts=True)
         run = found.longest_own_run(asked & units.of_content)
         together = run.words if run.words > limit else 0
-        if together and is_known and self._is_on_other_pages(units.joined(run.blocks), others):
+        if together and is_known and self._on_other_pages(units.joined(run.blocks), np.ones(1, np.bool_), others)[0]:
             together = 0
         if is_variant:
             together = max(together, self._words_of_variant(found, kept, others, clocks))
@@ -158,10 +158,6 @@ class SiteNovelty:
             if own and (theirs[name] == own).any() and np.count_nonzero(elsewhere[name] == own) < many:
                 return True
         return False
-
-    def _is_on_other_pages(self, unit: PageUnits, sample: Sequence[int]) -> bool:
-        """Whether a text that is one block stands on other pages of the site."""
-        return bool(self._on_other_pages(unit, np.ones(1, np.bool_), sample)[0])
 
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""

@@ -190,7 +190,7 @@ class _Layout:
         for caption in table.nodes("caption"):
             self._content(caption, container, "", depth + 1)
         rows = [["" if cell is None else self._cell(cell, depth) for cell in row] for row in table_grid(table)]
-        if not _has_row_spans(table):
+        if not any(cell.element.get("rowspan") for row in _table_rows(table) for cell in row):  # which rows below need
             rows = [row for row in rows if any(row)]
         if any(map(any, rows)):
             self._add(container, _markdown_table([text for row in rows for text in row], list(map(len, rows))))
@@ -228,11 +228,6 @@ def _is_layout_table(table: ContentNode) -> bool:
         or max(map(len, rows)) < 2
         or any(len(cell.text()) > MAX_CELL_LENGTH for row in rows for cell in row)
     )
-
-
-def _has_row_spans(table: ContentNode) -> bool:
-    """Whether a cell of a table reaches into the rows below."""
-    return any(cell.element.get("rowspan") for row in _table_rows(table) for cell in row)
 
 
 def table_grid(table: ContentNode) -> list[list[ContentNode | None]]:
