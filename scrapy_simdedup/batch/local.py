@@ -51,7 +51,6 @@ class Judging:
     prints: Path
     """The directory of the fingerprints."""
     output: Path
-    """The directory of the verdicts."""
     settings: DedupSettings
     run: str
     """The run that the verdicts and records name."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 MAX_SHOWN_DAMAGES = 5
-"""Damaged files that are named; all are counted."""
 
 
 def add_options(parser: ArgumentParser) -> None:

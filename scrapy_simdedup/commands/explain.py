@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_SUGGESTED = 3
-"""URLs that are suggested for one that is not stored."""
 STATE_MEANINGS = {
     "confirmed": "it was delivered",
     "itemless": "it was delivered, and gave no item",

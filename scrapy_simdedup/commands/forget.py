@@ -27,7 +27,6 @@ DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""
 DAY = 86_400.0
 MAX_SHOWN_RUNS = 5
-"""Runs that are named where a run is not in the store."""
 
 
 def add_forget_options(parser: ArgumentParser) -> None:

@@ -52,7 +52,6 @@ class OwnText(NamedTuple):
     """What a page says that the originals it is a copy of lack."""
 
     words: int
-    """The words of the longest text unit."""
     counts: bool
     """Whether the page is no copy for it."""
     other_line: OtherLine | None = None

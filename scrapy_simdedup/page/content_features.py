@@ -94,7 +94,6 @@ class Features(NamedTuple):
     block_names: tuple[str, ...]
     box_names: tuple[str, ...]
     page_names: tuple[str, ...]
-    """What the numbers are called, row by row."""
     blocks: Numbers
     """Numbers of each block: a row for each number."""
     boxes: Numbers

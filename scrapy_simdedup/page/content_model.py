@@ -59,7 +59,6 @@ class Trees(NamedTuple):
     """One round of oblivious trees."""
 
     names: tuple[str, ...]
-    """The features that they ask for."""
     columns: NDArray[np.uint8]
     """The number of the feature that each question is about; a row for each level, a column for each tree."""
     borders: NDArray[np.float32]

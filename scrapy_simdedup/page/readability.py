@@ -78,7 +78,6 @@ def find_article_blocks(
 
 
 def _text_under_headline(tree: BlockTree, content: Mapping[int, str]) -> int | None:
-    """The number of the first prose after the first ``<h1>`` of the content."""
     numbers = iter(content)
     if not any(tree.text_roles[number] & H1 for number in numbers):  # stops behind the headline
         return None

@@ -34,7 +34,6 @@ LAYOUT_ROLES = NAV | FOOTER | ASIDE | WIDGET
 """Roles of the site's own layout. A page whose classes and ids give one of them has names that can be relied on; those
 of notices, advertisements and buttons for sharing come from elsewhere and stand on every site."""
 TEXT_ROLES = HEADING | H1 | PARAGRAPH
-"""Roles of a block that say what its text is."""
 BY_SETTING = 1 << len(ROLE_NAMES) + 5
 """Beside a boilerplate role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
 BY_SHAPE = 1 << len(ROLE_NAMES) + 6

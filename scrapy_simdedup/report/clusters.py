@@ -20,7 +20,6 @@ class Member:
     url: str
     kind: str
     similarity: float
-    """Share of common content, 0..1."""
     differs: tuple[str, ...]
     """What differs from the representative, as far as fingerprints tell."""
 

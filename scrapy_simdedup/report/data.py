@@ -160,9 +160,7 @@ class AuditedPair:
     dropped: str
     similarity: float
     distance: int | None
-    """Differing bits of the simhashes."""
     facts: tuple[str, ...]
-    """What differs, as far as fingerprints tell."""
     lines: tuple[Difference, ...] | None
     """The lines that differ; None if no texts were kept."""
     more: int = 0

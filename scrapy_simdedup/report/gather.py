@@ -55,10 +55,8 @@ class CrawlFacts:
     """What a report says of a crawl that only the crawl itself has counted."""
 
     kinds: Counter[str]
-    """Pages by verdict."""
     dropped: int
     unjudged: Counter[str]
-    """Pages that could not be judged, by reason."""
     savings: Savings
     warnings: tuple[str, ...] = ()
     audit: tuple[AuditedPair, ...] = ()

@@ -110,7 +110,6 @@ class Move:
     old: str
     new: str
     similarity: float
-    """Share of common content, 0..1."""
     last_seen: float
     """When the content was last observed at the old URL; seconds since the epoch."""
     run: str

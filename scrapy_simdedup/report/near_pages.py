@@ -41,7 +41,6 @@ class NearPage:
     original: str | None
     """The URL of the page that it was compared with; None where that is not known any more."""
     similarity: float
-    """Share of common content, 0..1."""
     own_words: int | None
     """Words of its longest text unit that the original lacks; None where that is not known."""
     kept_by: str | None

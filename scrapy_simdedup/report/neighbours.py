@@ -79,9 +79,7 @@ class Neighbour:
 
     record: Record
     similarity: float
-    """Share of common content, 0..1."""
     distance: int
-    """Bits in which the simhashes differ."""
     headline_differs: bool
     """Whether the two have different headlines, as different pages mostly do and copies mostly do not."""
 
