@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 import measure
 from labelled import read
-from scrapy_simdedup.batch.inputs import Reading
+from scrapy_simdedup.batch.files import Reading
 from scrapy_simdedup.batch.local import Judging, judge_files
 from scrapy_simdedup.batch.print_files import fingerprint_files
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS

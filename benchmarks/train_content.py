@@ -15,6 +15,7 @@ each of three folds of domains, which ``extraction.py --folds build/model`` scor
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import re
 import tempfile
@@ -35,7 +36,6 @@ from scrapy_simdedup.page.content_model import (
     UNITS,
     ContentModel,
     Trees,
-    pack_model,
     probability,
     what_was_said,
 )
@@ -258,6 +258,20 @@ def train(path: Path) -> tuple[bytes, list[bytes]]:
         models.append(pack_model(ContentModel(first, second)))
         print("second round without fold", fold, flush=True)
     return models[-1], models[:-1]
+
+
+def pack_model(model: ContentModel) -> bytes:
+    """The bytes of a file with a model; the same model gives the same bytes."""
+    arrays: dict[str, Any] = {}
+    for number, trees in enumerate(model, start=1):
+        arrays[f"names{number}"] = np.array(" ".join(trees.names))
+        arrays[f"columns{number}"] = trees.columns
+        arrays[f"borders{number}"] = trees.borders
+        arrays[f"leaves{number}"] = trees.leaves.astype(np.int16)
+        arrays[f"bias{number}"] = np.array(trees.bias)
+    made = io.BytesIO()
+    np.savez_compressed(made, **arrays)
+    return made.getvalue()
 
 
 def main() -> None:

@@ -61,7 +61,6 @@ _NAMES_BY_MODULE = {
     "settings": ["DedupSettings"],
 }
 _MODULES = {name: f"{__name__}.{module}" for module, names in _NAMES_BY_MODULE.items() for name in names}
-
 __all__ = list(_MODULES)
 
 

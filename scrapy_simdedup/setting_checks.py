@@ -20,12 +20,10 @@ from typing import Any, TypeAlias, cast
 from scrapy_simdedup.errors import SettingError
 
 Check: TypeAlias = Callable[[str, Any], Any]
-
 REDACTED = "***"
 """Shown instead of a secret."""
 MIN_NAME_RATIO = 0.7
 """How alike two names are, 0..1, so that one is suggested for the other."""
-
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _LISTS = list, tuple, set, frozenset
 
@@ -417,11 +415,7 @@ def usable_key(key: str) -> str:
 
 
 def require_text(value: object, name: str) -> None:
-    """Check an argument that has to be a text.
-
-    Raises:
-        TypeError: it is none; the message says what to pass instead.
-    """
+    """Check an argument that has to be a text; a TypeError says what to pass instead."""
     if not isinstance(value, str):
         found = "None" if value is None else type(value).__name__
         remedy = "decode it first" if isinstance(value, bytes | bytearray | memoryview) else "pass a text"

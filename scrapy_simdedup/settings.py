@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 PREFIX = "SIMDEDUP_"
-
 Mode = Literal["pages", "items", "observe"]
 DropKind = Literal["identical", "near"]
 Links = Literal["defer", "drop", "follow_new"]
@@ -50,7 +49,6 @@ Mask = Literal["case", "dates", "times", "numbers"]
 Stubs = Literal["flag", "drop", "keep"]
 Confirm = Literal["items", "callback", "feed"]
 UrlLearning = Literal["off", "observe", "deprioritize", "skip"]
-
 MOST_COPIES = 32
 """The most copies that can be kept: half of the pages that a page is compared with at most."""
 SITE_CHECKS: dict[str, checks.Check] = {

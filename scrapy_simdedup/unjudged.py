@@ -97,6 +97,5 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     "worker_died": Unjudged("ended the worker process that read it"),
     "worker_timeout": Unjudged("took a worker process too long", remedy="raise SIMDEDUP_WORKER_TIMEOUT"),
 }
-
 COMPARED_BY_BODY = frozenset(reason for reason, implied in UNJUDGED.items() if implied.compared_by_body)
 """The reasons of pages that repeat only what is the same byte for byte."""

@@ -94,11 +94,7 @@ class Making:
         )
 
     def check(self, other: Making, what: str) -> None:
-        """Check that these settings can judge fingerprints that were made in another call.
-
-        Raises:
-            SimdedupError: they cannot.
-        """
+        """Check that these settings can judge fingerprints that were made in another call."""
         again = "set it back, or fingerprint the archive again"
         if self.fingerprint != other.fingerprint:
             raise SimdedupError(f"{what} has {other.fingerprint}, and these settings make {self.fingerprint}: {again}")
@@ -135,11 +131,7 @@ def fingerprints(
 
 
 def _fingerprint_row(
-    url: str,
-    html: str | None,
-    settings: DedupSettings,
-    secret: bytes,
-    reason: UnjudgedReason | None,
+    url: str, html: str | None, settings: DedupSettings, secret: bytes, reason: UnjudgedReason | None
 ) -> dict[str, Any]:
     if html is None:
         return {"unjudged": reason or "no_page"}
@@ -257,11 +249,7 @@ def verdicts(
 
 
 def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
-    """The fingerprint in a row of a table of fingerprints.
-
-    Raises:
-        FingerprintMismatch: it is none.
-    """
+    """The fingerprint in a row of a table of fingerprints."""
     found = PageFingerprint.from_bytes(raw)
     return found if units is None else replace(found, page_units=unpack_units(units))
 
@@ -270,9 +258,6 @@ def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:
     """Check that each site can be judged by one process.
 
     ``sizes`` has the largest sites at least; ``max_pages`` of a site are remembered, or all.
-
-    Raises:
-        SimdedupError: a site is too large.
     """
     large = sorted(((pages, site) for site, pages in sizes.items() if pages > MAX_PAGES_OF_SITE), reverse=True)
     if large and max_pages is None:

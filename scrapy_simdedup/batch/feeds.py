@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import Verdict
 
 ROWS_PER_BATCH = 256
-"""Rows of a table that are read at a time."""
 BYTES_PER_ROW_GROUP = 32 * 1024 * 1024
 """Bytes of rows that are written at a time."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Bytes of a record of an archive above which it is not decoded: no page has as many."""
 FIRST_CHUNK = 1 << 20
 """Bytes of an array that are read at a time; twice as many where a value does not end within them."""
-
 IDENTICAL_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NEAR_PROFILE = "urn:scrapy-simdedup:near-duplicate"
 """What ``WARC-Profile`` says of a page whose bytes are those of another, and of one that only has the same content."""
@@ -82,7 +80,6 @@ class JsonLines(FeedFormat):
             yield fields.entry(item, line)
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a line."""
         self._file.write(entry.raw if isinstance(entry.raw, bytes) else _json(entry).encode() + b"\n")
 
 
@@ -91,11 +88,7 @@ class JsonArray(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
-        """The entries of a feed; a value that is no object gives an unjudged one.
-
-        Raises:
-            SimdedupError: the feed is no array, or is cut.
-        """
+        """The entries of a feed; a value that is no object gives an unjudged one."""
         for item, raw in _array_values(file):
             yield fields.entry(item, raw)
 
@@ -104,13 +97,11 @@ class JsonArray(FeedFormat):
         self._before = b"[\n"
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a value as it came."""
         raw = entry.raw if isinstance(entry.raw, str) else _json(entry)
         self._file.write(self._before + raw.encode())
         self._before = b",\n"
 
     def close(self) -> None:
-        """End the array."""
         self._file.write(b"\n]" if self._before == b",\n" else b"[]")
 
 
@@ -134,7 +125,6 @@ class Csv(FeedFormat):
         self._rows = csv.writer(codecs.getwriter("utf-8")(file))
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a row."""
         self._rows.writerow(entry.raw)
 
 
@@ -143,11 +133,7 @@ class Parquet(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
-        """The entries of a table; ``raw`` is a batch of rows and the number of a row in it.
-
-        Raises:
-            SimdedupError: pyarrow is not installed, or the table is damaged.
-        """
+        """The entries of a table; ``raw`` is a batch of rows and the number of a row in it."""
         with open_table(file) as table:
             for batch in table.iter_batches(batch_size=ROWS_PER_BATCH):
                 for row, item in enumerate(batch.to_pylist()):
@@ -162,7 +148,6 @@ class Parquet(FeedFormat):
         self._full: list[Any] = []
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a row."""
         batch, row = entry.raw
         if batch is not self._batch:
             self._end_batch()
@@ -170,7 +155,6 @@ class Parquet(FeedFormat):
         self._rows.append(row)
 
     def close(self) -> None:
-        """Write the rows that are left, and the end of the table."""
         self._end_batch()
         self._write()
         if self._writer is not None:
@@ -192,7 +176,6 @@ class Parquet(FeedFormat):
 
 
 def _json(entry: FeedEntry) -> str:
-    """The item of a feed of another format as JSON."""
     if entry.unjudged == "no_item":
         raise SimdedupError("the feed holds what is no item, which only a file of the feed's own format can keep")
     return json.dumps(entry.item, default=str)
@@ -258,11 +241,6 @@ class Warc(FeedFormat):
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:  # noqa: ARG004 - an archive has none
-        """The entries of an archive.
-
-        Raises:
-            SimdedupError: warcio is not installed, or the archive is damaged.
-        """
         for record, body in _warc_records(file):
             record.raw_stream = io.BytesIO(body)
             if record.rec_type == "response" and record.http_headers is not None:
@@ -271,7 +249,6 @@ class Warc(FeedFormat):
                 yield FeedEntry(record, unjudged="no_page")
 
     def keep(self, entry: FeedEntry) -> None:
-        """Write a record as it came."""
         record = entry.raw
         if entry.html is not None:
             of_original = [entry.url, *map(record.rec_headers.get_header, ("WARC-Date", "WARC-Record-ID"))]

@@ -51,7 +51,6 @@ class Judging:
     prints: Path
     """The directory of the fingerprints."""
     output: Path
-    """The directory of the verdicts."""
     settings: DedupSettings
     run: str
     """The run that the verdicts and records name."""
@@ -155,11 +154,7 @@ def _plan(judging: Judging, prints: list[Path]) -> dict[str, Any]:
 
 
 def _sizes(db: Any, tables: list[Path], prints: list[Path], judging: Judging) -> dict[str, int]:
-    """The pages of each site; makes the view ``pages`` of the rows with their sites.
-
-    Raises:
-        SimdedupError: a site is too large to be judged.
-    """
+    """The pages of each site; makes the view ``pages`` of the rows with their sites."""
     above = judging.by_host_above
     rows = f"read_parquet({sql_list(tables)}, union_by_name = true)"
     counted = f"SELECT site, count(*) FROM read_parquet({sql_list(prints)}) GROUP BY site"  # noqa: S608

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.archives import Making, fingerprints
-from scrapy_simdedup.batch.files import whole_file
-from scrapy_simdedup.batch.inputs import Reading, output_names, read_pages
+from scrapy_simdedup.batch.files import Reading, output_names, read_pages, whole_file
 from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, package_of, read_metadata
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.errors import SimdedupError
@@ -29,9 +28,6 @@ def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") ->
     """The secret of fingerprints in a directory: the given one, or the one that is kept beside them.
 
     ``make`` is the secret to keep there, if there is none yet.
-
-    Raises:
-        SimdedupError: there is none.
     """
     if settings.secret:
         return settings.secret.encode()
@@ -100,11 +96,7 @@ def fingerprint_file(
 
 
 def making_of(path: Path) -> Making:
-    """How the fingerprints of a table were made.
-
-    Raises:
-        SimdedupError: it is no table of fingerprints.
-    """
+    """How the fingerprints of a table were made."""
     about = read_metadata(path, "table of fingerprints")
     try:
         return Making(**about)
@@ -113,11 +105,7 @@ def making_of(path: Path) -> Making:
 
 
 def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], bytes]:
-    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes.
-
-    Raises:
-        SimdedupError: there are none, or they were made in another way.
-    """
+    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes."""
     prints = sorted(directory.glob("*.parquet"))
     if not prints:
         raise SimdedupError(f"there are no fingerprints in {directory}; make them with batch fingerprint")
@@ -137,11 +125,7 @@ def secret_in(history: str | None) -> bytes | None:
 
 
 def check_history(history: str, making: Making, secret: bytes) -> None:
-    """Check that fingerprints that are made now can be compared with a table of records.
-
-    Raises:
-        SimdedupError: they cannot, or it is no table of records.
-    """
+    """Check that fingerprints that are made now can be compared with a table of records."""
     about = read_metadata(Path(history), "table of records")
     if about.get("fingerprint") != making.fingerprint:
         theirs = about.get("fingerprint") or "nobody knows what"

@@ -37,10 +37,7 @@ MAX_INT, MAX_FLOAT = 2**31 - 1, sys.float_info.max
 """The greatest numbers that every store can keep."""
 MAX_FIELD_BYTES = 2**16 - 1
 """Bytes of a key or a fingerprint that every store can keep."""
-
-
 # ------------------------------------------------------------------ what every store can keep
-
 _STATES = frozenset(get_args(State))
 _FITS: dict[Any, Callable[[Any], bool]] = {
     str: lambda value: isinstance(value, str),
@@ -76,22 +73,14 @@ def checked_record(site: Any, record: Record) -> tuple[str, Record]:
 
 
 def checked_note(journal: object, value: object) -> SiteNote:
-    """The note of a row or a line.
-
-    Raises:
-        SimdedupError: it is none of a journal of sites.
-    """
+    """The note of a row or a line."""
     if not isinstance(journal, str) or journal not in SITE_JOURNALS or not isinstance(value, bytes):
         raise SimdedupError(f"{journal!r:.60} is no journal of notes of sites")
     return SiteNote(journal, value)
 
 
 def shared_metadata(found: Any) -> dict[str, str]:
-    """What an export says about itself, as far as stores must agree on it.
-
-    Raises:
-        SimdedupError: it is no export of this version.
-    """
+    """What an export says about itself, as far as stores must agree on it."""
     try:
         if found["simdedup"] == EXPORT_VERSION:
             return {name: str(found[name]) for name in SHARED_METADATA}
@@ -130,11 +119,7 @@ def to_line(site: str, known: Record | SiteNote) -> bytes:
 
 
 def from_line(line: bytes) -> tuple[str, Record | SiteNote]:
-    """The site and the record in a line of an export, which is in no log yet, or the site and a note of it.
-
-    Raises:
-        SimdedupError: the line is none of an export.
-    """
+    """The site and the record in a line of an export, which is in no log yet, or the site and a note of it."""
     try:
         values: dict[str, Any] = json.loads(line)
         site = values.pop("site")
@@ -149,11 +134,7 @@ def from_line(line: bytes) -> tuple[str, Record | SiteNote]:
 
 
 def read_header(line: bytes) -> dict[str, str]:
-    """The metadata in the first line of an export, see :func:`shared_metadata`.
-
-    Raises:
-        SimdedupError: the line is not that of an export of this version.
-    """
+    """The metadata in the first line of an export, see :func:`shared_metadata`."""
     try:
         return shared_metadata(json.loads(line))
     except (ValueError, RecursionError, SimdedupError):
@@ -219,9 +200,6 @@ def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tup
     """The records of an open table, in no log yet, and the notes of its sites.
 
     ``refuse`` is called with the number of a row that is no record, and the reason.
-
-    Raises:
-        SimdedupError: the table has other columns than one of records.
     """
     wanted = [*RECORD_COLUMNS, *NOTE_COLUMNS]
     missing = [name for name in wanted if name not in table.schema_arrow.names]

@@ -18,7 +18,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.cmdline import execute
 
 from scrapy_simdedup.batch.archives import MAX_PLACED_SITES, ORDER, Making, bins_of, check_sizes, fingerprints, verdicts
-from scrapy_simdedup.batch.inputs import Reading, copy_kept, kept_names
+from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.print_files import fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema
 from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summary, dropped_pages
@@ -49,11 +49,7 @@ TRIES_PER_BIN = 30
 def session(master: str | None = None) -> Any:
     """The Spark session of this process, with Python workers that are the Python of this process, if none is named.
 
-    Args:
-        master: the master, such as ``local[2]``; None takes what ``spark-submit`` says.
-
-    Raises:
-        SimdedupError: pyspark or Java is missing.
+    Without a master it takes what ``spark-submit`` says.
     """
     sql = package_of("spark", "pyspark.sql")
     builder = sql.SparkSession.builder.appName("scrapy-simdedup")
@@ -68,11 +64,7 @@ def session(master: str | None = None) -> Any:
 
 
 def check_workers(spark: Any) -> None:
-    """Check that the Python of the executors has this package.
-
-    Raises:
-        SimdedupError: it has not; PYSPARK_PYTHON names the Python that they take.
-    """
+    """Check that the Python of the executors has this package. PYSPARK_PYTHON names another."""
     named = os.environ.get("PYSPARK_PYTHON")
     python = spark.conf.get("spark.pyspark.python", None) or named or "python3, as PYSPARK_PYTHON is not set"
     try:
@@ -95,12 +87,7 @@ def fingerprint_files(
 ) -> Any:
     """The fingerprints of the pages of files, such as WARC archives; HTML never leaves the task that reads it.
 
-    Args:
-        spark: the session.
-        files: names that the executors can open: paths, or ``s3://`` and what else fsspec opens there.
-        settings: the settings of the pages.
-        secret: the key of the hashes.
-        reading: how the files are read.
+    The executors open the files: paths, or ``s3://`` and what else fsspec opens there.
     """
     how, names = reading or Reading(), list(files)
     Making.by(settings, secret)  # before anything is made
@@ -109,7 +96,7 @@ def fingerprint_files(
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         parquet = package_of("batch", "pyarrow.parquet")
-        for number in _numbers(batches):
+        for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
             name = names[number]
             # A process of its own, which may be ended by a page, and a table that is there once it is complete.
             with TemporaryDirectory() as directory:
@@ -127,11 +114,7 @@ def fingerprint_files(
 
 @contextmanager
 def said_by_tasks() -> Iterator[None]:
-    """What a task of ours says about its input, without what Spark and Java say around it.
-
-    Raises:
-        SimdedupError: a task raised one.
-    """
+    """What a task of ours says about its input, without what Spark and Java say around it."""
     try:
         yield
     except Exception as exc:
@@ -149,11 +132,7 @@ def write_prints(prints: Any, output: str, making: Making) -> None:
 
 
 def read_prints(spark: Any, directories: Sequence[str], making: Making) -> Any:
-    """The fingerprints in directories, once it is sure that they were made as these settings make them.
-
-    Raises:
-        SimdedupError: they were not, or it is not said how they were made.
-    """
+    """The fingerprints in directories, once it is sure that they were made as these settings make them."""
     for name in directories:
         try:
             said = spark.read.text(f"{name.rstrip('/')}/{MAKING}").first()[0]
@@ -167,10 +146,7 @@ def read_prints(spark: Any, directories: Sequence[str], making: Making) -> Any:
 def fingerprint(pages: Any, settings: DedupSettings, secret: bytes) -> Any:
     """The fingerprints of a data frame of pages with ``url``, ``html`` and ``time``, from Parquet, Iceberg, Delta ...
 
-    Args:
-        pages: the pages; ``file`` and ``position`` come along if they are there.
-        settings: the settings of the pages.
-        secret: the key of the hashes.
+    ``file`` and ``position`` come along if they are there.
     """
     Making.by(settings, secret)
     functions = package_of("spark", "pyspark.sql.functions")
@@ -199,13 +175,9 @@ def judge(
 ) -> Any:
     """The verdicts on pages of which there are fingerprints: one shuffle by site, each site in order.
 
-    Args:
-        prints: the fingerprints, with the rows of a history if there is one.
-        settings: the settings of the pages.
-        secret: the key of the hashes.
-        run: the run's name.
-        partitions: in how many parts sites are judged; None takes ``spark.sql.shuffle.partitions``.
-        by_host_above: pages above which the hosts of a site are judged apart.
+    With the fingerprints come the rows of a history, if there is one. The number of parts is
+    ``spark.sql.shuffle.partitions`` unless it is given; the hosts of sites with more pages than ``by_host_above`` are
+    judged apart.
 
     Raises:
         SimdedupError: a site is too large for one task.
@@ -259,15 +231,8 @@ def _in_bins(spark: Any, prints: Any, bins: Mapping[str, int], count: int) -> An
 def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Reading | None = None) -> Any:
     """Copy the files of an archive without the pages that were dropped; gives each file, and how many these were.
 
-    Nothing is copied before the data frame is asked for its rows.
-
-    Args:
-        spark: the session.
-        files: the names of the files, as they were when the fingerprints were made.
-        judged: the verdicts.
-        output: the directory of the copies, which the executors can write: a path, or ``s3://`` and what else fsspec
-            knows there.
-        reading: how the files are read.
+    Nothing is copied before the data frame is asked for its rows. The files have the names that they had when the
+    fingerprints were made; the executors can write the output, a path, or ``s3://`` and what else fsspec knows there.
 
     Raises:
         SimdedupError: there is no verdict on a file.
@@ -295,10 +260,6 @@ def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Re
             yield arrow.RecordBatch.from_pylist([{"file": name, "dropped": count}])
 
     return rows.mapInArrow(run, "file string, dropped long")
-
-
-def _numbers(batches: Iterable[Any]) -> Iterator[int]:
-    return (number for batch in batches for number in batch.column(0).to_pylist())
 
 
 def _sql_schema(schema: Any) -> Any:

@@ -27,9 +27,7 @@ EXTRAS = {
 METADATA = b"simdedup"
 """The name of the metadata of a table that says how its fingerprints were made, as JSON."""
 ROWS_PER_BATCH = 2_048
-"""Rows of a table that are held at a time."""
 ROWS_PER_GROUP = 65_536
-"""Rows of a group in a Parquet file."""
 PAGE_COLUMNS = ("site", "time", "url", "key", "size", "file", "position")
 """The columns that say of which page a verdict is."""
 VERDICT_COLUMNS = (
@@ -40,11 +38,7 @@ VERDICT_COLUMNS = (
 
 
 def package_of(extra: str, module: str) -> Any:
-    """A module of the package that an extra of ours brings.
-
-    Raises:
-        SimdedupError: it is not installed.
-    """
+    """A module of the package that an extra of ours brings."""
     try:
         return import_module(module)
     except ImportError as exc:
@@ -150,11 +144,7 @@ class TableWriter:
 
 @contextmanager
 def open_table(file: IO[bytes]) -> Iterator[Any]:
-    """A Parquet file as pyarrow reads it; what has no seekable end, such as a pipe, goes to the disk first.
-
-    Raises:
-        SimdedupError: pyarrow is not installed, or the table is damaged.
-    """
+    """A Parquet file as pyarrow reads it; what has no seekable end, such as a pipe, goes to the disk first."""
     arrow, parquet = package_of("parquet", "pyarrow"), package_of("parquet", "pyarrow.parquet")
     with tempfile.TemporaryFile() as unpacked:
         if not file.seekable() or hasattr(file, "fileobj"):  # the end of a table is read first
@@ -173,11 +163,7 @@ def metadata_of(schema: Any) -> dict[str, Any]:
 
 
 def read_metadata(path: Path, what: str) -> dict[str, Any]:
-    """What the table in a file says about itself; ``what`` it has to be, such as a table of records.
-
-    Raises:
-        SimdedupError: it is no table.
-    """
+    """What the table in a file says about itself; ``what`` it has to be, such as a table of records."""
     arrow, parquet = package_of("batch", "pyarrow"), package_of("batch", "pyarrow.parquet")
     try:
         return metadata_of(parquet.read_schema(path))

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 Thing = TypeVar("Thing")
-
 HTML_FIELDS = ("html", "body")
 """The fields in which an item is likely to hold a whole page."""
 MAX_KNOWN_NAMES = 1_000
@@ -49,13 +48,11 @@ class FeedEntry:
     url: str = ""
     """The URL of the entry's page; empty if it names none."""
     html: str | None = None
-    """The page, if the entry holds one."""
     texts: tuple[str, ...] = ()
     """The texts of an item that holds no page."""
     identity: str = ""
     """What copies of such an item have in common to the letter: its numbers."""
     unjudged: UnjudgedReason | None = None
-    """Why the entry is not judged; None if it is."""
     time: str | None = None
     """When the page was fetched, as an archive says."""
     item: Any = None
@@ -106,11 +103,7 @@ class ItemFields:
         return FeedEntry(raw, url, html=html, unjudged="undecodable" if html is None else None, item=item)
 
     def check(self) -> None:
-        """Check that the items that were read have the fields, where there were any items.
-
-        Raises:
-            SimdedupError: no item has one of the fields.
-        """
+        """Check that the items that were read have the fields, where there were any items."""
         if self._known and self._missing and (self._all_exist or len(self._missing) == self._asked_for):
             name = min(self._missing)
             raise SimdedupError(f"no item has a field {name!r}{did_you_mean(nearest(name, self._known))}")
@@ -286,7 +279,9 @@ def _entry(thing: Any, fields: ItemFields) -> FeedEntry:
     if item is None:
         remedy = "give texts, bytes, (url, html), items, or a data frame"
         raise TypeError(f"a {type(thing).__name__} cannot be compared: {remedy}")
-    return fields.entry({name: None if _is_nan(value) else value for name, value in item.items()}, thing)
+    # What a table lacks is NaN there, and no text.
+    lacks = (name for name, value in item.items() if isinstance(value, float) and math.isnan(value))
+    return fields.entry({**item, **dict.fromkeys(lacks)}, thing)
 
 
 def _text_entry(thing: str | bytes) -> FeedEntry:
@@ -296,11 +291,6 @@ def _text_entry(thing: str | bytes) -> FeedEntry:
     if text.lstrip("\ufeff \t\r\n").startswith("<"):
         return FeedEntry(thing, html=text)
     return FeedEntry(thing, texts=(text,), unjudged=None if text.strip() else "empty")
-
-
-def _is_nan(value: object) -> bool:
-    """Whether a table lacks the value; it is no text then."""
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _item(thing: Any) -> Mapping[Any, Any] | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
-from scrapy_simdedup.batch.inputs import Reading, copy_kept, kept_names
+from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.page_settings import PageSettings
@@ -47,9 +47,7 @@ class Counts:
     read: int = 0
     dropped: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
-    """By the kind of the verdicts."""
     unjudged: Counter[str] = field(default_factory=Counter)
-    """Those that could not be judged, by the reason."""
 
     def add(self, verdict: Verdict, count: int = 1) -> None:
         """Count so many with one verdict as read."""
@@ -81,7 +79,6 @@ class Summary(Counts):
     stubs_kept: int = 0
     """Pages whose content many unrelated URLs have, and that are kept."""
     saved_bytes: int = 0
-    """Bytes of the pages that are dropped."""
     most_repeated: list[tuple[str, int]] = field(default_factory=list)
     """Originals with the most repeats, and how many these are."""
 
@@ -89,9 +86,8 @@ class Summary(Counts):
     def of(cls, kinds: Iterable[tuple[Any, ...]], most_repeated: Iterable[tuple[Any, ...]]) -> Summary:
         """A summary of counted verdicts.
 
-        Args:
-            kinds: kind, whether it is a duplicate, reason, number of pages, and their bytes.
-            most_repeated: originals, and how many repeats they have.
+        ``kinds`` has the kind, whether it is a duplicate, the reason, the number of pages and their bytes;
+        ``most_repeated`` originals and how many repeats they have.
         """
         made = cls(most_repeated=[(original, count) for original, count in most_repeated])
         for kind, is_duplicate, reason, count, size in kinds:
@@ -165,9 +161,6 @@ def keep_files(
 
     Yields:
         A file, and how many of its pages were dropped, as they are done.
-
-    Raises:
-        SimdedupError: there is no verdict on a file.
     """
     duckdb = package_of("batch", "duckdb")
     tables = verdict_tables_in(verdict_tables)
@@ -199,11 +192,7 @@ def keep_files(
 
 
 def verdict_tables_in(directory: Path) -> list[Path]:
-    """The tables of verdicts in a directory.
-
-    Raises:
-        SimdedupError: there is none, or some are missing.
-    """
+    """The tables of verdicts in a directory."""
     tables = sorted(directory.glob("verdicts-*.parquet"))
     if not tables or (directory / WORK).exists():
         raise SimdedupError(f"{directory} has no verdicts on all pages; run batch judge to its end first")
@@ -272,7 +261,8 @@ def superseded_pages(
                 ON other.file = members.last_file AND other.position = members.last_position
             ORDER BY members.file, members.position
         """)
-        for (file, position), rows in groupby(_rows(found), key=lambda row: row[:2]):
+        read = chain.from_iterable(iter(lambda: found.fetchmany(ROWS_PER_READ), []))
+        for (file, position), rows in groupby(read, key=lambda row: row[:2]):
             found_alike: list[tuple[Comparison | None, str, bool]] = [
                 (_copy_of(raw, units, last, of_page.of(url or "")), url, is_page)
                 for *_, raw, units, last, url, is_page in rows
@@ -293,11 +283,6 @@ def _ends(better: dict[Entry, Entry]) -> dict[Entry, Entry]:
         if last not in seen:
             ends[page] = last
     return ends
-
-
-def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
-    while rows := found.fetchmany(ROWS_PER_READ):
-        yield from rows
 
 
 def _copy_of(raw: bytes | None, units: bytes | None, last: bytes | None, settings: DedupSettings) -> Comparison | None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 Result = TypeVar("Result")
-
 MAX_DEATHS = 3
 """How often a job may end its process at one place before the work is given up."""
 DEATHS_OF_A_PAGE = 2
@@ -31,12 +30,8 @@ _ALARM = getattr(signal, "SIGALRM", None)
 class Jobs(Generic[Result]):
     """Does jobs in other processes.
 
-    Args:
-        work: does a job, given a :class:`PageWatch` and the arguments of the job; it is done anew where it was
-            interrupted, so it must leave nothing half done.
-        jobs: the arguments of each job, by its name in errors.
-        processes: how many processes.
-        max_seconds: how long a page may take; None for ever.
+    ``work`` does a job, given a :class:`PageWatch` and the arguments of the job, which are by its name in errors. It is
+    done anew where it was interrupted, so it must leave nothing half done. A page may take ``max_seconds``.
     """
 
     def __init__(

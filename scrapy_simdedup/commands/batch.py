@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch import spark
 from scrapy_simdedup.batch.archives import Making
-from scrapy_simdedup.batch.inputs import Reading
+from scrapy_simdedup.batch.files import Reading
 from scrapy_simdedup.batch.local import Judging, judge_files
 from scrapy_simdedup.batch.print_files import fingerprint_files, prints_in
 from scrapy_simdedup.batch.records import RecordTables
@@ -33,41 +33,33 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 MAX_SHOWN_DAMAGES = 5
-"""Damaged files that are named; all are counted."""
 
 
 def add_options(parser: ArgumentParser) -> None:
     """The step, its inputs and its output."""
+    add = parser.add_argument
     steps = "fingerprint INPUT..., judge PRINTS, or keep INPUT..."
-    parser.add_argument("step", choices=("fingerprint", "judge", "keep"), metavar="STEP", help=steps)
-    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files of an archive; of judge the fingerprints")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the directory that is written")
-    parser.add_argument("-j", "--jobs", type=positive_int, default=_cores(), metavar="N", help="default: all cores")
-    parser.add_argument(
-        "--from", dest="form", choices=("warc", "parquet", "jsonl", "json", "csv"), help="default: by the files' names"
-    )
-    parser.add_argument("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
-    parser.add_argument("--time-field", metavar="NAME", help="the field that says when a page was fetched")
-    parser.add_argument("--order", choices=("time", "file"), default="time", help="file: the order of the entries")
-    parser.add_argument("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
-    parser.add_argument("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
-    parser.add_argument("--records", metavar="DIR", help="where judge writes what import reads")
-    parser.add_argument(
+    add("step", choices=("fingerprint", "judge", "keep"), metavar="STEP", help=steps)
+    add("inputs", nargs="+", metavar="INPUT", help="files of an archive; of judge the fingerprints")
+    add("-o", "--output", required=True, metavar="DIR", help="the directory that is written")
+    add("-j", "--jobs", type=positive_int, default=_cores(), metavar="N", help="default: all cores")
+    add("--from", dest="form", choices=("warc", "parquet", "jsonl", "json", "csv"), help="default: by the files' names")
+    add("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
+    add("--time-field", metavar="NAME", help="the field that says when a page was fetched")
+    add("--order", choices=("time", "file"), default="time", help="file: the order of the entries")
+    add("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
+    add("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
+    add("--records", metavar="DIR", help="where judge writes what import reads")
+    add(
         "--report", type=document_path, metavar="FILE", help="the report of a crawl, as .html or .json; needs --records"
     )
-    parser.add_argument("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
-    parser.add_argument(
-        "--engine", choices=("duckdb", "spark"), default="duckdb", help="this machine, or a cluster; default: duckdb"
-    )
-    parser.add_argument("--master", help="of Spark, such as local[4]; default: what spark-submit or its files say")
-    parser.add_argument(
-        "--by-host-above", type=positive_int, metavar="N", help="judge the hosts of sites with more pages apart"
-    )
-    parser.add_argument("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
-    parser.add_argument("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
-    parser.add_argument(
-        "--drop-superseded", metavar="PRINTS", help="keep leaves out, too, what better copies took the place of"
-    )
+    add("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
+    add("--engine", choices=("duckdb", "spark"), default="duckdb", help="this machine, or a cluster; default: duckdb")
+    add("--master", help="of Spark, such as local[4]; default: what spark-submit or its files say")
+    add("--by-host-above", type=positive_int, metavar="N", help="judge the hosts of sites with more pages apart")
+    add("--partitions", type=positive_int, metavar="N", help="in how many parts sites are judged")
+    add("--verdicts", metavar="DIR", help="the verdicts by which keep copies")
+    add("--drop-superseded", metavar="PRINTS", help="keep leaves out, too, what better copies took the place of")
 
 
 def run(context: Context) -> int:
@@ -95,7 +87,7 @@ def _fingerprint(context: Context) -> int:
     made = fingerprint_files(
         inputs, Path(options.output), _reading(context), context.settings, processes=options.jobs, history=history
     )
-    sizes = {name: _size(name) for name in inputs}
+    sizes = {name: 1 if "://" in name else Path(name).stat().st_size for name in inputs}
     pages, damaged, read, total = 0, Counter[str](), 0, sum(sizes.values())
     with context.console.progress("pages read", share=lambda _: read / total if total else 0.0) as show:
         for name, count, damages in made:
@@ -234,7 +226,3 @@ def _inputs(context: Context) -> list[str]:
         if "://" not in name:
             Path(name).stat()  # an error now, and not after a day
     return list(dict.fromkeys(found))
-
-
-def _size(name: str) -> int:
-    return 1 if "://" in name else Path(name).stat().st_size

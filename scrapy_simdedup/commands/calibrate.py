@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, document_path, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.document import write_calibration
@@ -35,21 +34,16 @@ SHOWN_SITES = 50
 
 def add_options(parser: ArgumentParser) -> None:
     """The pages that are looked at, and the files that are read and written."""
-    parser.add_argument("--site", help="look at this site alone")
-    parser.add_argument(
-        "--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--site", help="look at this site alone")
+    add("--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300")
+    add(
         "--pairs",
         metavar="FILE",
         help="pairs that were looked at: a .csv or .jsonl file of one, other, label (same, different)",
     )
-    parser.add_argument(
-        "--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"
-    )
-    parser.add_argument(
-        "-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"
-    )
+    add("--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs")
+    add("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file")
 
 
 async def run(context: Context) -> int:
@@ -73,12 +67,12 @@ CALIBRATE = Action(
 
 
 async def _calibrate(context: Context, labels: LabelledPages) -> Calibration:
-    url = existing_store_url(context)
+    url = context.existing_store_url
     pages = 0
     pairs: list[ClosePair] = []
     home, pool = "", Reservoir[str, Record](MAX_COMPARED_PAGES)
-    async with open_store(url) as store:
-        async for site, record in records_with_progress(context, store, context.options.site):
+    async with context.open_store(url) as store:
+        async for site, record in context.records(store, context.options.site):
             if site != home:
                 pairs += closest_pairs(home, pool.values(), context.options.sample)
                 home, pool = site, Reservoir(MAX_COMPARED_PAGES)
@@ -153,12 +147,7 @@ class LabelledPages:
 
     @classmethod
     def read(cls, name: str) -> LabelledPages:
-        """Read a .csv or .jsonl file of ``one``, ``other`` and ``label``; rows without a label are left out.
-
-        Raises:
-            OSError: the file cannot be read.
-            SimdedupError: the file has another form.
-        """
+        """Read a .csv or .jsonl file of ``one``, ``other`` and ``label``; rows without a label are left out."""
         with open_input(name) as file:
             text = file.read().decode("utf-8-sig", "replace")
         try:

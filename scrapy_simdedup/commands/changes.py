@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
@@ -33,29 +32,23 @@ PAGE_FIELDS = ("url", "visits", "changes", "changes_per_day", "last_changed", "l
 """What ``drift`` tells of a site and of a page."""
 MOVE_REASONS = {"changed": "shows another content", "not met": "not met"}
 """Why a page counts as gone from its old URL, in words; any other reason is the status of the old URL."""
-
 DEFAULT_SHARE, MAX_DUE_SHOWN = 0.5, 20
 """The chance from which a page is due, and how many due pages are shown as text unless it is said."""
 
 
 def add_changes_options(parser: ArgumentParser) -> None:
     """When the pages are to be fetched again, how probable their changes must be, and the file that is written."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--due",
         type=_time,
         metavar="DATE",
         help="when pages are fetched next, such as 2026-12-01, in UTC; default: now",
     )
-    parser.add_argument(
-        "--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5"
-    )
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "-n", "--limit", type=positive_int, metavar="N", help="the N most probable; default: all, 20 are shown as text"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider"
-    )
+    add("--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5")
+    add("--site", help="of this site alone")
+    add("-n", "--limit", type=positive_int, metavar="N", help="the N most probable; default: all, 20 are shown as text")
+    add("-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider")
 
 
 async def run_changes(context: Context) -> int:
@@ -64,11 +57,11 @@ async def run_changes(context: Context) -> int:
     at = time.time() if options.due is None else options.due
     rates, planned = ChangeRates(), 0
     due: list[DueUrl] = []
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         # All of them, as the rates of other sites are the prior of this one.
-        async for site, record in records_with_progress(context, store, None, "pages counted"):
+        async for site, record in context.records(store, None, "pages counted"):
             rates.add(site, record)
-        async for site, record in records_with_progress(context, store, options.site):
+        async for site, record in context.records(store, options.site):
             found = rates.due(site, record, at)
             planned += found is not None
             if found is not None and found.chance > options.share:
@@ -120,7 +113,6 @@ def _time(text: str) -> float:
 
 
 def _share(text: str) -> float:
-    """The value of an option that is a share."""
     share = float(text)
     if not 0 <= share < 1:
         raise ArgumentTypeError("give a share from 0 to below 1")
@@ -139,11 +131,11 @@ async def run_drift(context: Context) -> int:
     """Show how pages changed; the answer is no if no page was fetched more than once."""
     limit = context.options.limit
     most_changed: list[tuple[float, int, int, Record]] = []
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         history = await read_run_history(store, site=context.options.site)
         tally = SiteTally(history)
         read = 0
-        async for site, record in records_with_progress(context, store, context.options.site):
+        async for site, record in context.records(store, context.options.site):
             tally.add(site, record)
             if record.changes:
                 per_visit = record.changes / (record.visits - 1 or 1)
@@ -226,9 +218,9 @@ async def run_moved(context: Context) -> int:
     known: list[Record] = []
     home = ""
     settings = PageSettings(context.settings)
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         history = await read_run_history(store, site=context.options.site)
-        async for site, record in records_with_progress(context, store, context.options.site):
+        async for site, record in context.records(store, context.options.site):
             if site != home:
                 found += find_moves(home, known, settings, history.content_left[home], history.run_starts)
                 home, known = site, []
@@ -271,7 +263,7 @@ def add_clocks_options(parser: ArgumentParser) -> None:
 
 async def run_clocks(context: Context) -> int:
     """Show the places whose text changes by itself; the answer is no if none is known."""
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         sites = [context.options.site] if context.options.site else [site async for site in store.sites()]
         found = [(site, counts) for site in sites for counts in (await saved_clocks(store, site)).places.values()]
     found.sort(key=lambda row: (row[0], not row[1].is_clock, -row[1].differed))
@@ -286,8 +278,6 @@ async def run_clocks(context: Context) -> int:
 
 
 _NO_CLOCKS = ["No place is known whose text differed between two visits of a page."]
-
-
 CLOCKS = Action(
     "list the places whose text changes by itself, such as counters: revisits pass over them",
     run_clocks,

@@ -64,8 +64,6 @@ def run(context: Context) -> int:
 
 
 COMPARE = Action("tell how alike two pages are, and what differs", run, add_options)
-
-
 WHAT_A_CRAWL_DOES = {
     (True, True): "drop the later one",
     (True, False): "drop - if it comes after +, and keep both if + comes later",
@@ -160,7 +158,6 @@ class NamedPage:
     """A page that the command line names."""
 
     name: str
-    """A path, a URL, or ``-``."""
     url: str
     html: str
     """The page's HTML, decoded as Scrapy does it."""
@@ -172,12 +169,7 @@ def is_url(name: str) -> bool:
 
 
 def read_pages(names: Sequence[str], settings: Settings) -> list[NamedPage]:
-    """The pages at paths, at URLs, or on stdin for ``-``; URLs are fetched under the project's settings.
-
-    Raises:
-        OSError: a file cannot be read.
-        SimdedupError: a URL cannot be fetched.
-    """
+    """The pages at paths, at URLs, or on stdin for ``-``; URLs are fetched under the project's settings."""
     fetched = _fetch([name for name in names if is_url(name)], settings)
     return [NamedPage(name, name, fetched[name]) if is_url(name) else _read(name) for name in names]
 

@@ -1,4 +1,4 @@
-"""What an action of ``scrapy simdedup`` is given, and the console that shows its answer, as text or as JSON."""
+"""What an action of ``scrapy simdedup`` is given, its store, and the console that shows its answer, as text or JSON."""
 
 from __future__ import annotations
 
@@ -8,26 +8,32 @@ import shutil
 import stat
 import time
 from argparse import ArgumentTypeError
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
+from scrapy_simdedup.errors import SettingError, StoreError
+from scrapy_simdedup.report.gather import live_records
+from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.url import job_store, store_by_url
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 
     from scrapy.settings import Settings
 
     from scrapy_simdedup.settings import DedupSettings
+    from scrapy_simdedup.store.base import FingerprintStore, Record
 
 YES, NO, FAILED = 0, 1, 2
 """The exit codes."""
 TERMINAL_INTERVAL, FILE_INTERVAL = 0.1, 10.0
 """Seconds between two lines of progress, on a terminal and in a file."""
 BAR_WIDTH = 30
-"""Characters of a full progress bar."""
 CLEAR_LINE = "\r\x1b[K"
+RECORDS_PER_BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +41,61 @@ class Context:
     """One call of ``scrapy simdedup ...``."""
 
     options: Namespace
-    """The options of the action."""
     settings: DedupSettings
     """The project's settings with those of the command line; outside of a project the defaults."""
     scrapy: Settings
     """All of Scrapy's settings."""
     console: Console
+
+    @property
+    def persistent_store_url(self) -> str:
+        """The URL of the store, new or old."""
+        url = self.settings.store or (job_store(jobdir) if (jobdir := self.scrapy.get("JOBDIR")) else None)
+        if url is None or not store_by_url(url).lasts:
+            shown = url and redact_password(url)
+            raise SettingError(
+                "SIMDEDUP_STORE", shown, "name a store that lasts, such as --store sqlite:///pages.sqlite"
+            )
+        return url
+
+    @property
+    def existing_store_url(self) -> str:
+        """The URL of the store, which a crawl has written."""
+        url = self.persistent_store_url
+        if not store_by_url(url).exists():
+            raise StoreError(redact_password(url), "there is no such file", "name a store that a crawl has written")
+        return url
+
+    @asynccontextmanager
+    async def open_store(self, url: str | None = None) -> AsyncIterator[FingerprintStore]:
+        """The store at a URL, or that which a crawl has written, opened; it is closed in the end."""
+        store = store_by_url(url or self.existing_store_url)
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    async def records(
+        self, store: FingerprintStore, site: str | None, what: str = "pages read"
+    ) -> AsyncIterator[tuple[str, Record]]:
+        """The records of one site, or of all, with their sites; the console shows how many were read."""
+        with self.console.progress(what, None if site is not None else await store.count()) as show:
+            done = 0
+            async for home, record in live_records(store, site):
+                yield home, record
+                done += 1
+                show(done)
+
+    async def record_batches(self, store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
+        """The records of one site, or of all, to be compared :data:`RECORDS_PER_BATCH` at a time."""
+        batch: list[Record] = []
+        async for _, record in self.records(store, site, "pages compared"):
+            batch.append(record)
+            if len(batch) == RECORDS_PER_BATCH:
+                yield batch
+                batch = []
+        yield batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +108,6 @@ class Action:
     """Does it, prints the answer, and gives the exit code. An action that fetches pages is no coroutine: Scrapy runs a
     loop of its own."""
     add_options: Callable[[ArgumentParser], None] = lambda _: None
-    """Adds the action's own options to its parser."""
 
 
 class StyledLine(str):
@@ -97,11 +151,8 @@ def format_table(
 ) -> Iterator[str]:
     """The lines of a table, whose columns are as wide as their widest cells.
 
-    Args:
-        head: the columns' names; ``#`` before a name marks a column of numbers, which are aligned to the right.
-        rows: cells by column; None is a dash.
-        width: characters that a line may have; longer lines are cut.
-        indent: what each line begins with.
+    A ``#`` before a name marks a column of numbers, which are aligned to the right; None is a dash. A line that is
+    longer than ``width`` is cut, and begins with ``indent``.
     """
     numbers = [name.startswith("#") for name in head]
     cells = [[name.lstrip("#") for name in head], *([_cell(value) for value in row] for row in rows)]

@@ -50,22 +50,15 @@ ENTRIES_PER_JOB = 8
 
 def add_options(parser: ArgumentParser) -> None:
     """The feed, its fields, and the files that are written."""
+    add = parser.add_argument
     names = ".json, .jsonl, .csv, .parquet or .warc"
-    parser.add_argument("feed", metavar="FEED", help=f"a {names} file, also with .gz or .zst; - for stdin")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where what is kept goes; - for stdout; default: nowhere"
-    )
-    parser.add_argument("--verdicts", metavar="FILE", help="where the verdict on each goes, as JSON lines")
-    parser.add_argument(
-        "--format", choices=("json", "jsonl", "csv", "parquet", "warc"), help="of the feed; default: by its name"
-    )
-    parser.add_argument(
-        "-j", "--jobs", type=positive_int, default=1, metavar="N", help="processes that make fingerprints; default: 1"
-    )
-    parser.add_argument("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
-    parser.add_argument(
-        "--fields", metavar="A,B", help="compare the text of these fields instead; default: all that hold no URL"
-    )
+    add("feed", metavar="FEED", help=f"a {names} file, also with .gz or .zst; - for stdin")
+    add("-o", "--output", metavar="FILE", help="where what is kept goes; - for stdout; default: nowhere")
+    add("--verdicts", metavar="FILE", help="where the verdict on each goes, as JSON lines")
+    add("--format", choices=("json", "jsonl", "csv", "parquet", "warc"), help="of the feed; default: by its name")
+    add("-j", "--jobs", type=positive_int, default=1, metavar="N", help="processes that make fingerprints; default: 1")
+    add("--html-field", metavar="NAME", help="the field that holds a page; default: html or body")
+    add("--fields", metavar="A,B", help="compare the text of these fields instead; default: all that hold no URL")
 
 
 async def run(context: Context) -> int:
@@ -109,11 +102,7 @@ DEDUPE = Action(
 
 
 def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -> type[FeedFormat]:
-    """The format of the output: that of the feed, or the one that its name says.
-
-    Raises:
-        SimdedupError: the feed cannot be written in that format.
-    """
+    """The format of the output: that of the feed, or the one that its name says."""
     wanted = format_of(name)
     if wanted in {None, form, named}:
         return form
@@ -222,11 +211,7 @@ class ProcessFingerprinter:
         self._pool.shutdown(cancel_futures=True)
 
     async def fingerprint(self, entry: FeedEntry) -> PageFingerprint:
-        """The fingerprint of an entry that can be judged.
-
-        Raises:
-            SimdedupError: one of the processes died.
-        """
+        """The fingerprint of an entry that can be judged."""
         bare = replace(entry, raw=None, item=None)  # what is kept of a feed stays in this process
         try:
             return read_fingerprint(await asyncio.get_running_loop().run_in_executor(self._pool, _fingerprint, bare))

@@ -22,7 +22,6 @@ from scrapy_simdedup.commands.console import (
     format_table,
     positive_int,
 )
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, record_batches
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_SUGGESTED = 3
-"""URLs that are suggested for one that is not stored."""
-
 STATE_MEANINGS = {
     "confirmed": "it was delivered",
     "itemless": "it was delivered, and gave no item",
@@ -101,7 +98,7 @@ def _blocks(html: str, settings: DedupSettings) -> tuple[Line, ...]:
 
 
 async def _explain_page(context: Context, url: str, settings: DedupSettings, lines: Sequence[Line]) -> int:
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
         found = [await _explain(context, store, site, record) for site, record in pages]
         alike = [] if found else await _urls_that_begin_alike(store, url)
@@ -171,7 +168,7 @@ async def _deciding_page(
     if page.kind != "near":
         return None
     nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
-    async for records in record_batches(context, store, site):
+    async for records in context.record_batches(store, site):
         nearest.add([record for record in records if record.delivered or record.state == "reserved"])
     return nearest.found[0].record if nearest.found else None
 
@@ -192,16 +189,15 @@ def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[L
 
 def add_similar_options(parser: ArgumentParser) -> None:
     """The page that others are compared with, and how many are shown."""
-    parser.add_argument(
-        "page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read"
-    )
-    parser.add_argument("--site", help="compare with the pages of this site; default: that of a stored page, else all")
-    parser.add_argument("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10")
+    add = parser.add_argument
+    add("page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read")
+    add("--site", help="compare with the pages of this site; default: that of a stored page, else all")
+    add("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10")
 
 
 def run_similar(context: Context) -> int:
     """List the most similar pages; the answer is yes if one is a near-duplicate at least."""
-    name, url, site = context.options.page, existing_store_url(context), context.options.site
+    name, url, site = context.options.page, context.existing_store_url, context.options.site
     stored = asyncio.run(_stored(context, url, name)) if is_url(name) else None
     if stored is None:
         nearest = Nearest(_fingerprint(context, url, name), b"", context.options.limit)
@@ -228,7 +224,7 @@ SIMILAR = Action("list the pages of the store that are most like one", run_simil
 
 async def _stored(context: Context, url: str, page: str) -> tuple[str, Record] | None:
     """The newest record of a page, with its site."""
-    async with open_store(url) as store:
+    async with context.open_store(url) as store:
         found = await _find_pages(store, page, context.options.site or site_of(page, context.settings.scope))
     return found[-1] if found else None
 
@@ -248,8 +244,8 @@ def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
 
 
 async def _search(context: Context, url: str, site: str | None, nearest: Nearest) -> None:
-    async with open_store(url) as store:
-        async for records in record_batches(context, store, site):
+    async with context.open_store(url) as store:
+        async for records in context.record_batches(store, site):
             nearest.add(records)
 
 

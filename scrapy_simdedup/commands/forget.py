@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_journal_name
 from scrapy_simdedup.detect.names import ALL_SITES
@@ -28,7 +27,6 @@ DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""
 DAY = 86_400.0
 MAX_SHOWN_RUNS = 5
-"""Runs that are named where a run is not in the store."""
 
 
 def add_forget_options(parser: ArgumentParser) -> None:
@@ -122,23 +120,20 @@ def _done(dry_run: bool, count: int = 1) -> str:
 async def forget(
     context: Context, site: str | None, choose: Callable[[Record], bool], *, originals: bool, dry_run: bool
 ) -> tuple[int, int]:
-    """Delete the chosen records, and the repeats of their pages.
+    """Delete the chosen records, and the repeats of their pages; how many were chosen, and how many go with these.
 
     Were the repeats left, the next page with the content would still be dropped. Without them nothing of the content is
     in the store, so whichever of its URLs is fetched next is kept.
 
     With ``originals`` the whole cluster goes: what a chosen record repeats, and better copies of that.
-
-    Returns:
-        How many were chosen, and how many go with these.
     """
     pages: defaultdict[str, set[bytes]] = defaultdict(set)
     notes: defaultdict[str, set[bytes]] = defaultdict(set)
     chosen: defaultdict[str, list[int]] = defaultdict(list)
     others: defaultdict[str, list[int]] = defaultdict(list)
     replacements: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
-    async with open_store(existing_store_url(context)) as store:
-        async for home, record in records_with_progress(context, store, site):
+    async with context.open_store() as store:
+        async for home, record in context.records(store, site):
             if choose(record):
                 chosen[home].append(record.id)
                 notes[home].add(page_note_key(record.key, record.handler))
@@ -150,7 +145,7 @@ async def forget(
             better = (key for key, original in replacements[home].items() if original in originals_of_keys)
             keys.update(originals_of_keys, better)
             known = set(chosen[home])
-            async for _, record in records_with_progress(context, store, home):
+            async for _, record in context.records(store, home):
                 is_one = originals and record.key in keys
                 is_repeat = record.state == "duplicate" and record.original in keys
                 if (is_one or is_repeat) and record.id not in known:
@@ -170,14 +165,14 @@ async def forget(
 
 async def _forget_rules(context: Context, choose: Callable[[RememberedRules], bool]) -> None:
     """Forget the rules about URLs that the next crawl would begin with, of the chosen sites."""
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         for note in filter(choose, await remembered_rules(store)):
             await store.put_note(REMEMBERED_JOURNAL, event_key(note.site), bytes(replace(note, rules=())))
 
 
 async def _delete_journals(context: Context, run: str) -> int:
     """Delete the journals of the run, as what they note of URLs and of the past rests on its pages; how many."""
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         names = [name async for name in store.journals() if split_journal_name(name)[0] == run]
         for name in names:
             await store.delete_journal(name)

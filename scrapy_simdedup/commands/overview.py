@@ -20,7 +20,6 @@ from scrapy_simdedup.commands.console import (
     format_table,
     positive_int,
 )
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
 
 SHOWN_ROWS = 20
-"""Rows of each table that are shown."""
 
 
 @dataclass(slots=True)
@@ -105,13 +103,13 @@ class StoreSummary:
 
 async def run_check(context: Context) -> int:
     """Check the store; the answer is yes if it is sound."""
-    url = existing_store_url(context)
+    url = context.existing_store_url
     found = StoreSummary(redact_password(url), bytes_on_disk=store_by_url(url).bytes_on_disk())
     site = None
     keys: set[bytes] = set()
     originals: list[bytes] = []
-    async with open_store(url) as store:
-        async for home, record in records_with_progress(context, store, None, "pages checked"):
+    async with context.open_store(url) as store:
+        async for home, record in context.records(store, None, "pages checked"):
             if home != site:
                 found.orphans += sum(original not in keys for original in originals)
                 site, keys, originals = home, set(), []
@@ -130,14 +128,11 @@ CHECK = Action("tell whether a store is sound, and what is in it", run_check)
 
 def add_clusters_options(parser: ArgumentParser) -> None:
     """Which clusters are shown, and how many."""
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"
-    )
-    parser.add_argument(
-        "--near", action="store_true", help="list instead what is near another page and was kept, and what kept it"
-    )
-    parser.add_argument("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20")
+    add = parser.add_argument
+    add("--site", help="of this site alone")
+    add("--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5")
+    add("--near", action="store_true", help="list instead what is near another page and was kept, and what kept it")
+    add("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20")
 
 
 async def run_clusters(context: Context) -> int:
@@ -146,12 +141,12 @@ async def run_clusters(context: Context) -> int:
     if options.near:
         return await _run_near(context)
     top = TopClusters(options.limit)
-    async with open_store(existing_store_url(context)) as store:
-        async for site, record in records_with_progress(context, store, options.site, "pages counted"):
+    async with context.open_store() as store:
+        async for site, record in context.records(store, options.site, "pages counted"):
             top.add(site, record)
         details = ClusterDetails(top.biggest, options.members)
         for site in details.sites:
-            async for _, record in records_with_progress(context, store, site):
+            async for _, record in context.records(store, site):
                 details.add(site, record)
     clusters = details.clusters
     data = {"clusters": [asdict(cluster) for cluster in clusters], "total": top.total}
@@ -161,12 +156,12 @@ async def run_clusters(context: Context) -> int:
 
 async def _run_near(context: Context) -> int:
     options = context.options
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         near = NearPages(await read_compared_pages(store, options.site), options.limit)
-        async for site, record in records_with_progress(context, store, options.site, "pages counted"):
+        async for site, record in context.records(store, options.site, "pages counted"):
             near.add(site, record)
         for site in near.sites:
-            async for _, record in records_with_progress(context, store, site):
+            async for _, record in context.records(store, site):
                 near.add_original(site, record)
     pages = near.pages
     data = {"near": [asdict(page) for page in pages], "total": near.total}
@@ -238,8 +233,8 @@ REPORT = Action("write what is in a store as one HTML file to look at, or as JSO
 
 
 async def _build_report(context: Context) -> Report:
-    url = existing_store_url(context)
-    async with open_store(url) as store:
+    url = context.existing_store_url
+    async with context.open_store(url) as store:
         with context.console.progress("records read", await store.count()) as show:
             return await build_report(
                 store, context.settings, name=redact_password(url), run=context.options.run, progress=show

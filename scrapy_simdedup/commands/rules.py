@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
-from scrapy_simdedup.commands.stores import existing_store_url, open_store, records_with_progress
 from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
@@ -24,13 +23,12 @@ if TYPE_CHECKING:
 
 def add_options(parser: ArgumentParser) -> None:
     """Which rules are shown, how many, and the file that they are exported to."""
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"
-    )
-    parser.add_argument("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON")
-    parser.add_argument(
+    add = parser.add_argument
+    add("--site", help="of this site alone")
+    add("--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)")
+    add("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30")
+    add("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON")
+    add(
         "--form",
         choices=("discarder", "simdedup"),
         default="discarder",
@@ -45,13 +43,13 @@ async def run(context: Context) -> int:
     The rules are those that crawls noted in the store; where no crawl learned from URLs, the stored pages are replayed.
     """
     options = context.options
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         given = load_rule_files(context.settings.url_rules)
         remembered = [note for note in await remembered_rules(store) if options.site in {None, note.site}]
         savings = await savings_from_notes(store, run=options.run, site=options.site, given=given)
         if savings is None:
             replay = Replay()
-            async for site, record in records_with_progress(context, store, options.site, "pages met once more"):
+            async for site, record in context.records(store, options.site, "pages met once more"):
                 replay.add(site, record)
             savings = replay.url_savings
     data, lines = asdict(savings), list(_text(savings, options.limit, context.console.width))

@@ -25,13 +25,7 @@ from scrapy_simdedup.batch.records import (
 )
 from scrapy_simdedup.batch.tables import metadata_of, open_table
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_share
-from scrapy_simdedup.commands.stores import (
-    existing_store_url,
-    open_store,
-    persistent_store_url,
-    records_with_progress,
-)
-from scrapy_simdedup.crawl.other_plugins import IMPORTED_LOG
+from scrapy_simdedup.crawl.requests import IMPORTED_LOG
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.revisit import imported_record
 from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
@@ -99,14 +93,14 @@ async def _export(context: Context, file: IO[bytes], form: type[LinesOfRecords |
             if value is not None:
                 out.add(site, SiteNote(journal, value))
 
-    async with open_store(existing_store_url(context)) as store:
+    async with context.open_store() as store:
         journals = [name async for name in store.journals() if name in SITE_JOURNALS]
         metadata: dict[str, Any] | None = None
         if await anext(store.sites(), None) is not None:  # only a store with pages is sure to have them
             shared = {name: await store.set_default(name, "") for name in SHARED_METADATA}
             metadata = {"simdedup": EXPORT_VERSION, **shared}
         out = form(file, metadata)
-        async for home, record in records_with_progress(context, store, None, "pages written"):
+        async for home, record in context.records(store, None, "pages written"):
             if home != site:
                 if written:
                     await end_site()
@@ -131,7 +125,7 @@ def add_import_options(parser: ArgumentParser) -> None:
 
 async def run_import(context: Context) -> int:
     """Import the file, and print how many of its pages are new; NO if there are lines that are no records."""
-    url = persistent_store_url(context)
+    url = context.persistent_store_url
     with open_input(context.options.file) as file:
         counts = await _import(context, file, url)
     text = f"{counts['added']:,} pages were added; {counts['known']:,} were there already"
@@ -169,7 +163,7 @@ async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]
             total, share = None, read_share(file)
             header = read_header(head) if head else {}
             records = read_lines(file, partial(refuse, "line"))
-        async with open_store(url) as store:
+        async with context.open_store(url) as store:
             for name, value in header.items():
                 if await store.set_default(name, value) != value:
                     problem = (
@@ -197,7 +191,7 @@ def add_migrate_options(parser: ArgumentParser) -> None:
 
 async def run_migrate(context: Context) -> int:
     """Copy the pages, and print how many are new."""
-    url = persistent_store_url(context)
+    url = context.persistent_store_url
     source, times = _read_plugin_file(context.options.file)
     added, known = await _write_pages(context, url, source, times)
     text = f"{added:,} pages of {source} were added; {known:,} were there already"

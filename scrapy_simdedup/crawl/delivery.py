@@ -137,9 +137,7 @@ class DeliveryTracker:
     def release_unclaimed(self, page: PageRef, is_under_way: Callable[[Request], bool]) -> None:
         """Release a page whose response a callback awaited itself, and may hold for as long as it runs.
 
-        Args:
-            page: the page.
-            is_under_way: whether a request is still on its way to a callback of its own.
+        A request may still be under way to a callback of its own.
         """
         delivery = self._pages.get((page.site, page.id))
         request = None if delivery is None or delivery.callback_started else delivery.request()
@@ -249,14 +247,8 @@ class FeedConfirmation:
 class DeliverySettler:
     """Confirms and releases pages in the store, when ``SIMDEDUP_CONFIRM`` says that it is time.
 
-    Args:
-        page_settled: notified of each page once its outcome is written.
-        tasks: in which the outcomes are written.
-        on_settled: called with each page once its outcome is written, and whether it was delivered with an item, or
-            is of those that give none.
-
-    Raises:
-        SettingError: ``SIMDEDUP_CONFIRM`` cannot work with the other settings.
+    ``on_settled`` is called with each page once its outcome is written, and whether it was delivered with an item, or
+    is of those that give none.
     """
 
     def __init__(

@@ -15,7 +15,6 @@ JOURNAL = "item-values:"
 """What stands in the place of a run in the names of the journals of item values, which are those of all runs."""
 ItemChange: TypeAlias = Literal["new", "changed", "unchanged"]
 DIGEST_BYTES = 8
-"""Bytes of each digest."""
 _HEADER, _ENTRY_BYTES = struct.Struct(">d8s8s"), 3 * DIGEST_BYTES
 
 
@@ -61,12 +60,7 @@ def item_values_journal(site: str) -> str:
 
 
 def page_note_key(key: bytes, handler: str) -> bytes:
-    """The key of the note about a page's items.
-
-    Args:
-        key: the page's request fingerprint.
-        handler: the spider and the callback that get the page, as in its record.
-    """
+    """The key of the note about a page's items."""
     return event_key("page", handler, key.hex())
 
 
@@ -78,11 +72,8 @@ def forgotten_note(now: float) -> bytes:
 class ItemGroup:
     """The items that are told apart among each other: those of a page, or those with one identity.
 
-    Args:
-        key: the key of the group's note.
-        raw: the note as it is in the store; None where there is none, or where it could not be read.
-        known: the note that counts.
-        has_identity: whether the items have an identity, so that other pages may have items of the group.
+    ``raw`` is the note as it is in the store, ``known`` the one that counts. Where items have an identity, other pages
+    may have items of the group.
     """
 
     def __init__(self, key: bytes, raw: bytes | None, known: Note | None, *, has_identity: bool = False) -> None:

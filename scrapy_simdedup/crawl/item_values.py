@@ -23,6 +23,7 @@ from scrapy_simdedup.crawl.requests import handler_name
 from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
 """Fields in which an item is likely to say which one of its page's items it is."""
 MAX_ITEMS = 5_000
@@ -47,15 +47,7 @@ MAX_ITEMS = 5_000
 
 
 class PageItems:
-    """The items of one response on their way.
-
-    Args:
-        key: the page's request fingerprint.
-        handler: the spider and the callback that get the page; empty where it does not matter.
-        site: the page's site.
-        urls: the page's own URLs, which do not tell its items apart.
-        settings: the settings of the page.
-    """
+    """The items of one response on their way; the page's own URLs do not tell them apart."""
 
     def __init__(self, key: bytes, handler: str, site: str, urls: Sequence[str], settings: DedupSettings) -> None:
         self.key, self.handler, self.site, self.urls, self.settings = key, handler, site, urls, settings
@@ -70,7 +62,6 @@ class PageItems:
         self.has_copy = False
         """Whether the store has items of the page whose copy this one was."""
         self.pending = 0
-        """Items in the pipelines."""
         self.has_ended = self.is_settled = False
         self.is_complete = self.is_delivered = True
         # Items are held, so that no other object can get the id of one that is still on its way.
@@ -79,12 +70,7 @@ class PageItems:
 
 
 class ItemValues:
-    """Compares the values of items with those of earlier runs, where ``SIMDEDUP_UNCHANGED_BY`` names fields.
-
-    Args:
-        settler: says when what was delivered may be remembered.
-        on_store_error: called with each failure of the store, which keeps items.
-    """
+    """Compares the values of items with those of earlier runs, where ``SIMDEDUP_UNCHANGED_BY`` names fields."""
 
     def __init__(
         self,
@@ -250,11 +236,9 @@ class ItemValues:
             return None
 
     async def _write(self, page: PageItems, group: ItemGroup, raw: bytes) -> None:
-        try:
+        with reporting_failures(self._on_store_error):
             await self._detector.store.put_note(item_values_journal(page.site), group.key, raw)
             group.raw = raw
-        except StoreError as exc:
-            self._on_store_error(exc)
 
     async def _void(self, page: PageItems, group: ItemGroup) -> None:
         """Forget what was delivered before, as another value is on its way now and may arrive in a crash or not."""

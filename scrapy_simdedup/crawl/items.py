@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
-
 IS_URL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//\S+\s*", re.IGNORECASE).fullmatch
 URL_FIELDS = ("url", "link", "href")
 """Fields in which an item is likely to name its page."""
@@ -26,7 +25,6 @@ MAX_VALUES = 1_000_000
 """Values of one field of an item, also those inside of others; an item may contain itself."""
 MAX_ITEMS_ON_THEIR_WAY = 1_000
 """Items of which it is known which page they came from, until the pipeline asks; another may replace them."""
-
 _FIND_NUMBERS = re.compile(r"\d+").findall
 
 
@@ -117,11 +115,8 @@ class ItemPages:
 class ContentFields:
     """Puts the Markdown and the metadata of a page into fields of its items.
 
-    A page is read once, and only where an item needs it.
-
-    Args:
-        parts: the parts of the content, by the fields that they go into; none reads no page.
-        read: reads the content of a page with some HTML and a URL; None where it took too long.
+    A page is read once, and only where an item needs it. ``parts`` has those of the content by the fields that they go
+    into; where reading took too long there is none.
     """
 
     def __init__(self, parts: Mapping[str, str], read: Callable[[str, str], Awaitable[Content | None]]) -> None:

@@ -36,19 +36,12 @@ if TYPE_CHECKING:
 POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0
 """How often a repeat checks whether its original was settled, or the crawl closed, without a notification; the more
 repeats wait, the rarer."""
-
 MAX_PARKED_BYTES = 32_000_000
 """Bytes of pages and items that may wait at a time; with what Scrapy makes of a page it takes a few times as many."""
 
 
 class Judge:
-    """Gives verdicts.
-
-    Args:
-        page_settled: notified of each page once its outcome is written.
-        parking: where repeats wait.
-        is_closing: whether the crawl is being shut down, so that nothing should wait any more.
-    """
+    """Gives verdicts. Repeats wait in the parking for their originals, unless the crawl is closing."""
 
     def __init__(
         self,
@@ -119,14 +112,7 @@ class Judge:
     async def _await_original(
         self, verdict: Verdict, page: FetchedPage, size: int, request: Request | None = None
     ) -> Verdict:
-        """The verdict once the original is settled; the page is kept where that takes too long.
-
-        Args:
-            verdict: the verdict so far.
-            page: the page.
-            size: bytes of the page or the item.
-            request: the request of a page; None for an item.
-        """
+        """The verdict once the original is settled; the page is kept where that takes too long."""
         if verdict.pending is None:
             return verdict
         reason = "no_room"

@@ -35,7 +35,6 @@ MAX_CACHED = 20_000
 MAX_PAGE_LINKS = 5_000
 """Links of a repeat that are read; a page with more is followed."""
 _FIND_HREF = re.compile(r"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE).finditer
-
 MAX_PATTERNS = 50_000
 """Patterns that are counted; beyond, the oldest is forgotten, and tried again."""
 MAX_CHAIN = 3
@@ -51,10 +50,7 @@ _HAS_DIGIT = re.compile(r"\d")
 class LinkMemory:
     """Reads the links of pages, and remembers which of them a crawl has met, in at most 20 bytes each.
 
-    Args:
-        scope: what a site is.
-        secret: the store's; without it nobody can make two links that are taken for one.
-        max_links: how many links are remembered.
+    The secret is the store's: without it nobody can make two links that are taken for one.
     """
 
     _MET, _REQUESTED, _UNMET = 0, 1, 2
@@ -88,10 +84,6 @@ class LinkMemory:
 
         All values of ``href`` are taken, in whatever elements, without parsing the page once more: one too many has a
         callback called for nothing, once.
-
-        Args:
-            response: the page.
-            max_size: characters above which a page is not read.
         """
         text = response.text
         if len(text) > max_size:
@@ -116,10 +108,8 @@ class LinkMemory:
     def has_new(self, urls: Iterable[str], page: str) -> bool:
         """Whether one of a page's links was neither requested, nor on another page for which this was asked.
 
-        Args:
-            urls: the links to the page's own site. They are remembered as they are written: to canonicalise them takes
-                ten times as long, so only those are that were met nowhere yet.
-            page: the URL of the page itself, which is no new link.
+        Links are remembered as they are written: to canonicalise them takes ten times as long, so only those are that
+        were met nowhere yet. The page itself is no new link.
         """
         site, itself, known = self.site(page), self.key(page), self._known
         room, unmet = self._max_links - len(known), []
@@ -191,8 +181,7 @@ def link_pattern(url: str, chain: int = 1) -> str:
 class LinkPatterns:
     """Counts, pattern by pattern, how many links were tried, and how many of them led to new content.
 
-    Args:
-        counts: pattern → links deferred, of these tried, of these led to new content; those of a job so far.
+    The counts are those of a job so far.
     """
 
     def __init__(self, counts: dict[str, list[int]]) -> None:

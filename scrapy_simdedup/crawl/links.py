@@ -47,32 +47,24 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 META_DEFERRED = "simdedup_deferred"
 """Marks a deferred request with the priority that it had, and its chain: how many repeats in a row lead to it."""
 META_TRIAL = "simdedup_trial"
 """Marks a request that is a trial with its pattern and its chain."""
 STATE = "simdedup_links"
 """Where the counts of the patterns are in ``spider.state``, which Scrapy keeps in a JOBDIR."""
-
 MAX_HEADINGS = 100_000
 """Headings of trials that are remembered; beyond, each counts as new."""
-
 LAST_PRIORITY = -1_000_000_000
 """The priority of deferred requests; those of a pattern are spread over some thirty priorities from there down."""
 WAIT_SECONDS = 1.0
 """How long a deferred request waits for the trials of its pattern that are on their way, before it is put back."""
-
 NO_CONTENT_STATUSES = frozenset({404, 410})
 """Statuses that say that a link leads to nothing. Any other error may be one of the moment."""
 
 
 class DeferredLinks:
-    """Says which repeats bring new links, defers these, and tries them.
-
-    Args:
-        detector: has the secret, once it is open.
-    """
+    """Says which repeats bring new links, defers these, and tries them. The detector has the secret once it is open."""
 
     _memory: LinkMemory
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 FIELDS = "url", "original", "similarity", "kind", "own_words"
 """What a line of the feed has, in this order."""
 TYPES = {"similarity": "double", "own_words": "int64"}
@@ -39,12 +38,7 @@ MAX_ORIGINALS, MAX_PAIRS = 300, 30
 
 
 class Placeholders(dict[str, Any]):
-    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name.
-
-    Args:
-        spider: the spider of the crawl.
-        now: the time; None takes that of the clock.
-    """
+    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name."""
 
     def __init__(self, spider: Spider | None, now: datetime | None = None) -> None:
         super().__init__()
@@ -147,12 +141,7 @@ class DroppedFeed:
 
 
 class ParquetTable:
-    """A table of Apache Parquet; the rows that the file has already come first. It takes its place when it is complete.
-
-    Raises:
-        OSError: the file cannot be read or written.
-        ValueError: the file is no table.
-    """
+    """A table of Apache Parquet; the rows that the file has already come first. It is there once it is complete."""
 
     def __init__(self, path: Path) -> None:
         # Few crawls want it, and the package is large.

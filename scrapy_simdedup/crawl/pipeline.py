@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.verdict import PageRef
 
 logger = logging.getLogger(__name__)
-
 MAX_PENDING_ITEMS = 10_000
 """Items whose end is awaited at a time; an item that a later pipeline replaced by another never ends."""
-
-
 ANY_CLASS = ""
 """Stands for the name of an item's class where the fields are those of all classes."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Sleep
 
 logger = logging.getLogger(__name__)
-
 FOREIGN_LOGGERS = "asyncio", "twisted"
 """The loggers that report an exception nobody caught, with its traceback."""
 ANNOUNCEMENT = "Unhandled error in Deferred"

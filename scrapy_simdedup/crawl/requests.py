@@ -1,4 +1,4 @@
-"""Requests and their responses: which are judged, which may be skipped, which handler gets them, and which are one.
+"""Requests and their responses: which are judged or skipped, which handler gets them, which are one, or known before.
 
 A *handler* is the spider and the callback that get a page. Pages of one handler are handled alike.
 """
@@ -6,8 +6,10 @@ A *handler* is the spider and the callback that get a page. Pages of one handler
 from __future__ import annotations
 
 import codecs
+import hashlib
 import os
 import re
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -18,22 +20,25 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter
+from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.parse import remember_utf8
 from scrapy_simdedup.settings import PREFIX, DedupSettings
+from scrapy_simdedup.store.base import whole_log
 from scrapy_simdedup.urls import canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.utils.request import RequestFingerprinterProtocol
 
+    from scrapy_simdedup.store.base import FingerprintStore
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 META_OPT_OUT = "simdedup"
@@ -52,22 +57,17 @@ _WEB_CODECS = frozenset(
         "utf-8 utf-8-sig utf-16 utf-16-be utf-16-le ascii cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 tis-620"
         " gb2312 gbk gb18030 big5 big5hkscs euc-jp iso2022-jp shift-jis cp932 euc-kr cp949"
     ).split()
-) | {
-    *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
-    *(f"cp{page}" for page in range(1250, 1259)),
-}
+) | {*(f"iso8859-{part}" for part in range(1, 17) if part != 12), *(f"cp{page}" for page in range(1250, 1259))}
 """Python's names of the encodings of the web, which are those of WHATWG's Encoding Standard. The other codecs that a
 server may name, such as punycode, make of a page what no browser shows, or a part of it."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
-
 NAMES_OF_TOOLS = (
     "_ allow_offsite autothrottle_ bindaddress cookiejar crawlera depth dont_ download_ ftp_ handle_httpstatus_ http_"
     " inject is_start_request link_text max_retry_times playwright priority_adjust proxy redirect_ referrer_policy"
     " retry_times rule simdedup splash verbatim_url zyte_api"
 ).split()
 """How the names of entries in meta begin that are for Scrapy, its middlewares and other plugins, not for callbacks."""
-
 MAX_HANDLER_NAME = 200
 """Characters of the name of a handler; what would be longer ends there."""
 
@@ -302,3 +302,46 @@ class CanonicalRequestFingerprinter:
             asked = request if url is None or url == request.url else request.replace(url=url)
             known = self._known[request] = self._inner.fingerprint(asked)
         return known
+
+
+IMPORTED_LOG = "imported:"
+"""The log of the imported keys, beside those of the sites: the site of a key is not known."""
+PLUGIN_META_KEYS = ("deltafetch_key", "crawl_once_key")
+"""Entries of a request's meta in which users of other plugins name a page themselves."""
+
+
+class ImportedPages:
+    """When each page was delivered by another plugin; only the keys that it gave their requests are known."""
+
+    def __init__(self) -> None:
+        self.times: dict[bytes, float] = {}
+        """Seconds since the epoch by key; empty where nothing was imported."""
+
+    async def load(self, store: FingerprintStore) -> None:
+        """Read what ``scrapy simdedup migrate`` wrote.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        async for record in whole_log(store, IMPORTED_LOG):
+            if not record.forgotten:
+                self.times[record.key] = record.first_seen
+
+    def delivered_at(self, request: Request, key: bytes) -> float | None:
+        """When the request's page was delivered; None if no other plugin delivered it."""
+        with suppress(ValueError):  # a URL that cannot be taken apart
+            return next((self.times[name] for name in _possible_keys(request, key) if name in self.times), None)
+        return None
+
+
+def _possible_keys(request: Request, key: bytes) -> Iterator[bytes]:
+    """How other plugins may have called the request."""
+    for name in PLUGIN_META_KEYS:
+        if given := request.meta.get(name):
+            yield given if isinstance(given, bytes) else str(given).encode()
+    yield key
+    # Scrapy's fingerprints until 2.6, and those of its function request_fingerprint() until that went.
+    parts = request.method.encode(), canonicalize_url(request.url).encode(), request.body
+    old = hashlib.sha1(b"".join(parts), usedforsecurity=False)
+    yield old.digest()
+    yield old.hexdigest().encode()

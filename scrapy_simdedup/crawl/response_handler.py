@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.item_values import ItemValues
     from scrapy_simdedup.crawl.judge import Judge
     from scrapy_simdedup.crawl.links import DeferredLinks
-    from scrapy_simdedup.crawl.other_plugins import ImportedPages
     from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
+    from scrapy_simdedup.crawl.requests import ImportedPages
     from scrapy_simdedup.crawl.second_fetch import SecondFetches
     from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
     from scrapy_simdedup.crawl.stats import CrawlStats
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
-
 META_VERDICT = "simdedup_verdict"
 META_IDENTITY = "simdedup_identity"
 NOT_MODIFIED = 304
@@ -46,20 +45,7 @@ PERMANENT_REDIRECTS = frozenset({301, 308})
 
 
 class ResponseHandler:
-    """Decides for each response, once, and remembers what is to be dropped until the spider middlewares ask.
-
-    Args:
-        tracker: watches the delivery of kept pages.
-        settler: confirms kept pages at once where nothing watches their delivery.
-        links: says which repeats bring new links.
-        item_values: watches the items of responses.
-        arguments: says which requests bring something for their items.
-        second_fetches: remembers dropped pages that may turn out to be others.
-        reporter: samples pages for the report; None where no report is written.
-        dropped_feed: gets a line for each page that is dropped, or would be; None where none is written.
-        observations: learns from verdicts about URLs; None where URLs are not learned.
-        redesigns: looks for new templates; None where layouts are not tracked.
-    """
+    """Decides for each response, once, and remembers what is to be dropped until the spider middlewares ask."""
 
     def __init__(
         self,

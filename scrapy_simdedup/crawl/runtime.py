@@ -22,10 +22,9 @@ from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import LiveStats
-from scrapy_simdedup.crawl.other_plugins import ImportedPages
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
 from scrapy_simdedup.crawl.refusal import probe_store, refusing
-from scrapy_simdedup.crawl.requests import is_inspection_crawl
+from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
 from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
@@ -49,14 +48,11 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
-
 META_DELIVER = "simdedup_deliver"
 ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
-
 BUSY_ATTEMPTS = 11
 """How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
-
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
 

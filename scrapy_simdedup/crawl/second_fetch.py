@@ -36,7 +36,7 @@ from scrapy_simdedup.detect.events import (
 from scrapy_simdedup.detect.site_logs import is_alive
 from scrapy_simdedup.detect.stubs import MIN_PLACES, MIN_PLACES_OF_WORDS
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.base import whole_journal
+from scrapy_simdedup.store.base import reporting_failures, whole_journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     Original: TypeAlias = tuple[str, bytes]
 
 logger = logging.getLogger(__name__)
-
 META_SECOND = "simdedup_second"
 """Marks the requests that are made once more."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
@@ -71,9 +70,6 @@ class SecondFetches:
     """Remembers pages that may have been dropped wrongly, and makes their requests once more where they were.
 
     Pages whose lines are all those of their original are none of them, and neither are answers to anything but GET.
-
-    Args:
-        on_store_error: called with each failure of the store.
     """
 
     def __init__(self, crawler: Crawler, stats: CrawlStats, on_store_error: Callable[[StoreError], None]) -> None:
@@ -96,25 +92,18 @@ class SecondFetches:
     async def open(self, store: FingerprintStore, context: RunContext, *, shared: bool) -> None:
         """Note what is dropped in the store from now on, and fetch what a process had dropped that was killed.
 
-        Args:
-            store: an open store.
-            context: the run.
-            shared: whether other processes may be at work on the same run; else all others are dead.
+        Where other processes may be at work on the same run, it is ``shared``; else all others are dead.
         """
         self._notes = DroppedPages(self._crawler, store, context, shared=shared)
-        try:
+        with reporting_failures(self._on_store_error):
             for request in await self._notes.of_killed():
                 self._schedule(request, request.meta)
-        except StoreError as exc:
-            self._on_store_error(exc)
 
     async def close(self) -> None:
         """Note that what was made once more is done with, and that the process ended by itself."""
-        try:
+        with reporting_failures(self._on_store_error):
             if self._notes is not None:
                 await self._notes.close()
-        except StoreError as exc:
-            self._on_store_error(exc)
 
     def is_second(self, request: Request) -> bool:
         """Whether a request was made once more, so that its page is kept whatever it is like; asked once per response.
@@ -134,11 +123,9 @@ class SecondFetches:
         if verdict.other_line is None or verdict.original_key is None or request.method != "GET":
             return
         key = (site, verdict.original_key)
-        try:
+        with reporting_failures(self._on_store_error):
             if self._notes is not None:
                 await self._notes.add(request, key)
-        except StoreError as exc:
-            self._on_store_error(exc)
         has_room = self._held_bytes + len(response.body) <= MAX_HELD_BYTES
         self._remember(key, request, response.replace(request=None) if has_room else None)
         if key in self._stubs:  # it is the page by which the stub was found, or was judged before

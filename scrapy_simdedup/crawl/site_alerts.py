@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.detect.event_log import EventLog
     from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.signals import Wall
 
 logger = logging.getLogger(__name__)
-
 MIN_REVISITED_PAGES, MIN_NEW_TEMPLATE_SHARE = 10, 0.5
 """How many known pages of a site must have been fetched again, and the share of them with a new template."""
 MAX_COUNTED_SITES = 10_000
-"""Sites whose changes are counted at a time."""
 
 
 @dataclass(slots=True)

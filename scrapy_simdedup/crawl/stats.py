@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 PREFIX = "simdedup/"
@@ -28,7 +28,6 @@ MAX_SHOWN_NEAR = 3
 """Near pages that the summary names, those that are most like another page."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
-
 MAX_SITES = 10_000
 """Sites that are counted at a time; beyond, the half with the fewest pages is forgotten."""
 MAX_SHOWN = 20

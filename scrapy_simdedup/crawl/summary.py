@@ -36,13 +36,8 @@ def summarize(
 ) -> str:
     """The lines for the log at close.
 
-    Args:
-        stats: what was counted.
-        mode: in observe mode the summary says what would have been dropped.
-        seconds_per_page: what callback and pipelines took for a delivered page on average.
-        url_mode: what is done to requests whose URLs lead to known content; ``off`` has no lines.
-        rules: the rules about URLs that are in force, the best first.
-        missing: sentences about promises that cannot be kept because a part is not enabled.
+    For a delivered page callback and pipelines took ``seconds_per_page`` on average. Rules in force come the best
+    first, and ``missing`` are sentences about promises that cannot be kept because a part is not enabled.
     """
     judged = stats["pages/judged"]
     per_page = f", {1000 * stats.extract_seconds / judged:.1f} ms per page" if judged else ""

@@ -28,20 +28,16 @@ if TYPE_CHECKING:
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 logger = logging.getLogger(__name__)
-
 MAX_START_FAILURES = 3
 """How many workers in a row may fail to start before no more are started."""
 START_SECONDS = 60.0
-"""How long a worker may take to start."""
 END_SECONDS = 5.0
-"""How long a worker may take to end when it is told to."""
 POLL_SECONDS = 0.02
 """How often the crawl checks whether a process that closed its stream has ended."""
 GRACE = 3
 """After how many deadlines a worker ends itself, should the crawl not have ended it."""
 SEND_BUFFER = 256 * 1024
 """Bytes that the socket takes at once: enough for nearly any page."""
-
 PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -60,10 +56,7 @@ class WorkerPool:
     A worker that dies or takes too long costs its page the result, and is replaced. Where no worker can be started, or
     the crawl does not run on asyncio, pages are fingerprinted in the crawl's process.
 
-    Args:
-        count: how many processes; they are started for the first page. 0 starts none.
-        deadline: seconds that a page may take in a worker.
-        on_extracted: called with the seconds that each page took.
+    A page may take ``deadline`` seconds in one of the workers, which are started for the first page; 0 starts none.
     """
 
     def __init__(self, count: int, deadline: float, on_extracted: Callable[[float], None]) -> None:
@@ -188,7 +181,6 @@ class NoAnswer(Exception):
     def __init__(self, reason: UnjudgedReason) -> None:
         super().__init__(reason)
         self.reason = reason
-        """The reason why the page is unjudged."""
 
 
 class Job:
@@ -205,13 +197,7 @@ class Job:
 
 
 class Worker:
-    """One process: a new Python and not a fork, which never runs the user's script and shares nothing with the crawl.
-
-    Args:
-        deadline: seconds that a page may take.
-        on_free: called when the worker can take a job, and after each job.
-        on_end: called when the process ended, for whatever reason.
-    """
+    """One process: a new Python and not a fork. It never runs the user's script and shares nothing with the crawl."""
 
     def __init__(self, deadline: float, *, on_free: Callable[[Worker], None], on_end: Callable[[Worker], None]) -> None:
         self.is_ready: bool = False
@@ -305,12 +291,7 @@ class Worker:
 
 
 class Answers(asyncio.Protocol):
-    """What a worker writes, cut into frames; a stream of asyncio would wake a task for each.
-
-    Args:
-        on_frame: called with each frame.
-        end: gets its result when nothing more comes.
-    """
+    """What a worker writes, cut into frames; a stream of asyncio would wake a task for each."""
 
     def __init__(self, on_frame: Callable[[bytes], None], end: asyncio.Future[None]) -> None:
         self._on_frame = on_frame

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.packed_records import PackedRecords
 
 Numbers = TypeVar("Numbers", np.uint16, np.uint64)
-
 SEARCH_RADIUS = 18
 """Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
 where 12 bits, which are enough for copies, find 80 %; and it lets through 1 % of a site's other pages."""
@@ -46,11 +45,7 @@ _STAMP = 0xFFFF_FFFF
 class CandidateIndex:
     """Finds the originals that a page has to be compared with. Row i of each array is about the record in slot i.
 
-    Args:
-        bits: width of the simhashes.
-        records: the site's records.
-        method: how pages are compared.
-        resemblance: from which on pages have to be found.
+    It holds the records of a site, with simhashes of so many bits. Pages have to be found from a resemblance on.
     """
 
     def __init__(self, bits: int, records: PackedRecords, method: Method, resemblance: float) -> None:
@@ -71,7 +66,6 @@ class CandidateIndex:
         self._delivered = np.zeros(_FIRST_ROWS, np.uint8)
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
         self._handler = np.zeros(_FIRST_ROWS, np.uint32)
-        """The numbers of the handlers."""
         self._handlers: dict[str, int] = {"": ANY_HANDLER}
 
     @property
@@ -146,13 +140,8 @@ class CandidateIndex:
     def candidates(self, fp: PageFingerprint, key: bytes, handler: str = "", *, all_copies: bool = False) -> Rows:
         """The originals that may be like a page: at most :data:`MAX_COMPARED`, and all copies with an equal text.
 
-        Those of other handlers are among them, as many again, and take no place of the others.
-
-        Args:
-            fp: the page's fingerprint.
-            key: the page's request fingerprint.
-            handler: the page's handler.
-            all_copies: look for others also where the text of one is equal.
+        Those of other handlers are among them, as many again, and take no place of the others. With ``all_copies``
+        others are looked for also where the text of one is equal.
         """
         if not is_comparable(fp):
             return np.zeros(0, np.intp)
@@ -280,14 +269,8 @@ def hamming_search(
 ) -> Rows:
     """The rows within a radius; of more than ``most``, the nearest.
 
-    Every simhash is looked at, so nothing within the radius is missed, whatever the radius and the width.
-
-    Args:
-        simhashes: 64-bit words, the lowest first, shape (words, n).
-        simhash: what to look for, of as many words.
-        radius: bits by which a row may differ.
-        most: rows at most.
-        accept: says which of some rows count; None: all do.
+    Every simhash is looked at, so nothing within the radius is missed, whatever the radius and the width. Simhashes are
+    64-bit words, the lowest first, shape (words, n). ``accept`` says which of some rows count.
     """
     wanted, size = to_words(simhash, len(simhashes)), min(CHUNK, simhashes.shape[1])
     differing, counts = np.empty(size, np.uint64), np.empty(size, np.uint8)  # for all steps, so that they stay cached

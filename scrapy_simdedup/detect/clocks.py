@@ -24,12 +24,13 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.page.amounts import is_amount, is_counter
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy_simdedup.errors import StoreError
     from scrapy_simdedup.store.base import FingerprintStore
 
 MIN_PAGES = 5
@@ -51,11 +52,8 @@ MAX_SITES = 10_000
 SAVE_EVERY = 50
 """Observations of a site after which they are saved, besides those that make or end a clock."""
 JOURNAL = "clocks"
-"""The journal in which each site has a note."""
 TITLE_PLACE, COMMENTS_PLACE = 1, 2
 """The places of the title, and of all comments together."""
-
-
 SAMPLE_LENGTH = 40
 """Characters of a text that tell people which place is meant."""
 
@@ -67,7 +65,6 @@ class ClockEvidence:
     edited: dict[int, str]
     """The places at which the text differs, with the text of now; of a long one the beginning."""
     equal: frozenset[int]
-    """The places at which it is equal."""
     edited_share: float = 0.0
     """The share of the words of the content that are in units without an equal one, 0..1."""
     content: int = 0
@@ -82,7 +79,6 @@ class PlaceCounts:
     seen: int = 0
     """Pages that were fetched again, once per run."""
     differed: int = 0
-    """Those of them on which the text differed."""
     runs: int = 0
     """Runs in which it differed."""
     last_run: int = 0
@@ -115,11 +111,7 @@ class PlaceCounts:
 
 
 class SiteClocks:
-    """The watched places of one site.
-
-    Args:
-        raw: the ``bytes()`` of the site's clocks as they were saved.
-    """
+    """The watched places of one site; ``raw`` is the ``bytes()`` of its clocks as they were saved."""
 
     def __init__(self, raw: bytes = b"") -> None:
         self.places: dict[int, PlaceCounts] = {}
@@ -173,11 +165,6 @@ class ClockBook:
     """The clocks of all sites, as far as they are in memory, and their notes in the store.
 
     Where the store fails nothing is passed over, or what is known already is.
-
-    Args:
-        store: an open store, once the first method is called.
-        run: the run's name.
-        on_store_error: called with each failure of the store.
     """
 
     def __init__(self, store: FingerprintStore, run: str, on_store_error: Callable[[StoreError], None]) -> None:
@@ -188,10 +175,8 @@ class ClockBook:
         """The clocks of a site."""
         if site not in self._sites:
             clocks = SiteClocks()
-            try:
+            with reporting_failures(self._on_store_error):
                 clocks = await saved_clocks(self._store, site)
-            except StoreError as exc:
-                self._on_store_error(exc)
             self._sites.setdefault(site, clocks)  # another page may have come while the store was asked
             if len(self._sites) > MAX_SITES:
                 self._sites.popitem(last=False)
@@ -214,7 +199,5 @@ class ClockBook:
 
     async def _save(self, site: str, clocks: SiteClocks) -> None:
         clocks.unsaved = 0
-        try:
+        with reporting_failures(self._on_store_error):
             await self._store.put_note(JOURNAL, site.encode(), bytes(clocks))
-        except StoreError as exc:
-            self._on_store_error(exc)

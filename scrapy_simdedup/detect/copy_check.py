@@ -39,13 +39,7 @@ _CLUSTER_BYTES = 250
 
 
 class CopyCheck:
-    """The copy check of one site.
-
-    Args:
-        records: the site's records.
-        originals: those of them that pages are compared with.
-        method: how pages are compared, and whether boilerplate is learned.
-    """
+    """The copy check of one site."""
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex, method: Method) -> None:
         self._originals, self._method = originals, method
@@ -71,15 +65,7 @@ class CopyCheck:
     def similarity(
         self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float, identical: float
     ) -> NDArray[np.float64]:
-        """The similarities of a page to originals; below ``drop`` where the page is no copy.
-
-        Args:
-            fp: the page's fingerprint.
-            key: the page's request fingerprint.
-            rows: the slots of the originals, which can be compared with the page.
-            drop: similarity from which the page is dropped.
-            identical: similarity from which pages are identical.
-        """
+        """The similarities of a page to originals in some slots; below ``drop`` where the page is no copy."""
         self._last_query, self._sampled = (fp.body, NO_RECORD), None
         if not len(rows):
             return np.ones(0)
@@ -133,10 +119,6 @@ class ClusterMembers:
     Similarity is not transitive: of three versions the second may be like the first and like the third, while the first
     and the third are not alike. Were pages compared with originals alone, two would be kept where the first version
     comes first, and one where the second does. As a copy must be like all members, two are kept in either case.
-
-    Args:
-        records: the site's records.
-        originals: gives the rows that pages are compared by.
     """
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
@@ -164,10 +146,8 @@ class ClusterMembers:
     def of(self, original: int, key: bytes, drop: float) -> list[int]:
         """The slots of the pages that were dropped for an original, if they are few.
 
-        Args:
-            original: the original's slot. If its page changed, members of its older version do not count.
-            key: the request fingerprint of the page that is checked; it need not be like what it was itself.
-            drop: similarity from which pages are dropped.
+        If the page of the original changed, members of its older version do not count. The page that is checked, with
+        this key, need not be like what it was itself.
         """
         slots = self._live_members(self._records.key(original))
         if not slots:

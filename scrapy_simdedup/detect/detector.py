@@ -28,6 +28,7 @@ from scrapy_simdedup.fingerprint.make import (
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import reporting_failures
 from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ class NearDuplicateDetector:
         self.secret: bytes = b""
         """The key of the hashes, known once the detector is open."""
         self.store_errors: int = 0
-        """How often the store failed."""
         self._on_store_error = on_store_error
         self._fingerprinter = fingerprinter or LocalFingerprinter()
         self._sample: PageFingerprint | None = None
@@ -308,10 +308,8 @@ class NearDuplicateDetector:
 
     async def heartbeat(self) -> None:
         """Tell other workers that this one is alive; call it every ten seconds."""
-        try:
+        with reporting_failures(self._count_store_error):
             await self._logs.heartbeat()
-        except StoreError as exc:
-            self._count_store_error(exc)
 
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""
@@ -319,11 +317,7 @@ class NearDuplicateDetector:
         await self._transactions.refresh(site, key, self.context)
 
     def _address(self, url: str, key: bytes | None, site: str | None = None) -> tuple[bytes, str, str]:
-        """The key of a page, its URL as stores can hold it, and its site; key and site as they are given, if they are.
-
-        Raises:
-            TypeError: the URL is no text.
-        """
+        """The key of a page, its URL as stores can hold it, and its site; key and site are kept if they are given."""
         require_text(url, "url")
         sound = without_surrogates(url)
         return key or url_key(url), sound, site or site_of(sound, self.settings.scope)
@@ -356,15 +350,7 @@ async def check_compatible(store: FingerprintStore, name: str, settings: DedupSe
     """The secret of a store's fingerprints, once it is sure that they are made as the settings say.
 
     A new store takes the settings over. If the settings have no secret, the store gets one that nobody knows, so that
-    nobody can build a page that resembles another.
-
-    Args:
-        store: an open store.
-        name: the store's name in errors.
-        settings: the settings that a fingerprint depends on.
-
-    Raises:
-        StoreError: the store's fingerprints are made in another way.
+    nobody can build a page that resembles another. An error names the store.
     """
     ours = fingerprint_description(settings)
     theirs = await store.set_default("fingerprint", ours)

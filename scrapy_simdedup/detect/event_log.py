@@ -16,6 +16,7 @@ from scrapy_simdedup.detect.events import (
     event_key,
 )
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.names import RunContext
     from scrapy_simdedup.detect.site_logs import SiteLogs
     from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
 MAX_COMPARED_PER_SITE = 256
@@ -35,14 +36,7 @@ MAX_COUNTED_SITES = 10_000
 
 
 class EventLog:
-    """Writes the page events of a run; where the store fails, the event is lost and nothing else.
-
-    Args:
-        store: an open store, once the first method is called.
-        logs: the logs of the sites in the store.
-        context: the run.
-        on_store_error: called with each failure of the store.
-    """
+    """Writes the page events of a run; where the store fails, the event is lost and nothing else."""
 
     def __init__(
         self,
@@ -63,13 +57,7 @@ class EventLog:
         await self._write(RunStarted(self._run, self._now(), self._worker if alone else None), once=True)
 
     async def page_gone(self, site: str, key: bytes, reason: str) -> None:
-        """Log that a URL answers that its page is gone, if the page was known.
-
-        Args:
-            site: the page's site.
-            key: the page's request fingerprint.
-            reason: the status.
-        """
+        """Log that a URL answers that its page is gone, with a status for the reason, if the page was known."""
         try:
             before = (await self._logs.index(site)).previous_version(key, self._run)
         except StoreError as exc:
@@ -81,13 +69,7 @@ class EventLog:
                 await self.content_left(site, before, reason)
 
     async def content_left(self, site: str, page: Record, reason: str) -> None:
-        """Log that a content is gone from its URL.
-
-        Args:
-            site: the page's site.
-            page: the page as it was.
-            reason: the status with which the URL answers, or ``changed``.
-        """
+        """Log that a content is gone from its URL: the reason is the status of the answer, or ``changed``."""
         event = ContentLeft(
             site=site,
             run=self._run,
@@ -104,10 +86,7 @@ class EventLog:
     async def site_changed(self, site: str, counts: Mapping[Change, int], part: int) -> None:
         """Log the changes that this worker has found on a site so far.
 
-        Args:
-            site: the site.
-            counts: known pages, by what changed on them.
-            part: tells this count from other counts of the same worker, which it does not contain.
+        The ``part`` tells this count from other counts of the same worker, which it does not contain.
         """
         await self._write(SiteChangeCounts(site, self._run, self._now(), dict(counts)), site, self._worker, str(part))
 
@@ -120,10 +99,6 @@ class EventLog:
 
         A site has :data:`MAX_COMPARED_PER_SITE` places for each of these, in all runs together; of two pages with the
         same place the newer has it. So neither the store nor the time for it grows with the number of near pages.
-
-        Args:
-            page: the page.
-            verdict: its verdict, which is not pending.
         """
         is_near = verdict.kind == "near" and not verdict.is_duplicate
         if not (is_near or (verdict.is_duplicate and verdict.own_words)) or verdict.original is None:
@@ -151,7 +126,5 @@ class EventLog:
 
     async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
         key = event_key(type(event).__name__, *about)
-        try:
+        with reporting_failures(self._on_store_error):
             await self._store.put_note(journal or event_journal(self._run), key, bytes(event), once=once)
-        except StoreError as exc:
-            self._on_store_error(exc)

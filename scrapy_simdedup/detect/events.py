@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
 
 AnyEvent = TypeVar("AnyEvent")
-
 EVENTS = "history:"
 """What stands in the place of a site in the names of the journals of page events; no site is called that."""
 COMPARED = "compared:"
@@ -59,7 +58,6 @@ class ContentLeft(Event):
     run: str
     """The run that found the content gone."""
     at: float
-    """When, in seconds since the epoch."""
     reason: str
     """The status with which the URL answered, or ``changed``: it shows another content."""
     url: str
@@ -92,7 +90,6 @@ class SiteRedesigned(Event):
     site: str
     run: str
     at: float
-    """When, in seconds since the epoch."""
     pages: int
     """Known pages that had been fetched again by then."""
     share: float
@@ -232,11 +229,7 @@ def decode_dropped_event(raw: bytes) -> DroppedEvent:
 
 
 def _from_json(raw: bytes, types: Mapping[str, type[AnyEvent]]) -> AnyEvent:
-    """The event that was packed as a list: the name of its type, and the values of its fields.
-
-    Raises:
-        ValueError: there is no such event.
-    """
+    """The event that was packed as a list, of the name of its type and the values of its fields; else a ValueError."""
     try:
         name, *values = json.loads(raw, object_hook=_unpack)
         return types[name](*values)

@@ -27,11 +27,7 @@ _ROW = np.uint64(0xFFFF_FFFF)
 class InvertedIndex:
     """Finds rows that share keys with a page. Rows that went are found, too, until they are most of all rows.
 
-    Args:
-        method: gives the keys.
-        resemblance: from which on pages have to be found.
-        live_rows: gives the rows that are live.
-        comparison_rows: gives what the method compares of rows.
+    The method gives the keys; pages have to be found from a resemblance on.
     """
 
     def __init__(
@@ -94,12 +90,7 @@ class SortedPostings:
         return self._sorted.nbytes + self._unsorted.nbytes
 
     def add(self, rows: NDArray[np.integer], keys: NDArray[np.uint32]) -> None:
-        """Add rows, or more keys of rows.
-
-        Args:
-            rows: the row of each key; of any shape.
-            keys: the keys; of the same shape, or of one that broadcasts with it.
-        """
+        """Add rows, or more keys of rows: the row of each key, in arrays that broadcast."""
         entries = (_entries(keys) | rows.astype(np.uint64)).ravel()
         if self._count + len(entries) > len(self._unsorted):
             self._merge(len(entries))

@@ -25,9 +25,6 @@ class PageSettings:
     3. Over these come those of the most specific URL pattern that fits: one with a host before one without, then the
        longest path, in which ``*`` does not count.
 
-    Args:
-        settings: the settings of the crawl, with ``site_settings``.
-
     Raises:
         SettingError: the settings of a pattern contradict those of a site that has pages of the pattern.
     """

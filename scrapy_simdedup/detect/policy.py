@@ -41,11 +41,7 @@ class Decision:
 
 
 def decide(
-    page: FetchedPage,
-    index: SiteIndex,
-    *,
-    clocks: Collection[int] = (),
-    keep_pending: bool = False,
+    page: FetchedPage, index: SiteIndex, *, clocks: Collection[int] = (), keep_pending: bool = False
 ) -> Decision:
     """Decide about a page, in this order.
 
@@ -61,11 +57,7 @@ def decide(
        parameters in its URL is no change either.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
 
-    Args:
-        page: the page.
-        index: the index of the page's site, up to date.
-        clocks: the places of the site whose text changes by itself.
-        keep_pending: where nothing is decided yet, keep the page.
+    The index is up to date. With ``keep_pending`` a page is kept where nothing is decided yet.
     """
     settings, fp = page.settings, page.fingerprint
     if clocks and fp.page_units is not None and fp.units is not None and fp.units.joined_by:

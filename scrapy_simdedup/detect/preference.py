@@ -35,7 +35,6 @@ class CopyFacts:
 
 PreferenceKey: TypeAlias = Callable[[str, CopyFacts], Any]
 """What copies are compared by: of a copy's URL and facts, a value that is greater for the better one."""
-
 PREFERENCES: dict[Criterion, PreferenceKey] = {
     "canonical": lambda _, facts: facts.is_canonical,
     "https": lambda url, _: url.lower().startswith("https:"),
@@ -51,12 +50,8 @@ def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] 
     Only among pages of one registrable domain: no page takes another domain's place by the claim that it is better. A
     copy on another host is not believed that it is the canonical one, unless its original agrees or claims nothing.
 
-    Args:
-        page: the copy.
-        original: the page that the copy repeats.
-        by: names of :data:`PREFERENCES`, the first of which that tells the two apart decides; or the import path of a
-            :data:`PreferenceKey`.
-        claims: what the pages of the site declare.
+    The first of the :data:`PREFERENCES` that tells the two apart decides. One can be the import path of a
+    :data:`PreferenceKey`. ``claims`` are what the pages of the site declare.
     """
     if site_of(page.url) != site_of(original.url):
         return False

@@ -14,8 +14,7 @@ import numpy as np
 
 from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.structure import what_changed
-from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
+from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units, what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy_simdedup.detect.site_index import SiteIndex
     from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,6 @@ class Revisit:
     """A page compared with the newest version of itself."""
 
     record: Record
-    """The newest version."""
     kind: VerdictKind | None = None
     """None where the two fingerprints were not made in the same way, or a page could not be judged."""
     similarity: float | None = None
@@ -73,14 +71,7 @@ def compare_with_same_path(page: FetchedPage, index: SiteIndex, clocks: Collecti
 
 
 def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, clocks: Collection[int] = ()) -> Revisit:
-    """The page compared with an earlier version of it.
-
-    Args:
-        page: the page.
-        record: the version.
-        index: the index of the page's site, up to date.
-        clocks: the places of the site whose text changes by itself.
-    """
+    """The page compared with an earlier version of it."""
     settings = page.settings
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
     if before.body == now.body and not before.identity_differs(now):

@@ -74,14 +74,11 @@ MAX_EDITED_SIGNATURES, MAX_SHINGLES_PER_EDIT = 12, 2.5
 each of these units. Another word changes three shingles, and the rest of its line counts as units of its own; new
 passages bring all their shingles. Short lines, such as a name and a price, can do with as few: where title and h1 do
 not say that the pages are one, nothing counts as an edit."""
-
 RecordSlot: TypeAlias = tuple[int, int]
-"""The id of a record, and its slot."""
 NO_RECORD: RecordSlot = 0, 0
 _NOT_COMPARED: RecordSlot = (1 << 64) - 1, 0
 _ROW = np.dtype([("key", "<u8"), ("id", "<u8"), ("slot", "<u8"), ("older", "<u8"), ("older_slot", "<u8")])
 _PACKED = struct.Struct("<8s4Q")
-
 _CONTENT = BlockClass.UNMARKED << 2
 """Cells from here on are of content."""
 _CELLS = np.arange(16, dtype=np.uint8)
@@ -93,10 +90,6 @@ class BoilerplateSample:
 
     The sample follows from the live records alone: neither from how often a page was delivered or failed, nor from the
     parts in which a log was read.
-
-    Args:
-        records: the site's records.
-        originals: those of them that pages are compared with.
     """
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
@@ -115,10 +108,7 @@ class BoilerplateSample:
     def add(self, record: Record, slot: int, older: RecordSlot | None) -> None:
         """Take an original in.
 
-        Args:
-            record: the original.
-            slot: the slot of its record.
-            older: an original that it is a version of, or :data:`NO_RECORD`; None if that was not looked up yet.
+        ``older`` is an original that it is a version of, or :data:`NO_RECORD`; None if that was not looked up yet.
         """
         if record.id < self._last_id:  # an older record is back: newer originals may be versions of it
             rows = np.frombuffer(self._newest, _ROW)
@@ -143,13 +133,7 @@ class BoilerplateSample:
     def older_version(self, scores: Scores, rows: Rows, key: bytes) -> RecordSlot:
         """The first of some originals that a page is a version of: it is near, and its headlines are the same.
 
-        Args:
-            scores: the scores of the page against these originals.
-            rows: the slots of the originals.
-            key: the page's request fingerprint; a page is no version of itself.
-
-        Returns:
-            The original's record, or :data:`NO_RECORD`.
+        It gives the original's record, or :data:`NO_RECORD`. A page is no version of itself.
         """
         for slot in rows[(scores.resemblance >= NEAR_RESEMBLANCE) & ~scores.headline_differs].tolist():
             if self._records.key(slot) != key:
@@ -186,11 +170,7 @@ class BoilerplateSample:
 
 
 class SiteBoilerplate:
-    """The cells that the pages of a site repeat in each bin of their sketches.
-
-    Args:
-        sketches: the sketches of the sample, shape (n, ``BINS // 2``).
-    """
+    """The cells that the pages of a site repeat in each bin of their sketches."""
 
     def __init__(self, sketches: NDArray[np.uint8]) -> None:
         self._common: NDArray[np.bool_] | None = None
@@ -216,14 +196,7 @@ class SiteBoilerplate:
     def is_only_boilerplate(
         self, one: np.void, many: NDArray[np.void], scores: Scores, drop: float
     ) -> NDArray[np.bool_]:
-        """Whether a page may share nothing but boilerplate with each of many pages: steps 3 to 5 of this module.
-
-        Args:
-            one: a row of :data:`~scrapy_simdedup.fingerprint.similarity.COMPARISON_DTYPE`.
-            many: rows of the same type, shape (n,).
-            scores: the scores of the one against the many.
-            drop: similarity from which pages are dropped.
-        """
+        """Whether a page may share nothing but boilerplate with each of many pages: steps 3 to 5 of this module."""
         other_name = scores.headline_differs & ~scores.both_long
         if self._common is None:
             line = resemblance_for_similarity(drop)

@@ -96,7 +96,6 @@ class SiteIndex:
         self._pages_expire, self._counts_variants = pages_expire, not pages_expire
 
     def __len__(self) -> int:
-        """The number of records, released ones not counted."""
         return len(self._records)
 
     @property
@@ -169,7 +168,6 @@ class SiteIndex:
         self.replacements.observe(record)
 
     def _slot(self, record: Record) -> int | None:
-        """The record's slot; None if the record is gone."""
         if not self._is_shared and record.state != "released":
             return self._records.put(record, spared=self._own_versions(record))
         slot = self._records.slot_of(record)
@@ -223,10 +221,7 @@ class SiteIndex:
     def same_body(self, body: bytes, key: bytes, extractor: str) -> PageFingerprint | None:
         """The fingerprint of a page with these bytes, if one is at hand: of an older version, or of an original.
 
-        Args:
-            body: the digest of the bytes.
-            key: the page's request fingerprint.
-            extractor: the setting of the page; one that was made with another, or could not be judged, is of no use.
+        One that was made with another extractor, or could not be judged, is of no use.
         """
         for record in [*self._versions(key), *(self._records[row] for row in self._originals.same_body(body)[:1])]:
             fp = PageFingerprint.from_bytes(record.fingerprint)
@@ -254,10 +249,8 @@ class SiteIndex:
         Originals of other handlers are no copies. Of those that gave no item the first one is none, unless its handler
         never gives any, and none that gave no item in another run.
 
-        Args:
-            page: the page.
-            clocks: places of the site whose text changes by itself, and is no text of the page's own.
-            only: the key of the one original that counts, and of which all copies are looked at; None: all do.
+        ``only`` is the key of the one original that counts, and of which all copies are looked at. What clocks show is
+        no text of the page's own.
         """
         settings, fp, key = page.settings, page.fingerprint, page.key
         drop, identical = settings.drop_threshold, settings.identical
@@ -391,12 +384,7 @@ class PagesByPath:
 
 
 class Replacements:
-    """The pages that took, or are to take, the place of the first page of their cluster.
-
-    Args:
-        records: the site's records.
-        originals: those that are searched; a page whose place was taken is searched no more.
-    """
+    """The pages that took, or are to take, the place of the first page of their cluster."""
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
         self._records, self._originals = records, originals
@@ -457,11 +445,6 @@ class DomainFirstSeen:
         self._since[domain] = min(self._since.get(domain, _NEVER), (record.first_seen, record.id))
 
     def may_displace(self, original: str, page: str) -> bool:
-        """Whether an original may displace a page: it is of the same registrable domain, or of an older one.
-
-        Args:
-            original: the URL of the original.
-            page: the URL of the page that repeats the original.
-        """
+        """Whether an original may displace a page: it is of the same registrable domain, or of an older one."""
         theirs, ours = site_of(original), site_of(page)
         return theirs == ours or self._since.get(theirs, _NEVER) < self._since.get(ours, _NEVER)

@@ -7,6 +7,7 @@ each in the order in which its pages were fetched, on as many machines as there 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_simdedup.detect import clocks, stub_watch
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Record
 
 Result = TypeVar("Result")
-
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
 SITE_JOURNALS = (clocks.JOURNAL, stub_watch.JOURNAL)
@@ -58,9 +58,7 @@ class SiteJudge:
     def __init__(self, settings: DedupSettings, secret: bytes, run: str) -> None:
         self.settings = settings
         self.secret: bytes = secret
-        """The key of the hashes."""
         self.run: str = run
-        """The run's name."""
         self._page_settings = PageSettings(settings)
         self._time = 0.0
         self._context = RunContext(run, WORKER, lambda: self._time, _go_on)
@@ -131,7 +129,7 @@ class SiteJudge:
         read, known = None, self._known(fp.body, key, settings)
         if known is not None and fp.page_units is not None:
             # As in a crawl, where such a page is read only once its text units are asked for.
-            read, fp = _Reader(fp), replace(known, identity=fp.identity)
+            read, fp = partial(_given, fp), replace(known, identity=fp.identity)
         context = self._context
         page = FetchedPage(
             self._site, key, url, fp, context.run, context.worker, time, settings, canonical=canonical, read=read
@@ -189,14 +187,9 @@ class _StoreOfArchive(MemoryStore):
         return self.notes.get((journal, key))
 
 
-class _Reader:
-    """Gives a fingerprint that was made already; see :attr:`FetchedPage.read`."""
-
-    def __init__(self, made: PageFingerprint) -> None:
-        self._made = made
-
-    async def __call__(self) -> PageFingerprint:
-        return self._made
+async def _given(made: PageFingerprint) -> PageFingerprint:
+    """A fingerprint that was made already, where one would be read; see :attr:`FetchedPage.read`."""
+    return made
 
 
 async def _go_on(_: float) -> None:

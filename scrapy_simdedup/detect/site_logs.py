@@ -43,13 +43,7 @@ LEASE_SECONDS = 45.0
 
 
 class SiteLogs:
-    """A store with the indexes of the sites that were read from it.
-
-    Args:
-        store: an open store, once the first method is called.
-        settings: ``method``, ``near``, ``bits``, ``against``, ``ttl`` and ``max_pages_per_site`` matter.
-        context: the run; its pages alone are searched where ``against`` is ``run``.
-    """
+    """A store with the indexes of the sites that were read from it."""
 
     def __init__(self, store: FingerprintStore, settings: DedupSettings, context: RunContext) -> None:
         self._store, self._settings, self._worker = store, settings, context.worker
@@ -173,10 +167,7 @@ class SiteLogs:
 class SiteIndexCache:
     """The indexes of the sites that are being crawled; the one not asked for longest goes first.
 
-    Args:
-        settings: ``method``, ``near`` and ``bits`` matter.
-        run: the only run whose pages are searched; None searches those of all runs.
-        lend: gives the records of a site, if the store has them in this process.
+    ``lend`` gives the records of a site, if the store has them in this process.
     """
 
     def __init__(self, settings: DedupSettings, run: str | None, lend: Callable[[str], PackedRecords] | None) -> None:
@@ -243,10 +234,7 @@ def is_alive(worker: str, beat: float | None, now: float) -> bool:
 
     Where a living worker is taken for dead, a page is kept twice; nothing is lost.
 
-    Args:
-        worker: the worker's name.
-        beat: when the worker was last heard of, in seconds since the epoch; None if never.
-        now: the time.
+    The worker was last heard of at its ``beat``; None if never.
     """
     host, _, rest = worker.partition(":")
     if os.name == "posix" and host == socket.gethostname() and rest.partition(":")[0].isdigit():

@@ -52,7 +52,6 @@ class OwnText(NamedTuple):
     """What a page says that the originals it is a copy of lack."""
 
     words: int
-    """The words of the longest text unit."""
     counts: bool
     """Whether the page is no copy for it."""
     other_line: OtherLine | None = None
@@ -62,35 +61,21 @@ class OwnText(NamedTuple):
 
 
 class SiteNovelty:
-    """The novelty of pages of one site.
-
-    Args:
-        records: the site's records.
-        originals: those of them that pages are compared with.
-        copy_check: knows which pages stand for the site.
-    """
+    """The novelty of pages of one site."""
 
     def __init__(self, records: PackedRecords, originals: CandidateIndex, copy_check: CopyCheck) -> None:
         self._records, self._originals, self._copy_check = records, originals, copy_check
         self._units: dict[int, tuple[int, TextUnits | None]] = {}
         """By the slot of a page that stands for the site, the id of its record and the text units."""
         self._filters = novelty.FilterBank([])
-        """The filters of these pages."""
 
     def own_text(
         self, page: FetchedPage, rows: Rows, are_copied: NDArray[np.bool_], clocks: Collection[int], *, is_variant: bool
     ) -> OwnText | None:
-        """What a page says that the originals it is a copy of lack.
+        """What a page says that the originals it is near lack; None where it is a copy of none, or has no text units.
 
-        Args:
-            page: the page, with the words from which a unit of the boilerplate counts, on short pages as well.
-            rows: the slots of the originals that the page is near.
-            are_copied: whether it is a copy of each, as far as their texts are alike; shape (n,).
-            clocks: places of the site whose text changes by itself.
-            is_variant: whether its URL differs from that of an original in what tells contents of the site apart.
-
-        Returns:
-            None where it is a copy of none, or where text units are not known.
+        ``are_copied`` says of which it is a copy, as far as texts are alike. A variant differs by its URL from an
+        original in what tells contents of the site apart.
         """
         copied = rows[are_copied]
         if not len(copied):
@@ -136,7 +121,7 @@ class SiteNovelty:
             return OwnText(most, counts=True)
         run = found.longest_own_run(asked & units.of_content)
         together = run.words if run.words > limit else 0
-        if together and is_known and self._is_on_other_pages(units.joined(run.blocks), others):
+        if together and is_known and self._on_other_pages(units.joined(run.blocks), np.ones(1, np.bool_), others)[0]:
             together = 0
         if is_variant:
             together = max(together, self._words_of_variant(found, kept, others, clocks))
@@ -164,14 +149,7 @@ class SiteNovelty:
         return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
 
     def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
-        """Whether title or h1 vouch that a page is one with originals: step 4 of this module.
-
-        Args:
-            fp: the page's fingerprint.
-            copied: the slots of these originals.
-            others: the slots of sampled pages that are not near the page.
-            sampled: how many pages the sample has.
-        """
+        """Whether title or h1 vouch that a page is one with originals: step 4 of this module."""
         theirs = self._originals.comparison_rows(np.array(copied, np.intp))
         elsewhere = self._originals.comparison_rows(np.array(others, np.intp))
         many = max(1.0, MIN_SHARE * sampled)
@@ -180,10 +158,6 @@ class SiteNovelty:
                 return True
         return False
 
-    def _is_on_other_pages(self, unit: PageUnits, sample: Sequence[int]) -> bool:
-        """Whether a text that is one block stands on other pages of the site."""
-        return bool(self._on_other_pages(unit, np.ones(1, np.bool_), sample)[0])
-
     def _on_other_pages(self, units: PageUnits, asked: Mask, sample: Sequence[int]) -> Mask:
         """Which of the blocks that are asked for stand on other pages of the site."""
         self._look_up_in(sample)
@@ -191,7 +165,6 @@ class SiteNovelty:
         return found
 
     def _look_up_in(self, sample: Sequence[int]) -> None:
-        """Have the filters and the tables of some pages at hand."""
         known = self._units
         self._units = {row: self._units_of(row) for row in sample}
         if self._units != known:

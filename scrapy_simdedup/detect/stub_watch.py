@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint import novelty
+from scrapy_simdedup.store.base import reporting_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -43,13 +44,8 @@ class StubWatch:
     """The stub detectors of all sites; together they take at most about :data:`MAX_BYTES`.
 
     A run that goes on in another process, as a crawl with a ``JOBDIR`` does, goes on counting. Another run begins anew:
-    pages that are fetched each night are no more places each night. Of several
-    processes that work on one run, that which ends last leaves its counts.
-
-    Args:
-        store: an open store, once there is a page, in which the counts are kept; None keeps none.
-        run: the run's name.
-        on_store_error: called with each failure of the store, for which a site is counted anew.
+    pages that are fetched each night are no more places each night. Of several processes that work on one run, that
+    which ends last leaves its counts. Without a store none are kept.
     """
 
     def __init__(
@@ -83,10 +79,8 @@ class StubWatch:
         if self._store is None or site in self._detectors:
             return
         raw = None
-        try:
+        with reporting_failures(self._report):
             raw = await self._store.get_note(JOURNAL, site.encode())
-        except StoreError as exc:
-            self._report(exc)
         found = None if raw is None else StubDetector.from_note(site, raw, self._run)
         if found is not None:
             self._detectors.setdefault(site, (found, 0, 0))  # another page may have come while the store was asked
@@ -138,13 +132,7 @@ class FailedPages:
         return self._contents.get(content, content)
 
     def take_place(self, page: FetchedPage, content: str, clocks: Collection[int]) -> tuple[str, OtherLine | None]:
-        """The content that a kept page is counted with, and in what a line differs from that of the failed page.
-
-        Args:
-            page: the page, which is like none that is searched.
-            content: its content, as far as is known without failed pages.
-            clocks: the places of the site whose text changes by itself.
-        """
+        """The content that a kept page is counted with, and in what a line differs from that of the failed page."""
         fp = page.fingerprint
         for earlier, other in self._failed.get(page.site, ()):
             if earlier == content or fp.unjudged or other.unjudged or fp.extractor != other.extractor:

@@ -68,7 +68,6 @@ BYTES_PER_LINE = 80
 """Bytes that each line takes in which pages differ from a content."""
 MAX_NOTE_BYTES = 128_000_000
 """Bytes of a note, once it is unpacked."""
-
 _DIGIT = re.compile(r"\d")
 
 
@@ -127,11 +126,7 @@ class _Path:
 
 
 class StubDetector:
-    """Detects the stubs and walls of one site, in bounded memory.
-
-    Args:
-        site: the site's name, for :class:`~scrapy_simdedup.signals.Wall`.
-    """
+    """Detects the stubs and walls of one site, in bounded memory."""
 
     def __init__(self, site: str) -> None:
         self.unsaved: int = 0
@@ -142,7 +137,6 @@ class StubDetector:
         self._walls: set[str] = set()
         self._pages = 0
         self._paths: dict[int, _Path] = {}
-        """By the hash of a path."""
 
     @property
     def size(self) -> int:
@@ -157,19 +151,12 @@ class StubDetector:
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
     def observe(
-        self,
-        url: str,
-        content: str,
-        other_line: OtherLine | None = None,
-        other_rows: OtherRows | None = None,
+        self, url: str, content: str, other_line: OtherLine | None = None, other_rows: OtherRows | None = None
     ) -> bool:
         """Count a page under its content; whether that content is a stub.
 
-        Args:
-            url: the page's URL.
-            content: the key of its content.
-            other_line: in what a short line of the page differs from that in its place in the content.
-            other_rows: the lines in which the two differ, of whatever length.
+        ``other_line`` is in what a short line differs from that in its place in the content, ``other_rows`` the lines
+        in which the two differ, of whatever length.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))

@@ -38,7 +38,6 @@ MAX_AMOUNTS = 0.2
 MIN_WORDS = 10
 """Words of a block on an average, of the lines that are marked and of what stands behind them."""
 MAX_LINES = 100
-"""Different lines that are counted."""
 
 
 @dataclass(slots=True)
@@ -58,7 +57,6 @@ class MarkedLines:
     words: int = 0
     """The words of the new lines and of what stands behind each."""
     blocks: int = 0
-    """How many blocks these are."""
     amounts: int = 0
     """The pages that have an amount in the new lines."""
 

@@ -41,15 +41,7 @@ STORE_FAILURES = StoreError, FingerprintMismatch
 class Transactions:
     """The transactions of one worker. None raises because the store fails.
 
-    Args:
-        store: an open store, once the first method is called.
-        settings: those of the crawl.
-        context: the run.
-        store_name: the store's name in errors.
-        on_store_error: called with each failure of the store.
-        on_wall: called when most of what a site gave lately is one content.
-        on_stub: called with the site and the key of an original that turned out to be a stub.
-        keeps_counts: whether the store keeps the counts of stubs, as another process may go on with the run.
+    Another process may go on with the run if it ``keeps_counts`` of stubs in the store.
     """
 
     def __init__(
@@ -86,10 +78,7 @@ class Transactions:
         """Decide about a page, and store the decision; the verdict names the page's record if the page is kept.
 
         If the store fails, or other pages of the site were faster :data:`MAX_ATTEMPTS` times, the page is unjudged.
-
-        Args:
-            page: the page.
-            keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+        With ``keep_pending`` the page is kept if its original is still in work.
         """
         try:
             decision, verdict = await self._decide(page, keep_pending=keep_pending)

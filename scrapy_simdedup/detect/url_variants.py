@@ -34,7 +34,6 @@ MAX_SEGMENTS, MAX_URL_LENGTH = 12, 1000
 """Segments and parameters of a URL that are looked at, and characters of a URL; of a longer one nothing is."""
 BYTES_PER_PLACE, BYTES_PER_ENTRY = 800, 90
 """Bytes that a place takes, and each of its values and rests, about."""
-
 Place = tuple[str, int]
 """The name of a parameter, or "" with the number of segments and the segment as one number."""
 
@@ -103,7 +102,6 @@ class UrlVariants:
         return bool(ours) and any(_differing_place(ours, other) is not None for other in others)
 
     def _counts(self, place: Place, value: int) -> _PlaceCounts | None:
-        """The counts of a place that is looked at."""
         counts = self._places.get(place)
         if counts is None:
             if len(self._places) >= MAX_PLACES:

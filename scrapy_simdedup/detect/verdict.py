@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
 
@@ -30,7 +30,6 @@ Reason: TypeAlias = (
         "own_text",
     ]
 )
-
 OtherLine: TypeAlias = Literal["words", "numbers"]
 """In what a line differs from the one in whose place it stands; ``numbers``: in these alone."""
 

@@ -28,25 +28,18 @@ except ImportError:  # installed without a compiler
     from scrapy_simdedup.fingerprint.hashing import hash_shingles
 
 BlockClasses: TypeAlias = NDArray[np.uint8]
-
 BOILERPLATE = np.uint8(BlockClass.BOILERPLATE)
 """The class above which a feature is content; to compare an array with a member of an enumeration takes far longer."""
-
 HASHES_PER_SIGNATURE = 2
 """Hashes of one block signature: made from the smallest and the largest shingle of a block. A block that was edited and
 keeps one of the two shares half of its signature."""
 MAX_SIGNATURES = 10
-"""Signatures of a block at most."""
-
 _SALT = np.arange(1, HASHES_PER_SIGNATURE * MAX_SIGNATURES + 1, dtype=np.uint64).reshape(
     HASHES_PER_SIGNATURE, MAX_SIGNATURES
 ) * np.uint64(0x9E3779B97F4A7C15)
 """The salt of each hash of a signature, by the number of the signature in its block."""
-
 _SIGNATURES_BY_LENGTH = np.arange(MAX_SIGNATURES) < np.arange(-1, 63)[:, None]
 """The numbers of a block's signatures, by the binary digits of its number of shingles."""
-
-
 _text_of = itemgetter(0)
 """The text of a block, found without a step of Python for each."""
 

@@ -15,8 +15,8 @@ from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
 from scrapy_simdedup.fingerprint.novelty import longest_own_text, own_word_limit
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR
-from scrapy_simdedup.fingerprint.structure import STRUCTURE_SIZE
 from scrapy_simdedup.fingerprint.text_units import TextUnits
+from scrapy_simdedup.fingerprint.unit_changes import STRUCTURE_SIZE
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 if TYPE_CHECKING:
@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 
 ALGORITHM = 7
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
-
 LATEST_UNPACKED = 256
 """Fingerprints that are kept after they were read from bytes: those of originals are read for each of their repeats."""
-
 NOVEL_WORDS = 20
 """The default of ``SIMDEDUP_NOVEL_WORDS``."""
-
 Relation = Literal["identical", "near", "different"]
 
 
@@ -55,7 +52,6 @@ class Comparison:
         return f"<Comparison {self.kind}, similarity {self.similarity:.3f}, {self.distance} bits>"
 
     def _repr_html_(self) -> str:
-        """For Jupyter."""
         return table_html(self.kind, (), [("similarity", bar_html(self.similarity)), ("differing bits", self.distance)])
 
 
@@ -112,7 +108,7 @@ class PageFingerprint:
     variant: int = 0
     """6 bits that differ between the options of the method."""
     structure: bytes = b""
-    """See :mod:`scrapy_simdedup.fingerprint.structure`; empty if it was not asked for, or is unknown."""
+    """See :mod:`scrapy_simdedup.fingerprint.unit_changes`; empty if it was not asked for, or is unknown."""
     algorithm: int = ALGORITHM
     """Version of the algorithm that made the fingerprint."""
     numbers: int = 0
@@ -237,11 +233,7 @@ class PageFingerprint:
 
 
 def unpack_fingerprint(raw: bytes, page_units: PageUnits | None = None) -> PageFingerprint:
-    """The fingerprint whose ``bytes()`` these are, with the text units of its page where they are at hand.
-
-    Raises:
-        FingerprintMismatch: the bytes are no fingerprint, or one of another version.
-    """
+    """The fingerprint whose ``bytes()`` these are, with the text units of its page where they are at hand."""
     if len(raw) < _HEAD.size:
         raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
     algorithm, bits, made_by, judged, secret_id, words_id, body, total, units_size = _HEAD.unpack_from(raw)
@@ -302,7 +294,6 @@ def unpack_fingerprint(raw: bytes, page_units: PageUnits | None = None) -> PageF
 
 
 _latest_unpacked = lru_cache(LATEST_UNPACKED)(unpack_fingerprint)
-
 BODY_BYTES = slice(8, 16)
 """Where :attr:`PageFingerprint.body` stands in the bytes of a fingerprint."""
 _HEAD = struct.Struct("<BBBBHH8s2H")

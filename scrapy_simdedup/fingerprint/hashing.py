@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 
 Hashes: TypeAlias = "NDArray[np.uint64]"
 Rows: TypeAlias = "NDArray[np.intp]"
-
 _STEP = 8
 """Bytes of a word that are taken at once: two pieces, each of which has a key."""
-
 _LOW_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)
 """Masks that leave so many bytes of eight, the first ones."""
 _LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
-
 _PIECES = 8
 """Pieces of four bytes of a word for which there are keys; few words have more."""
 
@@ -38,10 +35,7 @@ _PIECES = 8
 def hash_words(texts: Sequence[str], keys: Hashes, digest: Callable[[bytes], bytes]) -> tuple[Hashes, Rows]:
     """The hashes of all words in their order, shape (n,), and how many words each text has, shape (len(texts),).
 
-    Args:
-        texts: Any texts.
-        keys: A key for each piece of four bytes, shape (pieces,); an even number of them.
-        digest: Hashes a word that has more pieces than there are keys, to eight bytes.
+    Each piece of four bytes has a key. A word that has more pieces than there are keys is hashed by ``digest``.
     """
     raw = b"\0%b%b" % (join_words(texts), bytes(_STEP))
     codes = np.frombuffer(raw, np.uint8)
@@ -72,11 +66,6 @@ def _multilinear(raw: bytes, starts: Rows, lengths: Rows, keys: Hashes, digest: 
 
 def hash_shingles(words: Hashes, counts: Rows, size: int) -> tuple[Hashes, Rows, Rows, Rows]:
     """The hashes of all runs of ``size`` words inside a text; fewer words are one run.
-
-    Args:
-        words: The hashes of the words of all texts.
-        counts: How many words each text has.
-        size: Words per shingle.
 
     Returns:
         The hashes, shape (n,); the texts that have words, where the runs of each of these begin, and how many it has,
@@ -113,10 +102,7 @@ class WordHasher:
     A word is hashed by the multilinear family: the sum of its pieces of four bytes, each times a key of its own. Two
     different words have one hash under one in 2^32 secrets at most, whoever chose them (Lemire and Kaser, "Strongly
     universal string hashing is fast", 2014). MurmurHash3 has collisions that hold for every seed; its finaliser alone
-    is used, to spread these hashes.
-
-    Args:
-        secret: The keys are made of it; without one anyone can make them.
+    is used, to spread these hashes. The keys are made of the secret; without one anyone can make them.
     """
 
     def __init__(self, secret: bytes = b"") -> None:

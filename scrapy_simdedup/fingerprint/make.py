@@ -15,8 +15,8 @@ from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.methods.exact import normalise
-from scrapy_simdedup.fingerprint.structure import structure_minhash
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
+from scrapy_simdedup.fingerprint.unit_changes import structure_minhash
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
@@ -70,13 +70,9 @@ def fingerprint(
 ) -> PageFingerprint:
     """Fingerprint a page under settings that are already checked; never raises.
 
-    Args:
-        html: The decoded page.
-        settings: ``method`` and its options, ``bits``, ``shingle_size``, ``min_words``, ``extractor``,
-            ``role_words``, ``max_page_bytes``, ``track_layout``, ``identity`` matter.
-        secret: The key of the hashes; without one anyone can build a page that resembles another.
-        body: The page's :func:`body_digest`, where it is known already.
-        identity: The page's identity, where it is given; None looks for it as ``settings.identity`` says.
+    The method and its options, ``bits``, ``shingle_size``, ``min_words``, ``extractor``, ``role_words``,
+    ``max_page_bytes``, ``track_layout`` and ``identity`` matter. Without a secret anyone can build a page that
+    resembles another. The digest of the body and the identity are given where they are known.
     """
     body = body or body_digest(html, secret)  # first: then the page is read in the cache
     page = read_page(
@@ -224,23 +220,11 @@ class Fingerprinter(Protocol):
     async def fingerprint(
         self, html: str, url: str, settings: DedupSettings, *, body: bytes | None = None, identity: str | None = None
     ) -> PageFingerprint:
-        """The fingerprint of a page; never raises for any HTML.
-
-        Args:
-            html: the decoded page.
-            url: the page's URL, for messages.
-            settings: the page's own.
-            body: the page's :func:`body_digest`, where that is known already.
-            identity: the page's identity, where it is given.
-        """
+        """The fingerprint of a page; never raises for any HTML. The URL is for messages."""
 
 
 class LocalFingerprinter:
-    """Makes fingerprints in this process.
-
-    Args:
-        on_extracted: called with the seconds that each page took.
-    """
+    """Makes fingerprints in this process; ``on_extracted`` is called with the seconds that each page took."""
 
     def __init__(self, on_extracted: Callable[[float], None] | None = None) -> None:
         self._on_extracted = on_extracted

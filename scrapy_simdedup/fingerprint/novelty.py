@@ -112,10 +112,7 @@ class LookUp(NamedTuple):
 
         A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there
         at all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
-        "Programming Pearls: algorithm design techniques", 1984).
-
-        Args:
-            asked: Which blocks may be in it, shape (m,); those in between are passed over.
+        "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over.
         """
         order = asked.nonzero()[0]
         looked_up, missing = self.looked_up[order], self.missing[order]
@@ -160,10 +157,7 @@ class LookUp(NamedTuple):
 def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookUp:
     """Look the shingles of the blocks of a page up in the filters of other pages.
 
-    Args:
-        units: The blocks of the page.
-        others: The text units of the other pages, one at least.
-        asked: Which blocks are looked up, shape (m,); of the others nothing is missing.
+    Of blocks that are not asked for nothing is missing.
     """
     sampling = min(other.sampling for other in others)
     at = (np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)).nonzero()[0]
@@ -258,11 +252,7 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     2. Of the rows that were replaced, those that the other page has elsewhere are left out. Lines that differ from one
        of the other page in their numbers alone stand by themselves.
 
-    Args:
-        units: The blocks of the page.
-        others: The text units of the other pages, one at least. Of one that is so long that its rows are joined nobody
-            knows which lines were replaced.
-        clocks: Places to pass over.
+    Of a page that is so long that its rows are joined nobody knows which lines were replaced.
     """
     found = ReplacedLines(np.zeros(len(units.lengths), np.bool_), np.zeros(len(units.lengths), np.bool_))
     if any(other.joined_by for other in others):
@@ -307,17 +297,7 @@ def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAME_SHARE) -> Mask:
-    """Which of other pages have each block that is asked for; False where that is not known.
-
-    Args:
-        units: The blocks of the page.
-        others: The n other pages.
-        asked: Which blocks are asked for, shape (m,).
-        share: The share of the shingles of a block that another page must have.
-
-    Returns:
-        Shape (n, m).
-    """
+    """Which of n pages have each of m blocks asked for, that share of its shingles; False where that is not known."""
     has = np.zeros((len(others), len(asked)), np.bool_)
     chosen = asked & (units.lengths > 0)
     hashes, lengths = units.hashes[np.repeat(chosen, units.lengths)], units.lengths[chosen]
@@ -334,8 +314,7 @@ def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAM
 class FilterBank:
     """The shingle filters of other pages, looked up at once.
 
-    Args:
-        units: the text units of the pages; those of a page without text have an empty filter, which holds nothing.
+    A page without text has an empty filter, which holds nothing.
     """
 
     def __init__(self, units: Sequence[TextUnits]) -> None:

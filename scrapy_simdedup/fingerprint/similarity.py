@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""
-
 COMMON_FIELDS = (
     *((name, "<u2") for name in ("content", "title", "signatures", "headings", "numbers")),
     *((name, "<u4") for name in ("h1", "identity", "data")),
     ("exact", "<u8"),
 )
 """The first fields of the rows that any method compares."""
-
 COMPARISON_DTYPE = np.dtype(
     [
         *COMMON_FIELDS,
@@ -36,13 +34,10 @@ COMPARISON_DTYPE = np.dtype(
 )
 """The last bytes of a judged fingerprint of the method ``simhash``, with the fields of
 :class:`~scrapy_simdedup.fingerprint.fingerprint.PageFingerprint`."""
-
 IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE = 0.855, 0.70
 """The resemblances from which pages are copies, and nearly alike."""
-
 SIMILARITY_SCALE = (0.0, NEAR_RESEMBLANCE, IDENTICAL_RESEMBLANCE, 1.0), (0.0, 0.85, 0.95, 1.0)
 """Resemblances and the similarities that belong to them, linear in between."""
-
 FREE_SIGNATURES = 3
 """Unshared blocks that each page may have at no cost: a counter, a date, a mended line."""
 UNSHARED_PENALTY = 0.006
@@ -109,10 +104,6 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     3. Pages with another headline and enough unshared blocks are no copies.
     4. Equal sets of shingles are copies.
     5. Twins are no copies, whatever they share.
-
-    Args:
-        one: A row of :data:`COMPARISON_DTYPE`.
-        many: Rows of it, shape (n,).
     """
     resemblance, _ = estimate_resemblance(one["cells"], many["cells"])
     blocks = estimate_unshared(one["odd_signatures"], many["odd_signatures"], one["signatures"], many["signatures"])
@@ -141,10 +132,6 @@ def are_twins(one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
        one or the other, not both; equal texts are copies under any title.
     3. Both have an identity, and the identities differ.
     4. Both are shells around data in scripts, and the data differ.
-
-    Args:
-        one: A row that begins with :data:`COMMON_FIELDS`.
-        many: Rows of the same type, shape (n,).
     """
     if one["h1"]:
         twins = differ(one["h1"], many["h1"])

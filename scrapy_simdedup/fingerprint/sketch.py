@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 
 BINS = 776
 """Bins of a sketch, two of them in a byte."""
-
 WEIGHTS = {BlockClass.BOILERPLATE: 8, BlockClass.UNMARKED: 30, BlockClass.CONTENT: 100}
 """The weight of a feature in hundredths, by the class of its block. Of boilerplate features one in four is kept, with
 four times the weight of 0.02 that one has."""
 DEVIATIONS_SUBTRACTED = 0.5
 """Standard deviations that are taken off the estimate of a difference, which must be certain to count."""
-
 _BOILERPLATE_SAMPLING = np.uint64((1 << 24) // 4)
-
 _CHUNK = 2048  # rows compared at a time: 6 MB of look-ups
-
 _SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
 """Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
 _FIELD = np.uint64((1 << 21) - 1)
@@ -68,11 +64,7 @@ def estimate_resemblance(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> Res
     """Estimate how alike one page is to each of many; on real pages the standard error is 0.015.
 
     A feature of both pages has the weight of the higher of its two classes, so that a block that was classified
-    differently does not count against them.
-
-    Args:
-        one: A sketch, shape (``BINS // 2``,), or one for each of the many, shape (n, ``BINS // 2``).
-        many: Sketches, shape (n, ``BINS // 2``).
+    differently does not count against them. The one may be a sketch, or one for each of the many.
     """
     rows = one.astype(np.uint16) << 8
     sums = np.empty(len(many), np.uint64)
@@ -129,13 +121,8 @@ def estimate_unshared(
 ) -> NDArray[np.float64]:
     """Estimate how many elements one set has and another lacks, or the reverse: the smaller number, on the low side.
 
-    What one set merely adds does not count; what was exchanged does.
-
-    Args:
-        one: An odd sketch as 64-bit words, shape (words,).
-        many: Odd sketches of other sets, shape (n, words).
-        size: The size of the set.
-        sizes: The size of each other set, shape (n,).
+    What one set merely adds does not count; what was exchanged does. The sketches are of 64-bit words, shapes (words,)
+    and (n, words); the sizes are those of the sets.
     """
     estimates = _difference_sizes(64 * many.shape[-1])
     ones = np.minimum(hamming_distances(one, many), len(estimates) - 1)

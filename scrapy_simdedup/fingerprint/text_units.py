@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
-
 MAX_BYTES = 400
 """Bytes that a record keeps of the text units of a page at most."""
 MAX_FILTER_BITS = 2400
@@ -56,15 +55,12 @@ BITS_PER_SAMPLE, LEAST_BITS_PER_SAMPLE = 3, 2
 page lacks seem to be there. With fewer bits more are sampled; 2 show nearly as many of the missing ones as any."""
 SAMPLE_OF, MAX_SAMPLING = 1 << 16, 1 << 15
 """The scale of samplings; and of so many shingles, how many are in the sample at most."""
-
 SAMPLING_BITS = 4
 """The leading bits of a sampling that are not zero at most: so an archive keeps of each shingle little more than these,
 and 16 bits for its place in a filter."""
-
 NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
-
 _MAX_JOINED_BY = 17
 _HEAD = struct.Struct("<2HBQIH")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
@@ -320,11 +316,7 @@ class TextUnits:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> TextUnits:
-        """The text units whose ``bytes()`` these are.
-
-        Raises:
-            ValueError: the bytes are no text units.
-        """
+        """The text units whose ``bytes()`` these are; a ValueError if they are none."""
         head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0, 0)
         sampling, size, joined_by, sequence, comments, title = head
         end = _HEAD.size + size
@@ -351,9 +343,7 @@ class TextUnits:
 def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
     """What is kept of the text units of a page.
 
-    Args:
-        units: The units of the page.
-        clocks: Places that are left out of the table: a row that holds a clock beside other units would always differ.
+    Clocks are left out of the table: a row that holds one beside other units would always differ.
     """
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
     most = MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes)))
@@ -377,15 +367,7 @@ def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUni
 
 
 def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:
-    """Which shingles are in a sample of so many of 65,536; a smaller sample is part of a larger one.
-
-    Args:
-        hashes: Shape (k,).
-        sampling: One, or of shape (n, 1).
-
-    Returns:
-        Shape (k,), or (n, k).
-    """
+    """Which shingles are in a sample of so many of 65,536; a smaller sample is part of a larger one."""
     chosen: Mask = hashes * FILTER_SALT >> np.uint64(48) < np.asarray(sampling, np.uint64)
     return chosen
 
@@ -408,11 +390,6 @@ def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray
 
     Neighbours are joined by their content, so that the rows behind an added unit stay as they are: a row ends behind a
     unit whose digest ends with so many zeros.
-
-    Args:
-        digests: The digest of each unit, shape (n,).
-        places: The place of each unit, shape (n,).
-        joined_by: See :attr:`TextUnits.joined_by`.
     """
     first = np.arange(len(digests))
     if joined_by and len(digests):

@@ -1,4 +1,4 @@
-"""Unit changes: what differs between the text units of a page and those that its record kept of it.
+"""What changed on a page: the text units that differ from those that its record kept of it, and its template.
 
 1. Units of clocks are passed over, places whose text changes by itself. A long text that is a good part of its page is
    none, whatever stands at its place on other pages. Where rows are joined, the record may be older than what is known
@@ -9,16 +9,20 @@
    place the text was *edited*, the others were *added* or *removed*.
 4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
 5. With equal sets in another order, units were *reordered*.
+
+A new template is told from new content by the structure of the page, a MinHash of its layout paths.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.hashing import word_hasher
+from scrapy_simdedup.fingerprint.methods.minhash import b_bit_values, minhash, resemblance
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
 from scrapy_simdedup.page.amounts import MAX_LENGTH
@@ -65,13 +69,7 @@ class UnitComparison(NamedTuple):
 
 
 def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
-    """Compare the text units of a page with those of an earlier version.
-
-    Args:
-        units: The units of the page.
-        before: What was kept of the earlier version, with its unit table.
-        clocks: Places to pass over.
-    """
+    """Compare the text units of a page with those of an earlier version. Clocks are passed over."""
     is_joined = before.joined_by > 0
     if clocks and not is_joined:
         clocks = set(clocks) - _places_of_page(units, clocks)
@@ -122,10 +120,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
 def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> bool:
     """Whether a page has a unit in its table that none of some other tables has, at whatever place.
 
-    Args:
-        units: The units of the page.
-        others: What was kept of other pages, one at least. Where a table joins its rows, a new unit makes its row new.
-        clocks: Places to pass over; in tables that join their rows they are left out already.
+    Where a table joins its rows, a new unit makes its row new. Clocks are passed over; such tables lack them already.
     """
     return bool(new_units(units, others, units.without(clocks)).any())
 
@@ -175,3 +170,30 @@ def _moved(new: NDArray[np.void], old: NDArray[np.void], clocks: Collection[int]
         [digest for digest, place in rows.tolist() if digest in common and place not in clocks] for rows in (new, old)
     )
     return sum(ours != theirs for ours, theirs in zip(one, two, strict=False))
+
+
+STRUCTURE_SIZE = 64
+"""Bytes of a structure, one for each permutation."""
+SAME_TEMPLATE = 0.6
+"""Resemblance from which two structures come from one template."""
+Change: TypeAlias = Literal["none", "content", "template", "both"]
+"""What changed about a page: nothing, its content, its template, or both."""
+
+
+def structure_minhash(paths: Collection[str], secret: bytes = b"") -> bytes:
+    """The structure of a page with some :func:`~scrapy_simdedup.page.page.layout_paths`, with hashes under a secret."""
+    digest = word_hasher(secret).digest
+    raw = b"".join(digest(path.encode("utf-8", "surrogatepass")) for path in paths)
+    return b_bit_values(minhash(np.frombuffer(raw, "<u8").astype(np.uint64, copy=False), STRUCTURE_SIZE), 8).tobytes()
+
+
+def structure_resemblance(one: bytes, other: bytes) -> float:
+    """Estimate the share of layout paths that two pages have in common, 0 to 1; the standard error is 0.06 at most."""
+    return float(resemblance(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)[None])[0])
+
+
+def what_changed(*, same_content: bool, one: bytes, other: bytes) -> Change:
+    """Tell a redesign from an edit, by two structures and whether the fingerprints are alike."""
+    if structure_resemblance(one, other) >= SAME_TEMPLATE:
+        return "none" if same_content else "content"
+    return "template" if same_content else "both"

@@ -22,35 +22,27 @@ if TYPE_CHECKING:
 
 TEXT_END = 30
 """The byte behind a text, ASCII's record separator. Bytes above it are parts of words; 0 separates words."""
-
 _ASCII_TABLE = bytes(
     TEXT_END if code == TEXT_END else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else 0
     for code in range(128)
 ).ljust(256)
 """The byte that each ASCII character becomes."""
-
 _WORD_RUNS = re.compile(rf"[\w{chr(TEXT_END)}]+")
 _UNSPACED_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
-
 _NON_WORD = re.compile(r"\W")
 """Signs, spaces, and marks."""
-
 CODE_POINT_MASK = np.uint32((1 << 21) - 1)
 IS_OWN_WORD, IS_MARK, FAILS_QUICK_CHECK = (np.uint32(1 << bit) for bit in (29, 30, 31))
 """Flags of a character beside its code point. A text of which no character fails the quick check is in normal form."""
-
 _JAMO = (0x1160, 0x11FF)
 """Vowels and consonants of Hangul that may be joined with the character before them."""
-
 _ASSIGNED, _MARKED = 0x40000, 0x20000
 """Beyond these code points there are no letters, and no marks that normalising moves."""
-
 _LONG_MARKS = re.compile(r"([^\w\s\0]{32})[^\w\s\0]+")
 """The rest of a long run of marks, which normalising would sort in quadratic time."""
-
 _LIGATURE = "\ufdfa"
 _MAX_NFKC_GROWTH = 1_000
 """Characters by which normalising may make a text longer than twice its length. The ligature stands for 18 characters,

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 READY = b"ready"
 """The first frame of a worker."""
-
 MAX_SETTINGS = 64
 """Settings of pages that are kept unpickled; more than these have few crawls."""
 FRAME_LENGTH = struct.Struct("<I")
@@ -43,9 +42,8 @@ _SECONDS = struct.Struct("<d")
 def main(max_seconds: float) -> None:
     """Work until standard input ends.
 
-    Args:
-        max_seconds: Seconds per page after which the system ends this process, where it can. The crawl gives up earlier
-            and ends it, unless it was killed.
+    The system ends this process after ``max_seconds`` with a page, where it can. The crawl gives up earlier and ends
+    it, unless it was killed.
     """
     requests, answers = _streams()
     os.dup2(2, 1)  # what is printed must not get into the answers
@@ -95,7 +93,6 @@ def _html(raw: bytes) -> str:
 
 
 _MAKERS: dict[str, Callable[..., bytes]] = {"fingerprint": _make_fingerprint, "content": _make_content}
-"""What makes the bytes of an answer."""
 
 
 def _streams() -> tuple[BinaryIO, BinaryIO]:

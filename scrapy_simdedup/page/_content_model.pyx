@@ -17,7 +17,6 @@ import numpy as np
 
 from scrapy_simdedup.page import content_boxes as _boxes
 from scrapy_simdedup.page import content_features as _features
-from scrapy_simdedup.page import content_texts as _texts
 from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
@@ -28,7 +27,7 @@ cdef extern from "Python.h":
     object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
 
 cdef enum:
-    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_texts
+    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_boxes
     DOLLAR = KINDS  # kinds of their own for characters of Latin-1 that are looked for, too
     COPYRIGHT, MONEY, KINDS_OF_LATIN
     TAGS = 64
@@ -48,16 +47,16 @@ cdef int64_t BODY_PROPERTY_BIT = _boxes.BITS["body_property"]
 cdef int64_t PROSE = _features.PROSE
 cdef int64_t LONG_PROSE = _features.LONG_PROSE
 cdef int64_t FAR = _features.FAR
-cdef int64_t MAX_TITLE_LENGTH = _texts.MAX_TITLE_LENGTH
-cdef int64_t MAX_REPEATED_LENGTH = _texts.MAX_REPEATED_LENGTH
-cdef int64_t MAX_PATTERN_LENGTH = _texts.MAX_PATTERN_LENGTH
+cdef int64_t MAX_TITLE_LENGTH = _boxes.MAX_TITLE_LENGTH
+cdef int64_t MAX_REPEATED_LENGTH = _boxes.MAX_REPEATED_LENGTH
+cdef int64_t MAX_PATTERN_LENGTH = _boxes.MAX_PATTERN_LENGTH
 cdef int LEVELS_UP = _boxes.LEVELS_UP
 cdef int LEVELS_DOWN = _boxes.LEVELS_DOWN
-cdef str STOPS = "".join(sorted(_texts.STOPS))
-cdef str ENDING = "".join(sorted(_texts.ENDS))
-cdef object DATE = _texts.DATE.search
-cdef object PRICE = _texts.PRICE.search
-cdef object WORDS = _texts.WORD.findall
+cdef str STOPS = "".join(sorted(_boxes.STOPS))
+cdef str ENDING = "".join(sorted(_boxes.ENDS))
+cdef object DATE = _boxes.DATE.search
+cdef object PRICE = _boxes.PRICE.search
+cdef object WORDS = _boxes.WORD.findall
 
 if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len(_features._TAG_KINDS) != MAX_TAG_KINDS:
     raise ImportError("compiled for other features")
@@ -84,7 +83,7 @@ cdef list PAGE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PAG
 def _fill_tables():
     cdef int place
     for place in range(128):
-        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _texts.KIND_OF_BYTE[place], WIDE
+        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _boxes.KIND_OF_BYTE[place], WIDE
         IN_WORD[place] = ord(chr(place).lower()) if chr(place).isalnum() or chr(place) == "_" else 0
     KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
     KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY

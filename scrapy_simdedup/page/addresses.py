@@ -18,7 +18,6 @@ MAX_BASE_LENGTH = 1_000
 """Characters of a base address; with a longer one the links of a page could take up memory without bounds."""
 MAX_LEVELS_TO_PICTURE = 8
 """Elements between an image and the ``<picture>`` around it."""
-
 _base_of = cast(
     "Callable[[HtmlElement], str]", etree.XPath("string((head | body)/base[@href][1]/@href)", smart_strings=False)
 )
@@ -35,9 +34,7 @@ _IS_PATH = re.compile(r"/(?!/)[^\s?#.]*(?:[?#]\S*)?").fullmatch
 class Addresses:
     """The absolute addresses of one page's links and images.
 
-    Args:
-        root: The ``<html>`` element.
-        url: The page's address. Without it, and without a ``<base>``, relative addresses stay as they are.
+    Without the page's ``url`` and a ``<base>``, relative addresses stay as they are.
     """
 
     def __init__(self, root: HtmlElement, url: str = "") -> None:

@@ -6,21 +6,16 @@ import re
 from itertools import takewhile
 
 MAX_LENGTH = 100
-"""Characters of a short text at most."""
-
 _MAX_READ = 1_000
 """Characters in which as a rule so many are no white space."""
-
 MAX_LETTERED_WORDS = 30
 """Words with a letter that are counted in a short text."""
-
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _CURRENCY = re.compile(
     r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
     r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
 )
 """Signs and codes of currencies, and the percent sign."""
-
 _UNITS = frozenset(
     """
     s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days w wk week weeks
@@ -55,7 +50,6 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 """What may say how long ago something was: numbers with words, which :func:`_without_units` looks up, or a day."""
-
 AGE_MARKS = (
     *("ago", "vor ", "Vor ", "l y a ", "ace ", "há ", "Há ", " fa", "atrás", "geleden", "temu", "sedan", "siden"),
     *("назад", "前", "전"),

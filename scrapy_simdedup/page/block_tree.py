@@ -122,12 +122,8 @@ def box_marks(element: HtmlElement) -> int:
 def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = False) -> BlockTree:
     """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
 
-    Where the page stands in a ``<noscript>``, that element becomes one whose text is read.
-
-    Args:
-        root: The ``<html>`` element.
-        words: The roles that class and id names give.
-        detailed: Whether to fill the lists that the content model asks for, from ``link_counts`` to ``box_marks``.
+    Where the page stands in a ``<noscript>``, that element becomes one whose text is read. ``detailed`` fills the lists
+    that the content model asks for, from ``link_counts`` to ``box_marks``.
     """
     title = cast("str", _title_of_head(root) or _title_of_body(root))
     walked = walk(root, words, detailed)
@@ -271,10 +267,7 @@ except (ImportError, TypeError, ValueError):  # installed without a compiler, or
 def python_subtree_totals(parents: Sequence[int], places: Sequence[int], values: Iterable[int]) -> list[int]:
     """For each place of a tree, the sum of the values that lie in it or deeper.
 
-    Args:
-        parents: The place around each place; -1 for the root, which comes first.
-        places: The place of each value.
-        values: As many numbers.
+    ``parents`` has the place around each place, -1 for the root, which comes first; ``places`` that of each value.
     """
     totals = [0] * len(parents)
     for place, value in zip(places, values, strict=True):

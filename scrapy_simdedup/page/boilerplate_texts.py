@@ -28,12 +28,10 @@ LINK_DENSITY = 0.5
 """Share of its characters inside of links from which a block is the link of its item."""
 MAX_BLOCKS_OF_ITEM = 12
 """Blocks of an item without a link; what has more of them is a part of the page."""
-
 MIN_ITEMS_BESIDE = 3
 """Items that stand beside their heading, without a box of their own around them, from which they are a list."""
 MAX_SHARE = 0.8
 """Share of the page's text without a role above which such lists are what the page is about."""
-
 _SAYS_RELATED = re.compile(
     r"""
     \b(?: recommended | recommendations | suggested | similar | related (?!\ (?:work|literature|research)\b)
@@ -58,7 +56,6 @@ _STEMS = tuple(
     """.split()
 )
 """Each of these phrases has one of these, which are looked for much faster, in all headings of a page at once."""
-
 MIN_MENTIONS = 2
 """A notice mentions cookies at least twice."""
 MIN_MENTIONING_SHARE = 0.4
@@ -69,9 +66,7 @@ MAX_EDGE_DISTANCE = 0.02
 """A notice lies within the first or last 2 % of the page's other text; a chapter about cookies lies in the middle."""
 MIN_REST, MIN_REST_SHARE = 300, 0.1
 """The characters, and the share of its text, that a page must have besides its notices."""
-
 COOKIE_WORDS = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキー", "עוגי", "쿠키")
-"""The word in several languages."""
 
 
 def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
@@ -82,10 +77,6 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
        one kind, up to the next heading there.
     3. It is one if it has links, no headline, no long text without links, and never many blocks without a link.
     4. Where nearly all of the page is in such lists, they are what it is about.
-
-    Args:
-        tree: The blocks, and the boxes around them.
-        roles: For each block, its boilerplate roles.
     """
     headings = [
         number
@@ -177,10 +168,6 @@ def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[b
        the headline nor a main part nor nearly all of the page.
     3. The candidates must leave the page enough other text.
     4. A candidate is a notice if it lies at the beginning or the end of that other text.
-
-    Args:
-        tree: The blocks, and the boxes around them.
-        roles: For each block, its boilerplate roles.
     """
     mentions = count_mentions(tree.texts)
     if sum(mentions) < MIN_MENTIONS or any(count_mentions([tree.title])):

@@ -59,7 +59,6 @@ WEAK_WRAPPER_SHARE = 0.5
 """The same for weak roles; also a share of the paragraphs of the main part, and of the text of all main parts."""
 MIN_CONTENT_SHARE = 0.05
 """Share of the page's text that content must exceed; else what has weak roles only is content as well."""
-
 MAX_LINK_DENSITY = 0.6
 """Share of its characters inside of links from which a block, or a group of blocks, is links."""
 MIN_LINK_GROUP = 3
@@ -76,10 +75,8 @@ MIN_ROOT_SHARE = 0.3
 """Share of the page's text that the content root must hold."""
 MIN_MAIN_SHARE = 0.5
 """Share of the text from which ``<main>`` and ``<article>`` hold the content."""
-
 MIN_MENU_LENGTH = 200
 """Characters from which navigation may be none: more than the paragraphs and numbers between links have."""
-
 MAX_TITLE = 500
 """Characters of a title in which headings are looked for: a hostile page may have many of both."""
 
@@ -262,12 +259,8 @@ def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
 def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked: Sequence[bool]) -> list[bool]:
     """For each block, whether it lies outside the content root: the box with the headline and most of the prose.
 
-    A paragraph by itself is no root, however long: the name of a product stands beside its description.
-
-    Args:
-        tree: The blocks and boxes.
-        is_content: For each block, whether it has no boilerplate role.
-        is_marked: For each block, whether its class is ``CONTENT``.
+    A paragraph by itself is no root, however long: the name of a product stands beside its description. Blocks that
+    ``is_marked`` have the class ``CONTENT``.
     """
     parents, boxes = tree.box_parents, tree.boxes
     lengths = _content_lengths(tree, is_content)
@@ -307,20 +300,13 @@ def _content_lengths(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
 
 
 def find_misnomers(tree: BlockTree, roles: list[int]) -> list[int]:
-    """The roles that are contradicted, for each block those that its names give and its page does not mean.
+    """The roles that a page contradicts, for each block those that its names give; an empty list if there are none.
 
     1. Navigation is made of links. Where paragraphs, headings and numbers that are called navigation are more than its
        links, what is no link of it is content. Labels of menus that scripts open are neither.
     2. An advertisement stands beside the page's own headline. Where the headline itself stands in a box that is called
        one, the page is about what is advertised.
     3. What ``SIMDEDUP_ROLE_WORDS`` names is what it is called: somebody who knows the site said so.
-
-    Args:
-        tree: The blocks.
-        roles: For each block, its boilerplate roles.
-
-    Returns:
-        For each block, the roles to take from it; an empty list if no name of the page is contradicted.
     """
     dishes = unlinked_navigation(tree, roles) if tree.named_roles & NAV else []
     if tree.named_roles & AD and _headline_is_advertised(tree):

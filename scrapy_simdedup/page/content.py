@@ -22,7 +22,6 @@ MAX_GROWTH = 4
 """Characters of Markdown per character of HTML at most."""
 MIN_LIMIT = 1_000
 """Characters of Markdown that are allowed however short the HTML is."""
-
 logger = logging.getLogger(__name__)
 
 

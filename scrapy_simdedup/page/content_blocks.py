@@ -30,27 +30,20 @@ MAX_ROW_LENGTH = 2_000
 MAX_NOTE_ELEMENTS = 100
 """Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
-"""Characters of a note at most."""
-
 _TABLE = TAG_IDS["table"]
 _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
 _NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
 _links_inside = etree.XPath("//a[starts-with(@href, '#') and string-length(@href) > 1]")
-
 logger = logging.getLogger(__name__)
 
 
 def find_content_blocks(root: HtmlElement, tree: BlockTree, extractor: Extractor) -> list[bool]:
     """For each block, whether it is main content; on a page that has text, some block is.
 
-    Where nothing is found, the blocks of the highest class are taken.
-
-    Args:
-        root: The ``<html>`` element; it stays as it is.
-        tree: Its block tree, from :func:`~scrapy_simdedup.page.block_tree.build_block_tree` with ``detailed=True``.
-        extractor: With ``"readability"``, Readability's article is the main content; else the content model finds it.
+    Where nothing is found, the blocks of the highest class are taken. With the extractor ``"readability"``
+    Readability's article is the main content; else the content model finds it. The tree is made with ``detailed=True``.
     """
     try:
         chosen = _blocks_of_article(root, tree) if extractor == "readability" else _blocks_of_model(root, tree)
@@ -165,12 +158,7 @@ def notes_of(root: HtmlElement, tree: BlockTree, chosen: Sequence[bool]) -> set[
     """The blocks of the notes that chosen blocks above them point to; each has a link back to such a block.
 
     So do footnotes in any software and language. They stand far below their text, often among lists of links, so that
-    the content model leaves many of them out.
-
-    Args:
-        root: The ``<html>`` element; it stays as it is.
-        tree: Its block tree, made with ``detailed=True``.
-        chosen: Whether each block of the tree is chosen.
+    the content model leaves many of them out. The tree is made with ``detailed=True``.
     """
     links: list[Any] = cast("list[Any]", _links_inside(root))
     if len(links) < 2:  # one there and one back

@@ -1,10 +1,14 @@
-"""The boxes of a page that hold text, and what is asked of them: roles, levels, and how they lie to one another.
+"""What the boxes of a page and the texts in them are like, as the content model asks.
 
-Boxes that hold the same blocks are one, so that wrappers do not matter.
+Of boxes it asks for roles, levels, and how they lie to one another. Those that hold the same blocks are one, so that
+wrappers do not matter. Of a text it asks for its characters by their kinds, and what has a form of its own, in any
+script.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
 
 LEVELS_UP, LEVELS_DOWN = 5, 3
 """Boxes around a block that are looked at: the innermost ones, and the outermost ones below the page."""
-
 BITS = {
     **{name.replace(" ", "_"): role for role, name in ROLE_NAMES.items()},
     "main": MAIN,
@@ -39,7 +42,6 @@ BITS = {
     "body_property": 1 << 40,
 }
 """The roles of boxes, and further bits above them."""
-
 BITS_OF_TAG = np.zeros(64, np.int64)
 for _tag, _name in (
     *(("section", "section"), ("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "table"), ("figure", "figure")),
@@ -146,3 +148,66 @@ def common_box(
     steps = np.minimum(np.maximum(by_begin, by_end), len(boxes) - 1)
     beside = np.where(index < first[anchor], index - first[anchor], np.maximum(index - end[anchor] + 1, 0))
     return boxes[steps], steps, beside
+
+
+MAX_TITLE_LENGTH = 300
+"""Characters above which a block is not compared with the title."""
+MAX_REPEATED_LENGTH = 100
+"""Characters above which two blocks that differ in numbers only are two."""
+MAX_PATTERN_LENGTH = 200
+"""Characters above which a block is searched for no date and no price."""
+OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER = range(9)
+_KINDS = 9
+
+
+def _kinds_of_bytes() -> NDArray[np.uint8]:
+    kinds = np.zeros(256, np.uint8)
+    for kind, those in (
+        *((SPACE, b" \t\n\r\f\v\x1e"), (STOP, b".!?"), (COMMA, b",;:"), (DIGIT, b"0123456789")),
+        *((UPPER, bytes(range(65, 91))), (LOWER, bytes(range(97, 123))), (SIGN, b"|/>\\*+=<_#@$%&()[]{}~^")),
+        (WIDE, bytes(range(0xC0, 256))),
+    ):
+        kinds[list(those)] = kind
+    return kinds
+
+
+KIND_OF_BYTE = _kinds_of_bytes()
+STOPS = frozenset(".!?…。！？")
+ENDS = STOPS | frozenset(":;\"'”»)")
+WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
+DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./:-]\d{1,2}\b")
+PRICE = re.compile(r"[$€£¥₹]\s?\d|\d\s?[€₽]")
+
+
+def count_characters(texts: Sequence[str]) -> NDArray[np.int64]:
+    """How many characters of each kind there are in each text; those that are not ASCII count once."""
+    raw = [text.encode("utf-8", "replace") for text in texts]
+    starts = np.repeat(np.arange(len(raw)) * _KINDS, [len(text) for text in raw])
+    found = KIND_OF_BYTE[np.frombuffer(b"".join(raw), np.uint8)]
+    return np.bincount(starts + found, minlength=len(raw) * _KINDS).reshape(len(raw), _KINDS)
+
+
+def count_repeats(texts: Sequence[str], with_digits: Sequence[bool]) -> NDArray[np.int64]:
+    """How often the page has each text; short ones may differ in numbers."""
+    keys = [
+        _NUMBER.sub("0", text) if digits and len(text) < MAX_REPEATED_LENGTH else text
+        for text, digits in zip(texts, with_digits, strict=True)
+    ]
+    counts = Counter(keys)
+    return np.array([counts[key] for key in keys], np.int64)
+
+
+def likeness_to_title(
+    title: str, texts: Sequence[str], length: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each short block, the share of its words that the title has, and of the title's words that it has."""
+    share, covered = np.zeros(len(texts)), np.zeros(len(texts))
+    wanted = set(WORD.findall(title.lower()))
+    if wanted:
+        for number in np.flatnonzero(length <= MAX_TITLE_LENGTH).tolist():
+            words = WORD.findall(texts[number].lower())
+            if words and not wanted.isdisjoint(words):
+                share[number] = sum(map(wanted.__contains__, words)) / len(words)
+                covered[number] = len(wanted.intersection(words)) / len(wanted)
+    return share, covered

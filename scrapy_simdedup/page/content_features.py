@@ -15,19 +15,12 @@ import numpy as np
 
 from scrapy_simdedup.page.content_boxes import (
     BITS,
-    LEVELS_DOWN,
-    LEVELS_UP,
-    common_box,
-    depths_of,
-    find_boxes,
-    outermost_boxes,
-    ranks,
-)
-from scrapy_simdedup.page.content_texts import (
     COMMA,
     DATE,
     DIGIT,
     ENDS,
+    LEVELS_DOWN,
+    LEVELS_UP,
     LOWER,
     MAX_PATTERN_LENGTH,
     PRICE,
@@ -37,20 +30,16 @@ from scrapy_simdedup.page.content_texts import (
     STOPS,
     UPPER,
     WIDE,
+    common_box,
     count_characters,
     count_repeats,
+    depths_of,
+    find_boxes,
     likeness_to_title,
+    outermost_boxes,
+    ranks,
 )
-from scrapy_simdedup.page.roles import (
-    BOILERPLATE_ROLES,
-    COOKIE,
-    FORM,
-    H1,
-    HEADING,
-    MAIN,
-    PARAGRAPH,
-    TAG_IDS,
-)
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, COOKIE, FORM, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -70,7 +59,6 @@ FAR = 500
 """The distance of what a page does not have."""
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
-
 _MASKS = np.array(list(BITS.values()), np.int64)
 _OWN_BITS = {
     **{name: BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
@@ -80,7 +68,6 @@ _OWN_BITS = {
 """What is asked of the own bits of a box."""
 _PROSE_BITS = ("main", "main_tag", "comments", "related_pages", "form", "hidden", "header", "aside", "body_property")
 _PAGE_BITS = ("main", "main_tag", "comments", "form", "table", "aside", "body_property", "pre")
-
 _HEADING_LEVEL = np.zeros(64, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG_IDS[f"h{_level}"]] = _level
@@ -107,7 +94,6 @@ class Features(NamedTuple):
     block_names: tuple[str, ...]
     box_names: tuple[str, ...]
     page_names: tuple[str, ...]
-    """What the numbers are called, row by row."""
     blocks: Numbers
     """Numbers of each block: a row for each number."""
     boxes: Numbers
@@ -117,11 +103,9 @@ class Features(NamedTuple):
     places: Places
     """For each prefix of ``PLACES``, the box of each block that it names; a row for each prefix."""
     lengths: NDArray[np.int64]
-    """The characters of each block."""
     groups: Places
     """For each block, the number of its group: blocks whose boxes have the same tags and classes."""
     firsts: Places
-    """The first block of each box."""
     ends: Places
     """The block behind the last one of each box."""
 
@@ -132,12 +116,7 @@ class Features(NamedTuple):
         return [*(f"block.{name}" for name in self.block_names), *of_boxes, *of_page]
 
     def matrix(self, names: Sequence[str], others: Mapping[str, NDArray[np.generic]] | None = None) -> Numbers:
-        """The features with these names: a row for each block.
-
-        Args:
-            names: What is asked for.
-            others: Further numbers of each block by their names, which may be asked for as well.
-        """
+        """The features with these names, or ``others`` of theirs: a row for each block."""
         made = np.empty((len(names), len(self.lengths)), np.float32)
         rows = rows_of(tuple(names), self)
         gather(made, rows, self.blocks, self.boxes, self.page, self.places)
@@ -191,10 +170,7 @@ def python_gather(  # noqa: PLR0917 - all are the numbers of one page
 
 
 def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
-    """The features of the blocks of a page that has text.
-
-    Args:
-        tree: A tree that was made with ``detailed=True``.
+    """The features of the blocks of a page that has text; the tree is made with ``detailed=True``.
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same.
     """
@@ -477,12 +453,7 @@ def _shifted(values: NDArray[np.generic], by: int) -> NDArray[np.float64]:
 
 
 def _group_numbers(  # noqa: PLR0917 - as above
-    name: str,
-    paths: Places,
-    length: Places,
-    links: Places,
-    stop_end: NDArray[np.bool_],
-    repeats: Places,
+    name: str, paths: Places, length: Places, links: Places, stop_end: NDArray[np.bool_], repeats: Places
 ) -> tuple[Places, dict[str, NDArray[np.generic]]]:
     """The number of each block's group, and what is asked of the group: blocks at the same path."""
     _, group = np.unique(paths, return_inverse=True)

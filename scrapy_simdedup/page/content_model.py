@@ -18,7 +18,7 @@ import io
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,6 @@ class Trees(NamedTuple):
     """One round of oblivious trees."""
 
     names: tuple[str, ...]
-    """The features that they ask for."""
     columns: NDArray[np.uint8]
     """The number of the feature that each question is about; a row for each level, a column for each tree."""
     borders: NDArray[np.float32]
@@ -76,16 +75,10 @@ class Trees(NamedTuple):
 def python_sum_leaves(
     values: NDArray[np.float32], columns: NDArray[np.uint8], borders: NDArray[np.float32], leaves: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """For each block, the sum of the leaves that its features lead to.
+    """For each block, the sum of the leaves that its features lead to; ``values`` has a row for each feature.
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same, as
     it does for :func:`what_was_said`.
-
-    Args:
-        values: A row for each feature, a column for each block.
-        columns: As in :class:`Trees`, as the next two.
-        borders: The value above which the answer to each question is yes.
-        leaves: The leaves of each tree.
     """
     leaf = np.zeros((columns.shape[1], values.shape[1]), np.int64)
     for level, (asked, border) in enumerate(zip(columns, borders, strict=True)):
@@ -110,11 +103,7 @@ class ContentModel(NamedTuple):
 
 
 def content_probabilities(tree: BlockTree) -> NDArray[np.float64]:
-    """For each block of a page, how likely it is main content.
-
-    Args:
-        tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
-    """
+    """For each block of a page, how likely it is main content; the tree is made with ``detailed=True``."""
     return content_model().probabilities(block_features(tree)) if tree.texts else np.zeros(0)
 
 
@@ -122,10 +111,7 @@ def main_content(tree: BlockTree) -> NDArray[np.bool_]:
     """For each block of a page, whether it is main content; nothing is on a page without text.
 
     Between two blocks that :func:`choose_blocks` takes, one that is likelier than not and has no link is taken as well,
-    such as the price between a name and a text.
-
-    Args:
-        tree: A tree that :func:`~scrapy_simdedup.page.block_tree.build_block_tree` made with ``detailed=True``.
+    such as the price between a name and a text. The tree is made with ``detailed=True``.
     """
     probabilities = content_probabilities(tree)
     chosen = choose_blocks(probabilities, np.array([len(text) for text in tree.texts], np.int64))
@@ -140,10 +126,6 @@ def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]
     The model is wrong about many blocks of a page at once: all teasers of a list are content, or none. So the F1 of a
     cut is expected over errors that all blocks share, with surer probabilities than those of single blocks. The more
     text is certain, the less is what is doubtful beside it worth.
-
-    Args:
-        probabilities: How likely each block is main content.
-        lengths: The characters of each block.
     """
     if not len(probabilities):
         return np.zeros(0, np.bool_)
@@ -217,24 +199,12 @@ def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(1)
 def content_model() -> ContentModel:
-    """The model that comes with the package.
-
-    Raises:
-        ValueError: The file is not the one that belongs to this version.
-    """
+    """The model that comes with the package."""
     return load_model(files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes(), MODEL_DIGEST)
 
 
 def load_model(raw: bytes, digest: str) -> ContentModel:
-    """The model of a file.
-
-    Args:
-        raw: The bytes of the file.
-        digest: The SHA-256 that they must have, in hexadecimal digits.
-
-    Raises:
-        ValueError: They have another one.
-    """
+    """The model in the bytes of a file; a ValueError if they have another SHA-256 than ``digest``."""
     if sha256(raw).hexdigest() != digest:
         raise ValueError(f"{MODEL_FILE} is not the content model of this version; install scrapy-simdedup anew")
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
@@ -249,17 +219,3 @@ def load_model(raw: bytes, digest: str) -> ContentModel:
             for number in (1, 2)
         ]
     return ContentModel(*rounds)
-
-
-def pack_model(model: ContentModel) -> bytes:
-    """The bytes of a file with a model; the same model gives the same bytes."""
-    arrays: dict[str, Any] = {}
-    for number, trees in enumerate(model, start=1):
-        arrays[f"names{number}"] = np.array(" ".join(trees.names))
-        arrays[f"columns{number}"] = trees.columns
-        arrays[f"borders{number}"] = trees.borders
-        arrays[f"leaves{number}"] = trees.leaves.astype(np.int16)
-        arrays[f"bias{number}"] = np.array(trees.bias)
-    made = io.BytesIO()
-    np.savez_compressed(made, **arrays)
-    return made.getvalue()

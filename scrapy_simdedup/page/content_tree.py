@@ -66,7 +66,6 @@ class ContentNode:
 
 
 Child: TypeAlias = "str | ContentNode"
-
 _END: Any = etree.Element("br")
 """An element behind the page: a line break outside of all others ends what is open."""
 _DROPPED = ""
@@ -82,10 +81,6 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
        before and behind it are chosen, of those inside the smallest element around it that holds any.
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_tree` does the same.
-
-    Args:
-        root: The ``<html>`` element, whose block tree was built before.
-        is_chosen: Whether each block is chosen.
     """
     chosen = list(map(bool, is_chosen))
     if chosen and True not in chosen:

@@ -5,7 +5,7 @@ One bounded walk over the content tree lays out its blocks: paragraphs, headings
 
 from __future__ import annotations
 
-from itertools import takewhile
+from os.path import commonprefix
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.addresses import Addresses
@@ -29,20 +29,12 @@ MAX_SPAN, MAX_COLUMNS = 20, 100
 """Columns and rows that a cell covers at most, and columns in which it is seen to cover rows."""
 MAX_COVERED_CELLS, MAX_COVERED_PER_CELL = 100, 4
 """Cells that spans cover in a table at most, and in addition for each cell that is there: beyond, spans are ignored."""
-
 _NOT_IN_CELLS = frozenset({"table", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 
 
 def to_markdown(root: HtmlElement, is_chosen: Iterable[bool], *, url: str = "", limit: int | None = None) -> str:
-    """The chosen blocks of a page as Markdown.
-
-    Args:
-        root: The ``<html>`` element, whose block tree was built before; it stays as it is.
-        is_chosen: Whether each block of the tree is chosen.
-        url: The page's address, against which links and images are made absolute.
-        limit: Characters at most; the rest is left off. None: no limit.
-    """
+    """The chosen blocks of a page as Markdown. Text beyond ``limit`` characters is left off."""
     content = build_content_tree(root, is_chosen)
     if content is None:
         return ""
@@ -56,9 +48,7 @@ def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator
     for block in blocks:
         between = ""
         if before is not None:
-            common = (
-                before.line_prefix and block.first_prefix and _common_prefix(before.line_prefix, block.first_prefix)
-            )
+            common = commonprefix((before.line_prefix, block.first_prefix))  # noqa: RUF071 - they are no paths
             between = "\n" if block.tight else f"\n{common.rstrip()}\n"
         text = block.text
         if block.line_prefix and "\n" in text:
@@ -72,10 +62,6 @@ def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator
         yield made
         size += len(made)
         before = block
-
-
-def _common_prefix(one: str, other: str) -> str:
-    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 class MarkdownBlock(NamedTuple):
@@ -204,7 +190,7 @@ class _Layout:
         for caption in table.nodes("caption"):
             self._content(caption, container, "", depth + 1)
         rows = [["" if cell is None else self._cell(cell, depth) for cell in row] for row in table_grid(table)]
-        if not _has_row_spans(table):
+        if not any(cell.element.get("rowspan") for row in _table_rows(table) for cell in row):  # which rows below need
             rows = [row for row in rows if any(row)]
         if any(map(any, rows)):
             self._add(container, _markdown_table([text for row in rows for text in row], list(map(len, rows))))
@@ -242,11 +228,6 @@ def _is_layout_table(table: ContentNode) -> bool:
         or max(map(len, rows)) < 2
         or any(len(cell.text()) > MAX_CELL_LENGTH for row in rows for cell in row)
     )
-
-
-def _has_row_spans(table: ContentNode) -> bool:
-    """Whether a cell of a table reaches into the rows below."""
-    return any(cell.element.get("rowspan") for row in _table_rows(table) for cell in row)
 
 
 def table_grid(table: ContentNode) -> list[list[ContentNode | None]]:
@@ -300,9 +281,7 @@ def _span(cell: ContentNode, direction: str) -> int:
 def _markdown_table(cells: Sequence[str], widths: Sequence[int]) -> str:
     """A table in GitHub's Markdown, whose first row is its head.
 
-    Args:
-        cells: Markdown of all cells, row by row.
-        widths: Cells of each row. GitHub wants as many in the head as anywhere, and fills up the others itself.
+    ``widths`` has the cells of each row. GitHub wants as many in the head as anywhere, and fills up the others itself.
     """
     left = iter(cells)
     rows = [[_cell_text(next(left)) for _ in range(width)] for width in widths]

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 MAX_INLINE_DEPTH = 100
 """Levels of inline elements; what lies deeper is the text that it holds."""
-
 _CODE_TAGS = frozenset({"code", "kbd", "samp", "tt"})
 _MARKS = {"b": "**", "strong": "**", "em": "_", "i": "_", "del": "~~", "s": "~~", "strike": "~~"}
-
 _MARKUP = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)|`+|<(?=[a-zA-Z/!?]|$)|&(?=#?\w{0,32}(?:;|$))|(?<!\s)\*|\*(?!\s)"
     r"|(?<![^\W_])_+|_+(?![^\W_])|\](?=[(\[:]|$)|~(?=~|$)|(?<=~)~|^~|!$"
@@ -35,6 +33,7 @@ _UNKNOWN = "x"
 _TICKS = re.compile(r"(?:\\`){3,}")
 _ITEM_START = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _IN_ADDRESS = re.compile(r"[\\\[\]()]")
+_ESCAPED = r"\\\g<0>"
 _NOT_IN_ADDRESS = re.compile(r"[\s<>\x00-\x1f]")
 _WORD = re.compile(r"\w")
 
@@ -48,11 +47,8 @@ class Inline:
     def line(self, children: Sequence[Child], link: str = "") -> str:
         """The Markdown of texts and inline elements; "" for those without any.
 
-        A line break becomes a hard one, two of them an empty line.
-
-        Args:
-            children: They hold no block elements, or such as are read as a part of the line.
-            link: The address of a link around the line; "" without one.
+        A line break becomes a hard one, two of them an empty line. ``link`` is the address of a link around the line,
+        "" without one.
         """
         if len(children) == 1 and isinstance(children[0], str) and not link:  # as most lines
             return _escaped_start(" ".join(escape_text(children[0]).split()))
@@ -108,7 +104,7 @@ class Inline:
     def _image(self, image: ContentNode) -> str:
         address = self._addresses.of_image(image.element)
         alt = " ".join(image.element.get("alt", "").split())
-        return f"![{_escaped_in_brackets(alt)}]({_address(address)})" if address else ""
+        return f"![{_IN_ADDRESS.sub(_ESCAPED, alt)}]({_address(address)})" if address else ""
 
     def _add_link(self, parts: list[str], link: ContentNode, depth: int) -> None:
         href = link.element.get("href", "")
@@ -140,7 +136,7 @@ def escape_text(text: str, *, in_link: bool = False) -> str:
     if _MAY_HAVE_MARKUP.search(text):
         text = _MARKUP.sub(_escape, text)
     if in_link and ("[" in text or "]" in text):
-        text = _BRACKETS.sub(r"\\\g<0>", text.replace("\\]", "]"))
+        text = _BRACKETS.sub(_ESCAPED, text.replace("\\]", "]"))
     return text.replace("\n", " ")
 
 
@@ -149,16 +145,11 @@ def _escape(found: re.Match[str]) -> str:
     return "\\" + ("\\".join(signs) if signs[0] in "_`" else signs)
 
 
-def _escaped_in_brackets(text: str) -> str:
-    return _IN_ADDRESS.sub(r"\\\g<0>", text)
-
-
 def _address(address: str) -> str:
-    return _NOT_IN_ADDRESS.sub(lambda sign: f"%{ord(sign[0]):02X}", _IN_ADDRESS.sub(r"\\\g<0>", address))
+    return _NOT_IN_ADDRESS.sub(lambda sign: f"%{ord(sign[0]):02X}", _IN_ADDRESS.sub(_ESCAPED, address))
 
 
 def _escaped_start(line: str) -> str:
-    """A line that begins no block."""
     if not _LINE_START.match(line):
         ticks = _TICKS.match(line)
         if ticks and line.count("`") == len(ticks[0]) // 2:  # no code span begins where there are no others
@@ -192,12 +183,7 @@ def _first_sign(child: Child) -> str:
 def _add_marked(parts: list[str], inner: str, mark: str, before: str, behind: str) -> None:
     """Add a text between marks of emphasis, where Markdown reads them as such.
 
-    Args:
-        parts: What stands before it in the line.
-        inner: The text.
-        mark: ``**``, ``_`` or ``~~``.
-        before: The sign in front of it; "" at the beginning of a line.
-        behind: The sign behind it; "" at its end.
+    ``before`` and ``behind`` are the signs beside it, "" at an end of the line.
     """
     lines = inner.split("\n")
     for number, line in enumerate(lines):
@@ -270,7 +256,6 @@ def fenced_code(pre: ContentNode) -> str:
 
 
 def _longest_run(text: str, character: str) -> int:
-    """The longest run of a character."""
     return max(map(len, re.findall(f"{re.escape(character)}+", text)), default=0)
 
 

@@ -26,18 +26,14 @@ if TYPE_CHECKING:
 
 IS_PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9_]*").fullmatch
 """Whether a place is the name of a property of JSON-LD. Any other place is a CSS selector."""
-
 _WRAPPER = re.compile(r"\A(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+")
 """What templates put before JSON-LD: white space, the beginning of a comment or of CDATA."""
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 """Takes control characters in texts, and leaves numbers as they are written, however long."""
-
 _VALUE_KEYS = ("@value", "@id", "name")
 """Keys of an object of JSON-LD under which it says what it is, the first that is there."""
-
 MAX_HEAD = 65_536
 """Characters of a page in which its canonical URL is looked for."""
-
 _LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""(?<![\w-])([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE)
 """An attribute with its whole name: ``data-href`` is not ``href``, and a name tried from each of its letters takes
@@ -47,9 +43,7 @@ quadratic time."""
 def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
     """The values that a page has in some places, together; empty if it has none of them. Never raises.
 
-    Args:
-        root: The ``<html>`` element of the page.
-        places: Names of properties of JSON-LD, such as ``sku``, and CSS selectors, such as ``.date::attr(datetime)``.
+    Places are names of properties of JSON-LD, such as ``sku``, and CSS selectors, such as ``.date::attr(datetime)``.
     """
     properties = _find_properties(root, {place for place in places if IS_PROPERTY(place)})
     found = [properties.get(place, "") if IS_PROPERTY(place) else _select(root, place) for place in places]
@@ -57,7 +51,6 @@ def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
 
 
 def _select(root: HtmlElement, css: str) -> str:
-    """The first text that is not blank of those that a CSS selector finds."""
     try:
         matches = _xpath(css)(root)
     except etree.XPathError:  # what the page makes of the selector is no reason to lose the page
@@ -93,7 +86,6 @@ def _find_properties(root: HtmlElement, names: set[str]) -> dict[str, str]:
 
 
 def _json_ld(root: HtmlElement) -> Iterator[dict[str, Any]]:
-    """The objects of the page's JSON-LD, the outermost first."""
     scripts = (script for script in root.iter("script") if "ld+json" in script.get("type", "").lower())
     queue = deque(filter(None, (_load(script.text or "") for script in scripts)))
     while queue:
@@ -131,10 +123,6 @@ def declared_canonical_url(html: str, url: str) -> str | None:
 
     The HTML is searched and not a parsed page, because workers and known bytes spare the parsing.
 
-    Args:
-        html: The decoded page.
-        url: The page's own URL, against which a relative one is resolved.
-
     >>> declared_canonical_url('<link href="/a?b=1&amp;c=2" rel=canonical>', "https://site.example/a?c=2&b=1&sid=7")
     'https://site.example/a?b=1&c=2'
     """
@@ -159,12 +147,9 @@ def _absolute_url(url: str, href: str) -> str | None:
 MAX_VALUE_LENGTH = 1_000
 """Characters of a title, a name or an address; longer ones are none."""
 MAX_AUTHORS = 20
-"""Authors of a page that are named."""
-
 _ARTICLE_TYPE = re.compile(r"Article|Posting|Report|Review$|Recipe|Thesis|Chapter|Book$")
 _OTHER_TYPE = re.compile(r"Product|Event|Movie|Course|JobPosting|Question|HowTo|Video|Podcast|Dataset|Place|Page")
 """Types of JSON-LD that stand for the page, those of texts before others."""
-
 _META_NAMES = {
     "title": ("og:title", "twitter:title", "dc.title", "citation_title", "headline"),
     "author": ("author", "article:author", "dc.creator", "citation_author", "parsely-author", "sailthru.author"),
@@ -186,10 +171,6 @@ def find_metadata(root: HtmlElement, url: str = "") -> dict[str, str]:
 
     They have the names of the fields of :class:`~scrapy_simdedup.page.content.Content`, and are ``""`` where the page
     does not say them.
-
-    Args:
-        root: The ``<html>`` element of the page.
-        url: The page's URL, against which a canonical one is resolved.
     """
     named = _named_metas(root)
     data = _main_object(root)

@@ -43,13 +43,10 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
-
 INSET_ROLES = ASIDE | FORM | META | WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
-
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
-
 _BETWEEN_PARTS = re.compile(
     r"\s[-–—~:/\\<>]+\s|:\s|\s*[|•·»«→›｜—]+\s*"
     r"|(?<=[^\x00-\x7f])_|_(?=[^\x00-\x7f])"  # a site without spaces; elsewhere it is part of a name
@@ -57,7 +54,6 @@ _BETWEEN_PARTS = re.compile(
 )
 """What stands between the parts of a title: lines, dashes between spaces, colons, a bracket at the end."""
 _WORD = re.compile(r"\w+")
-
 _BOILERPLATE = BlockClass.BOILERPLATE
 
 
@@ -112,14 +108,9 @@ def read_page(
 ) -> Page:
     """Read a page of any kind; never raises.
 
-    Args:
-        html: The decoded page.
-        max_bytes: Characters above which the page is not read.
-        words: The roles that class and id names give.
-        extractor: ``"roles"``, or ``"content"`` or ``"readability"``: then those blocks have the class ``CONTENT`` that
-            :func:`~scrapy_simdedup.page.content.page_content` makes its Markdown of, and no others.
-        layout: Whether to find the layout paths.
-        identity: Where the page's identity stands; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
+    With the extractor ``"content"`` or ``"readability"`` those blocks have the class ``CONTENT`` that
+    :func:`~scrapy_simdedup.page.content.page_content` makes its Markdown of, and no others. The identity is looked for
+    in these places; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
     """
     document = parse(
         html,
@@ -159,16 +150,11 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
 def own_title(title: str, headline: str, headings: Collection[str]) -> str:
     """What a title says of its page, without what the site adds to it.
 
-    Most sites add their name, a slogan or a version to the headline of a page, as in "Merger (tools 3.4 API)" and
-    "Acme | Privacy policy". A site that changes what it adds has edited none of its pages. Where one part of the title
-    is found in the headline, word for word, the title repeats the headline. Then those parts count that share a word
-    with the headline, not only a number, that are a heading of the page themselves, or that name a price. Else all of
-    it counts.
-
-    Args:
-        title: The text of ``<title>``, without blanks at its ends.
-        headline: The h1 of the page, or its first heading; may be empty.
-        headings: The texts of all headings of the page.
+    Most sites add their name, a slogan or a version to the headline of a page, as in "Merger (tools 3.4 API)" and "Acme
+    | Privacy policy". A site that changes what it adds has edited none of its pages. Where one part of the title is
+    found in the headline, word for word, the title repeats the headline. Then those parts count that share a word with
+    the headline, not only a number, that are a heading of the page themselves, or that name a price. Else all of it
+    counts. The headline is the h1, or the first heading.
 
     >>> own_title("Blue chair | Acme - all for your home", "Blue chair", [])
     'Blue chair'

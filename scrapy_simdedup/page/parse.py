@@ -30,7 +30,6 @@ MAX_ATTRIBUTES = 500
 MIN_ATTRIBUTES_LENGTH = 64_000
 """Bytes of a page below which no number of attributes takes noticeable time."""
 MAX_ELEMENTS = 50_000
-"""Elements of one page."""
 MAX_LINKS = 5_000
 """Links of one page; an index of this size has no text of its own."""
 MAX_TEXT = 1_000_000
@@ -56,12 +55,8 @@ def parse(
 ) -> ParsedPage:
     """Parse a page of any kind; never raises.
 
-    Args:
-        html: The decoded page.
-        max_bytes: Characters above which the page is not parsed at all.
-        with_html_methods: Whether elements have the methods of lxml.html; a walk without them is faster.
-        with_idle_attributes: Whether elements have the attributes that give no role; a third of the parsing goes into
-            them.
+    A page of more than ``max_bytes`` characters is not parsed. A walk is faster if elements lack the methods of
+    lxml.html, and parsing by a third if they lack the attributes that give no role.
     """
     if len(html) > max_bytes:
         return ParsedPage(None, "too_big")
@@ -88,12 +83,7 @@ _latest = "", b""
 
 
 def utf8(html: str, errors: Literal["replace", "surrogatepass"]) -> bytes:
-    """A page in UTF-8. Its digest is made, and then it is parsed: the bytes of the latest page are kept for that.
-
-    Args:
-        html: The page.
-        errors: What becomes of halves of surrogate pairs.
-    """
+    """A page in UTF-8. Its digest is made, and then it is parsed: the bytes of the latest page are kept for that."""
     global _latest  # noqa: PLW0603 - one page, whichever thread it belongs to
     latest, raw = _latest
     if latest is not html:
@@ -145,7 +135,6 @@ _PARSERS = {
     for rich, make in ((True, HTMLParser), (False, etree.HTMLParser))
 }
 """A parser is made once, which saves a twentieth of the parsing; it locks itself while another thread uses it."""
-
 _SENTINEL = b"simdedup-end-of-page"
 _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
@@ -221,7 +210,6 @@ _CONTROL_REFERENCE = re.compile(
     rb"&#(?:x0*(?:[1-8bcef]|1[0-9a-f]|fff[ef])(?![0-9a-f])|0*(?:[1-8]|1[124-9]|2[0-9]|3[01]|6553[45])(?![0-9]));?",
     re.IGNORECASE,
 )
-
 _ATTRIBUTES = rb"""[^>=]*(?:=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*|(?=>))[^>=]*)*"""
 _TAG = re.compile(
     rb"<(?:!--[^-]*(?:-(?!->)[^-]*)*|(?=[a-z])(s(?:cript|tyle)\b)?(%b)(?(1)[^<]*(?:<(?!/s(?:cript|tyle))[^<]*)*))"

@@ -38,10 +38,8 @@ MAX_MATCHING_COST = 500_000_000
 """Blocks times letters of the article above which the blocks are not looked for in it."""
 MAX_HIDDEN_SHARE = 0.5
 """Share of the page's text up to which a hidden element is dropped; a larger one is shown by a script."""
-
 _REMOVED_ROLES = BOILERPLATE_ROLES & ~META
 """All but the author and the date of a text, which are worth reading."""
-
 _maybe_hidden_elements = xpath_elements("./descendant::*[@hidden or @style]")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _IS_DEEPER_THAN = {depth: etree.XPath("boolean(." + "/*" * depth + ")") for depth in (16, 32, 64, 128, 256, 512, 1024)}
@@ -55,12 +53,6 @@ def find_article_blocks(
 
     Where the text under the page's headline lies outside of it, Readability found something else, such as the terms of
     a shop below a short article.
-
-    Args:
-        root: The ``<html>`` element; it stays as it is.
-        tree: Its block tree.
-        classes: The class of each block by its roles.
-        roles: The boilerplate roles of each block.
     """
     cleaned = deepcopy(root)
     remove_boilerplate(cleaned, tree, roles)
@@ -86,7 +78,6 @@ def find_article_blocks(
 
 
 def _text_under_headline(tree: BlockTree, content: Mapping[int, str]) -> int | None:
-    """The number of the first prose after the first ``<h1>`` of the content."""
     numbers = iter(content)
     if not any(tree.text_roles[number] & H1 for number in numbers):  # stops behind the headline
         return None
@@ -98,13 +89,7 @@ def _letters(text: str) -> str:
 
 
 def remove_boilerplate(root: HtmlElement, tree: BlockTree, roles: Sequence[int]) -> None:
-    """Drop boilerplate, code, and hidden elements; a page that has text keeps some.
-
-    Args:
-        root: The ``<html>`` element; it is changed.
-        tree: Its block tree.
-        roles: The boilerplate roles of each block, from :func:`~scrapy_simdedup.page.classify.classify_blocks`.
-    """
+    """Drop boilerplate, code, and hidden elements; a page that has text keeps some."""
     drop_elements(root, _boilerplate_elements(root, tree, roles))
     for template in list(root.iter("template")):
         if template.get("shadowrootmode") is not None:
@@ -176,10 +161,8 @@ class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships
     It is ``Document`` on a tree instead of a string: ``ArticleDocument(root).article()``.
 
     Each override stands by itself. Where a version of readability-lxml no longer calls one, its own code takes over,
-    which is slower and finds the same words.
-
-    Args:
-        root: The ``<html>`` element of a page without scripts, comments and hidden elements; it stays as it is.
+    which is slower and finds the same words. The page is one without scripts, comments and hidden elements, and stays
+    as it is.
     """
 
     def __init__(self, root: HtmlElement) -> None:
@@ -187,11 +170,7 @@ class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships
         self._article: HtmlElement | None = None
 
     def article(self) -> HtmlElement:
-        """The article, as a ``<div>`` of its own.
-
-        Raises:
-            readability.readability.Unparseable: whatever went wrong inside.
-        """
+        """The article, as a ``<div>`` of its own."""
         summary = self.summary(html_partial=True)
         return fragment_fromstring(summary, create_parent="div") if self._article is None else self._article
 
@@ -229,7 +208,6 @@ class ArticleDocument(Document):  # type: ignore[misc]  # readability-lxml ships
 
 
 _INLINE = frozenset("a b cite code em font i small span strong sub sup u".split())
-
 _BLOCKS = (
     *("blockquote", "div", "dl", "img", "ol", "p", "pre", "table", "ul"),
     *("param", "path", "pattern", "picture", "polygon", "polyline", "progress"),

@@ -22,35 +22,24 @@ _NAMES: tuple[RoleName, ...] = (
 )
 ROLE_NAMES: dict[int, RoleName] = {1 << bit: name for bit, name in enumerate(_NAMES)}
 """The name of each boilerplate role. Roles are bits, because an element collects those of all elements around it."""
-
 NAV, HEADER, BRANDING, FOOTER, ASIDE, WIDGET, FORM, COOKIE, AD, RELATED, COMMENT, SOCIAL, META = ROLE_NAMES
 BOILERPLATE_ROLES = sum(ROLE_NAMES)
-
 MAIN, MAIN_TAG, HEADING, H1, PARAGRAPH = (1 << len(ROLE_NAMES) + bit for bit in range(5))
 """Roles of the content: inside ``<main>`` or ``<article>``, ``<main>`` itself, headings, ``<h1>`` and paragraphs."""
-
 WEAK_ROLES = HEADER | BRANDING | WIDGET | FORM | AD | RELATED | COMMENT | SOCIAL | META
 """Boilerplate roles that themes also write on what holds the content, such as one ``<form>`` around the page."""
-
 WRAPPER_ROLES = WEAK_ROLES | ASIDE
 """Boilerplate roles that themes write on what wraps the content: ``layout--sidebar-right`` has the sidebar inside."""
-
 LAYOUT_ROLES = NAV | FOOTER | ASIDE | WIDGET
 """Roles of the site's own layout. A page whose classes and ids give one of them has names that can be relied on; those
 of notices, advertisements and buttons for sharing come from elsewhere and stand on every site."""
-
 TEXT_ROLES = HEADING | H1 | PARAGRAPH
-"""Roles of a block that say what its text is."""
-
 BY_SETTING = 1 << len(ROLE_NAMES) + 5
 """Beside a boilerplate role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
-
 BY_SHAPE = 1 << len(ROLE_NAMES) + 6
 """Beside the role of a block that no name and no tag gave it: it stands beside the content, or is a link."""
-
 NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG | BY_SETTING
 """Roles that an element gives to all it holds."""
-
 TAG_ROLES: dict[str, int] = {
     "main": MAIN | MAIN_TAG,
     "article": MAIN,
@@ -65,7 +54,6 @@ TAG_ROLES: dict[str, int] = {
     "h1": HEADING | H1,
     **dict.fromkeys(("h2", "h3", "h4", "h5", "h6"), HEADING),
 }
-
 ARIA_ROLES: dict[str, int] = {
     "main": MAIN | MAIN_TAG,
     "article": MAIN,
@@ -77,7 +65,6 @@ ARIA_ROLES: dict[str, int] = {
     **dict.fromkeys(("dialog", "alertdialog"), COOKIE),
     "heading": HEADING,
 }
-
 ROLE_WORDS: dict[int, str] = {
     NAV: """
         breadcrumb breadcrumbs crumbs mainmenu menu menus nav navbar navigation navigator pager paginate pagination
@@ -113,31 +100,25 @@ ROLE_WORDS: dict[int, str] = {
 }
 """Words of class and id names by the role they give. Words that also name sizes or places (``bottom``, ``side``,
 ``top``, ``more``, ``time``) are left out: ``padding-bottom`` is no footer."""
-
 NON_TEXT_TAGS = frozenset(
     "title script style template audio canvas embed iframe map object svg video button datalist option select"
     " noembed noframes noscript".split()
 )
 """Elements whose text is not the page's own: code, choices, and what shows only where something else fails."""
-
 BLOCK_TAGS = frozenset(
     "html body main article section div header footer nav aside center p pre xmp blockquote address figure figcaption"
     " details summary dialog br hr h1 h2 h3 h4 h5 h6 hgroup ul ol menu li dl dt dd form fieldset legend table caption"
     " thead tbody tfoot tr td th textarea".split()
 )
 """Elements that begin and end a block of text; all others, unknown ones too, stand inside a line."""
-
 TAGS_THAT_IGNORE_NAMES = frozenset(
     "html body main article h1 h2 h3 h4 h5 h6 a b i em strong code pre td th tr dt dd".split()
 )
 """Elements whose class and id give no role: those of headings and links come from their text, of pages from a theme."""
-
 SLUG_TAGS = frozenset({"section", "li", "p", "span"})
 """Elements whose id is often a slug of the heading inside, such as ``id="related-work"``."""
-
 BLOCK, BOX, SKIPPED, LINK, IGNORES_NAMES, HAS_SLUG_ID = (1 << bit for bit in range(24, 30))
 """Flags of tags, above all roles. A box is a block with an inside; of a skipped element no text is read."""
-
 TAG_FLAGS = {
     tag: TAG_ROLES.get(tag, 0)
     | sum(
@@ -151,7 +132,6 @@ TAG_FLAGS = {
     for tag in (*TAG_ROLES, *BLOCK_TAGS, *NON_TEXT_TAGS, *TAGS_THAT_IGNORE_NAMES, *SLUG_TAGS)
 }
 """The roles and flags of a tag, which the walk over a page gets in one look-up; any other tag has none."""
-
 TAG_IDS = {
     tag: number
     for number, tag in enumerate(
@@ -161,12 +141,10 @@ TAG_IDS = {
     )
 }
 """Numbers of the tags that tell the content model something; any other tag is 0."""
-
 HIDDEN, BODY_PROPERTY = 1, 2
 """Marks of a box: it says that it is not shown; it says that it is the text of an article, a review or a product."""
 BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody", "recipeInstructions"})
 """Values of ``itemprop`` that say so."""
-
 _ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _OF_THE_INSIDE = frozenset("no non not without with has".split())
@@ -181,8 +159,7 @@ _MAX_NAME_LENGTH = 2_000  # characters of a class that are looked at: what follo
 class RoleWords(dict[str, int]):
     """The roles that a class or id value gives, found on first use: ``RoleWords()["site-footer wide"]`` is ``FOOTER``.
 
-    Args:
-        more: Words by role, beside those of :data:`ROLE_WORDS`.
+    There can be ``more`` words by role, beside those of :data:`ROLE_WORDS`.
     """
 
     def __init__(self, more: Mapping[int, Iterable[str]] | None = None) -> None:

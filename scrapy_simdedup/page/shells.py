@@ -37,7 +37,6 @@ MAX_TIMED_WORDS = 12
 """Words of a string up to which a time of day makes it one that changes each time."""
 MAX_TOKEN_LENGTH = 16
 """Characters of a word with digits above which it is a token."""
-
 _CODE_TYPES = frozenset({"", "module", "text/javascript", "application/javascript"})
 _STATES = (
     re.compile(r"__(?:next_f\b|[A-Z]\w{0,40}[\"']?\]?\s{0,9}=(?![=>]))"),
@@ -53,7 +52,6 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _DIGIT = re.compile(r"\d")
 _UNSPACED_TEXT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6}")
 """A text in a script that writes no or few spaces."""
-
 MAX_TEXT_BESIDE = 2_000
 """Characters of other text above which a ``<noscript>`` is not read."""
 MIN_NOSCRIPT_WITH_MAIN = 200
@@ -62,18 +60,12 @@ MIN_NOSCRIPT = 1_500
 """Characters from which any other may be."""
 LENGTH_PER_MENTION = 400
 """Characters of a page for each time that it mentions JavaScript; what mentions it more often is a plea."""
-
 _has_main_part = etree.XPath("boolean(descendant::*[self::main or self::article or @role='main' or @itemprop])")
 _CODE = ("script", "style", "template", "iframe", "svg")
 
 
 def shell_texts(root: HtmlElement, content: int) -> frozenset[str]:
-    """The texts in the data of a page; empty unless the page is a shell around them.
-
-    Args:
-        root: The ``<html>`` element.
-        content: Characters of the page's content.
-    """
+    """The texts in the data of a page; empty unless it is a shell around them, by the characters of its ``content``."""
     if content > MAX_SHELL_LENGTH:
         return frozenset()
     data = [_data(script) for script in root.iter("script")]
@@ -120,9 +112,7 @@ def _is_token(word: str) -> bool:
 def open_noscripts(root: HtmlElement, texts: Sequence[str]) -> bool:
     """Make each ``<noscript>`` that is the page an element whose text is read; whether there is one.
 
-    Args:
-        root: The ``<html>`` element; it is changed if there is one.
-        texts: The page's other texts.
+    The page's other texts decide.
     """
     rest = sum(map(len, texts))
     if rest > MAX_TEXT_BESIDE:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
 
 THRESHOLD_GRID = tuple(step / 100 for step in range(80, 100))
-"""The thresholds that are tried."""
 IDENTICAL_FROM, NEAR_FROM = 0.90, 0.80
 """The lowest thresholds that are chosen."""
 MAX_ERROR_SHARE = 0.01
@@ -65,7 +64,6 @@ class SiteThresholds:
     """The thresholds that are chosen for a site, or for a URL pattern that has settings of its own."""
 
     site: str
-    """The site, or the URL pattern."""
     sampled: int
     identical: float
     near: float

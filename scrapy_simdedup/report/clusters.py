@@ -20,7 +20,6 @@ class Member:
     url: str
     kind: str
     similarity: float
-    """Share of common content, 0..1."""
     differs: tuple[str, ...]
     """What differs from the representative, as far as fingerprints tell."""
 
@@ -39,7 +38,6 @@ class Cluster:
     size: int
     """How many pages there are, the representative counted."""
     repeats: int
-    """How many pages repeat the representative."""
     members: tuple[Member, ...]
     """Some of the repeats."""
     shingles: int
@@ -53,7 +51,6 @@ class ClusterSize(NamedTuple):
     """About how many pages the cluster has besides its first."""
     site: str
     key: bytes
-    """The key of the first page."""
     replacements: tuple[bytes, ...]
     """The keys of the pages that took the first page's place."""
 
@@ -72,7 +69,6 @@ class TopClusters:
         """By the key of a page that took the place of a cluster's first page: the key of the first page."""
         self._heap: list[ClusterSize] = []
         self.total: int = 0
-        """The number of all clusters."""
 
     def add(self, site: str, record: Record) -> None:
         """Count one record."""

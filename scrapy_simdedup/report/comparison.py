@@ -42,7 +42,6 @@ class Line(NamedTuple):
     """A block of text on a page."""
 
     role: str
-    """The part of the page that the block belongs to."""
     text: str
     weight: float = WEIGHTS[BlockClass.CONTENT]
     """How much a word of it counts where pages are compared: 1 in content, 0.3 in loose text, 0.02 in boilerplate."""
@@ -64,7 +63,6 @@ class OwnLine(NamedTuple):
     own_words: int
     """Its words that stand in no run of words that is in the other text, too."""
     words: int
-    """All its words."""
 
 
 class DiffSpan(NamedTuple):

@@ -52,7 +52,6 @@ class Savings:
     seconds: float
     """Estimate of the time that their callbacks and pipelines would have taken."""
     items: int
-    """Items that were dropped."""
     fetches: int
     """Requests that were not made, because their URLs were known to lead to repeats."""
     cost_seconds: float
@@ -108,7 +107,6 @@ class DriftRow:
 
     site: str
     revisited: int
-    """Pages that were fetched more than once."""
     changed: int
     """Pages that differed from the visit before when they were last fetched."""
     similarity: float | None
@@ -162,9 +160,7 @@ class AuditedPair:
     dropped: str
     similarity: float
     distance: int | None
-    """Differing bits of the simhashes."""
     facts: tuple[str, ...]
-    """What differs, as far as fingerprints tell."""
     lines: tuple[Difference, ...] | None
     """The lines that differ; None if no texts were kept."""
     more: int = 0
@@ -205,7 +201,6 @@ class Report:
     """Pages by similarity, in :data:`SIMILARITY_BUCKETS` steps: ``dropped`` and ``kept``."""
     timeline: Timeline | None
     clusters: tuple[Cluster, ...]
-    """The clusters with the most repeats."""
     cluster_count: int
     """The number of all clusters: pages that are repeated at all."""
     near_pages: tuple[NearPage, ...]
@@ -214,7 +209,6 @@ class Report:
     """The number of all near pages that were kept."""
     stubs: tuple[Stub, ...]
     sites: tuple[SiteRow, ...]
-    """The sites with the most pages."""
     site_count: int
     url_savings: UrlSavings
     """What learning from URLs saved, or would have saved on some of the sites."""
@@ -222,6 +216,5 @@ class Report:
     changes: tuple[RunChanges, ...]
     """What was new on known pages, by site and run, the latest runs first."""
     runs: tuple[RunRow, ...]
-    """The latest runs."""
     audit: tuple[AuditedPair, ...]
     """A random sample of the pages that were dropped."""

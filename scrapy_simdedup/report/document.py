@@ -72,7 +72,8 @@ def html_document(title: str, about: str, parts: Mapping[str, tuple[str, list[El
         h("section", h("h2", headline, id=name), content, aria_labelledby=name)
         for name, (headline, content) in parts.items()
     ]
-    style, script, template = (_asset(name) for name in ("report.css", "report.js", "report.html"))
+    folder = files("scrapy_simdedup.report")
+    style, script, template = (folder.joinpath(f"report.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
     # A script that a page smuggled into a URL could not run, and nothing can be loaded.
     hashes = f"style-src {_csp_hash(style)}; script-src {_csp_hash(script)}"
     filled = {
@@ -84,10 +85,6 @@ def html_document(title: str, about: str, parts: Mapping[str, tuple[str, list[El
     }
     # In one pass, so that a placeholder inside of a filled-in text stays text.
     return re.sub(r"{(policy|title|style|script|body)}", lambda place: filled[place[1]], template)
-
-
-def _asset(name: str) -> str:
-    return files("scrapy_simdedup.report").joinpath(name).read_text("utf-8")
 
 
 def _csp_hash(text: str) -> str:
@@ -158,20 +155,12 @@ def _borderline(found: Calibration) -> list[Element]:
 
 
 def write_report(report: Report, path: str | Path) -> None:
-    """Write the report: as JSON to a path that ends with .json, else as HTML. A file is replaced only by a whole one.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the report: as JSON if the path ends with .json, else as HTML. A file is replaced only by a whole one."""
     _write(path, report, lambda: render_report(report))
 
 
 def write_calibration(found: Calibration, settings: DedupSettings, path: str | Path) -> None:
-    """Write the calibration as :func:`write_report` does.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write the calibration as :func:`write_report` does."""
     _write(path, found, lambda: render_calibration(found, settings))
 
 

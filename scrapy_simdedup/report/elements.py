@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 Element: TypeAlias = "etree._Element"  # noqa: SLF001 - its only name
 Child: TypeAlias = "str | Element | None"
 Cell: TypeAlias = "Child | int | float"
-
 MAX_SHOWN_URL = 120
 """Characters of a URL that are shown; its link has all of them."""
 _INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 TOP, FLOOR, HEIGHT = 36, 204, 228
 """Pixels from the top of a chart to the end of its highest bar, to the foot of all bars, and to its lower edge."""
 MIN_BAR_HEIGHT = 3.0
@@ -32,13 +30,10 @@ MIN_BAR_HEIGHT = 3.0
 def h(tag: str, *children: Child | Iterable[Child], **attributes: str | None) -> Element:
     """An element with attributes and children.
 
+    Of names of attributes an underscore at the end goes, and others become hyphens. None is left out.
+
     >>> to_html(h("p", "1 < 2 ", h("b", "!"), class_="sum", aria_label="so"))
     '<p class="sum" aria-label="so">1 &lt; 2 <b>!</b></p>'
-
-    Args:
-        tag: the name of the element.
-        children: texts and elements, also in lists; None is left out.
-        attributes: names without an underscore at the end, and with hyphens for others; one that is None is left out.
     """
     made = etree.Element(tag)
     for name, value in attributes.items():

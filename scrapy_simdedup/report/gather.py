@@ -55,10 +55,8 @@ class CrawlFacts:
     """What a report says of a crawl that only the crawl itself has counted."""
 
     kinds: Counter[str]
-    """Pages by verdict."""
     dropped: int
     unjudged: Counter[str]
-    """Pages that could not be judged, by reason."""
     savings: Savings
     warnings: tuple[str, ...] = ()
     audit: tuple[AuditedPair, ...] = ()
@@ -107,9 +105,6 @@ async def build_report(
 
     ``name`` is the store's URL without its password; ``crawl`` is what the crawl itself counted, if a crawl writes
     the report at its end. ``progress`` is called with the number of records that were read.
-
-    Raises:
-        StoreError: the store cannot be read.
     """
     history = await read_run_history(store, run=run)
     compared = await read_compared_pages(store)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scrapy_simdedup.detect.page_settings import PageSettings
-    from scrapy_simdedup.fingerprint.structure import Change
+    from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.store.base import FingerprintStore, Record
 
 
@@ -48,7 +48,6 @@ class RunHistory:
     """How the structures of known pages changed, by site and run."""
     _changed_at: dict[tuple[str, str], float] = field(default_factory=dict)
     _redesigns: dict[tuple[str, str], SiteRedesigned] = field(default_factory=dict)
-    _redesigned: set[str] = field(default_factory=set)
 
     def add(self, raw: bytes, site: str | None) -> None:
         """Take a note in if it is about the site (None: any site); notes of later versions are skipped."""
@@ -66,7 +65,6 @@ class RunHistory:
             self.content_left[note.site].append(note)
         elif isinstance(note, SiteRedesigned):
             self._redesigns[place] = note
-            self._redesigned.add(note.site)
         else:
             self._changes.setdefault(place, Counter()).update(note.counts)
             self._changed_at[place] = max(note.at, self._changed_at.get(place, 0.0))
@@ -77,7 +75,7 @@ class RunHistory:
 
     def is_redesigned(self, site: str) -> bool:
         """Whether any run noted a new design of the site."""
-        return site in self._redesigned
+        return any(site == redesigned for redesigned, _ in self._redesigns)
 
     @property
     def changes(self) -> list[RunChanges]:
@@ -93,11 +91,7 @@ class RunHistory:
 
 
 async def read_run_history(store: FingerprintStore, *, run: str | None = None, site: str | None = None) -> RunHistory:
-    """Read the notes of one run (None: all runs) about one site (None: all sites) from an open store.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """Read the notes of one run (None: all runs) about one site (None: all sites) from an open store."""
     history = RunHistory()
     async for name in store.journals():
         of_run, kind = split_journal_name(name)
@@ -116,7 +110,6 @@ class Move:
     old: str
     new: str
     similarity: float
-    """Share of common content, 0..1."""
     last_seen: float
     """When the content was last observed at the old URL; seconds since the epoch."""
     run: str

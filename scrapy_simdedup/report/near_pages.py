@@ -41,7 +41,6 @@ class NearPage:
     original: str | None
     """The URL of the page that it was compared with; None where that is not known any more."""
     similarity: float
-    """Share of common content, 0..1."""
     own_words: int | None
     """Words of its longest text unit that the original lacks; None where that is not known."""
     kept_by: str | None
@@ -49,11 +48,7 @@ class NearPage:
 
 
 async def read_compared_pages(store: FingerprintStore, site: str | None = None) -> ComparedPages:
-    """What runs noted of the compared pages of a site (None: all sites), by site and key, the newest event of each.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """What runs noted of the compared pages of a site (None: all sites), by site and key, the newest event of each."""
     newest: list[tuple[float, int, PageCompared]] = []
     number = count()
     async for raw in whole_journal(store, COMPARED_JOURNAL):
@@ -109,11 +104,10 @@ class NearPages:
 
     def __init__(self, compared: ComparedPages, limit: int) -> None:
         self._compared, self._limit = compared, limit
-        self._heap: list[tuple[float, int, str, Record]] = []
+        self._heap: list[tuple[float, int, str, Record, PageCompared | None]] = []
         self._number = count()
         self._originals: dict[tuple[str, str], Record | None] = {}
         self.total: int = 0
-        """How many near pages there are."""
 
     def add(self, site: str, record: Record) -> None:
         """The first reading: count the record if its page is near, and hold it if it is among the most similar."""
@@ -124,16 +118,12 @@ class NearPages:
             return
         self.total += 1
         similarity = event.similarity if event else record.similarity or 0.0
-        push_largest(self._heap, (similarity, next(self._number), site, record), self._limit)
+        push_largest(self._heap, (similarity, next(self._number), site, record, event), self._limit)
 
     @property
     def sites(self) -> set[str]:
         """The sites that must be read again, for originals."""
-        self._originals = {}
-        for _, _, site, record in self._heap:
-            event = event_of(record, self._compared.get((site, record.key)))
-            if event is not None:
-                self._originals[site, event.original] = None
+        self._originals = {(site, event.original): None for _, _, site, _, event in self._heap if event}
         return {site for site, _ in self._originals}
 
     def add_original(self, site: str, record: Record) -> None:
@@ -144,10 +134,10 @@ class NearPages:
     @property
     def pages(self) -> tuple[NearPage, ...]:
         """The near pages, the most similar first."""
-        return tuple(self._page(site, record) for _, _, site, record in sorted(self._heap, reverse=True))
+        found = sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
+        return tuple(self._page(site, record, event) for *_, site, record, event in found)
 
-    def _page(self, site: str, record: Record) -> NearPage:
-        event = event_of(record, self._compared.get((site, record.key)))
+    def _page(self, site: str, record: Record, event: PageCompared | None) -> NearPage:
         if event is None:
             return NearPage(record.url, site, None, record.similarity or 0.0, None, None)
         original = fingerprint_of(self._originals.get((site, event.original)))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
-
 MAX_COMPARED_PAGES = 50_000
 """Pages of a site that a page is compared with at most, chosen at random."""
 MAX_CANDIDATES = 50
@@ -80,9 +79,7 @@ class Neighbour:
 
     record: Record
     similarity: float
-    """Share of common content, 0..1."""
     distance: int
-    """Bits in which the simhashes differ."""
     headline_differs: bool
     """Whether the two have different headlines, as different pages mostly do and copies mostly do not."""
 

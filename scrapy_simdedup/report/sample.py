@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound="str | tuple[Any, ...]")
 Value = TypeVar("Value")
-
 MAX_TEXT_LENGTH = 100_000
-"""Characters that are kept of a page."""
 MAX_SHOWN_LINES, MAX_LINE_LENGTH = 25, 400
 """Differing lines of a pair that are shown, and characters of each."""
 

@@ -22,7 +22,7 @@ from scrapy_simdedup.report.elements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from scrapy_simdedup.report.clusters import Cluster
     from scrapy_simdedup.report.comparison import Difference
@@ -329,12 +329,10 @@ def _side_by_side(page: AuditedPair) -> Element:
         return h("p", "Not one line of text differs.")
     more = h("p", f"{page.more:,} more differing lines are left off.", class_="role") if page.more else None
     head = [h("p", name, class_=f"{side} head") for name, side in (("original", "one"), ("dropped", "other"))]
-    return h("div", head, [part for role in _by_role(lines) for part in role], more, class_="pair")
-
-
-def _by_role(lines: Iterable[Difference]) -> Iterator[list[Element]]:
+    parts: list[Element] = []
     for role, group in groupby(lines, key=lambda line: line.role):
-        yield [h("p", role, class_="role"), *(part for line in group for part in _line(line))]
+        parts += [h("p", role, class_="role"), *(part for line in group for part in _line(line))]
+    return h("div", head, parts, more, class_="pair")
 
 
 def _line(line: Difference) -> Iterator[Element]:

@@ -94,11 +94,7 @@ def _note(raw: bytes) -> UrlEvent | None:
 
 
 async def remembered_rules(store: FingerprintStore) -> list[RememberedRules]:
-    """The rules that the next crawl begins with, by site; sites without any are left out.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """The rules that the next crawl begins with, by site; sites without any are left out."""
     notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, REMEMBERED_JOURNAL)]
     return [note for note in notes if note is not None and note.rules]
 

@@ -367,6 +367,15 @@ def store_errors(name: str, problem: str, *failures: type[Exception]) -> Iterato
         raise StoreError(redact_password(name), f"{problem}: {exc}") from exc
 
 
+@contextmanager
+def reporting_failures(on_store_error: Callable[[StoreError], None]) -> Iterator[None]:
+    """Report a failure of the store, and go on without what it was asked for."""
+    try:
+        yield
+    except StoreError as exc:
+        on_store_error(exc)
+
+
 async def whole_log(store: FingerprintStore, site: str) -> AsyncIterator[Record]:
     """All records of a site, which the store gives in parts; one that changes meanwhile may come twice."""
     tail = Tail((), 0, complete=False)

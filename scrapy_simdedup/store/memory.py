@@ -13,16 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite
-from scrapy_simdedup.store.base import (
-    STEPS,
-    FingerprintStore,
-    Notes,
-    Outcome,
-    Record,
-    Tail,
-    store_errors,
-    whole_log,
-)
+from scrapy_simdedup.store.base import STEPS, FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 if TYPE_CHECKING:
@@ -170,11 +161,6 @@ class MemoryLog(PackedRecords):
     def slot_of(self, record: Record) -> int | None:
         return self._slot_of(record.id)
 
-    def with_id(self, id_: int) -> Record | None:
-        """The record that was appended as ``id_``."""
-        slot = self._slot_of(id_)
-        return None if slot is None else self[slot]
-
     def forget(self, ids: Iterable[int], now: float) -> None:
         """Take records out, and leave tombstones in place of those that were left before.
 
@@ -183,7 +169,7 @@ class MemoryLog(PackedRecords):
         for slot in map(self._slot_of, self._tombs):
             if slot is not None and self[slot].state == "released":
                 self.drop(slot)
-        forgotten = [record for record in map(self.with_id, ids) if record is not None]
+        forgotten = [self[slot] for slot in map(self._slot_of, ids) if slot is not None]
         for record in forgotten:
             self._changed(self.put(replace(record.tombstone(now), position=self.counter + 1)))
         self._tombs = tuple(record.id for record in forgotten)

@@ -27,7 +27,6 @@ _HISTORY = struct.Struct("<2d2I")
 """Similarity, time of the last change, visits, changes. A page that was fetched once and is like no other has none."""
 FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
-
 Shared: TypeAlias = "tuple[str, str, State, str, str]"
 """A record's run, worker, state, kind and handler, which few records have all by themselves."""
 
@@ -53,7 +52,6 @@ class PackedRecords:
         self._table: KeyTable | None = None
 
     def __len__(self) -> int:
-        """How many records there are, released ones not counted."""
         return self._live
 
     def __iter__(self) -> Iterator[Record]:
@@ -67,10 +65,8 @@ class PackedRecords:
     def put(self, record: Record, appended_as: int = 0, spared: Collection[int] = ()) -> int:
         """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions.
 
-        Args:
-            record: the record.
-            appended_as: its id and its position, where it has none yet.
-            spared: slots of older versions that stay nevertheless.
+        A record that has neither yet gets the id and the position ``appended_as``. Slots of older versions can be
+        spared.
         """
         id_ = appended_as or record.id
         versions = self.slots(record.key)
@@ -287,7 +283,6 @@ class InternTable:
         self._numbers: dict[Shared, int] = {}
 
     def __getitem__(self, number: int) -> Shared:
-        """What has a number."""
         return self._values[number]
 
     def number(self, shared: Shared) -> int:

@@ -28,7 +28,6 @@ VERSION = "2"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
 OLDEST = 14
 """The first PostgreSQL that has ``bit_count``."""
-
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
 """Those who open a new database wait for the first."""
 EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
@@ -43,7 +42,6 @@ SET_DEFAULT = """
 INSERT INTO simdedup_memo AS memo VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO UPDATE SET value = memo.value
 RETURNING value
 """
-
 SESSION = """
 SET synchronous_commit = off;  -- a crash may cost the last commits: repeats of their pages come once more
 SET plan_cache_mode = force_generic_plan;  -- for these statements planning takes longer than running
@@ -51,7 +49,6 @@ SET lock_timeout = '4s'
 """
 PART = 2000
 """Records or notes that are read at a time: some milliseconds in which nothing else runs in this process."""
-
 READ = """
 SELECT (SELECT position FROM simdedup_page WHERE site = %(site)s ORDER BY position DESC LIMIT 1), page.*
 FROM (VALUES (1)) AS one LEFT JOIN (
@@ -84,7 +81,6 @@ JOURNALS = "SELECT DISTINCT journal FROM simdedup_note ORDER BY journal"
 DELETE_JOURNAL = "DELETE FROM simdedup_note WHERE journal = %s"
 SHORT = frozenset({APPEND, SETTLE, PUT_NOTE})
 """Statements that send and get next to nothing."""
-
 GONE = "put back a copy of what is missing, or drop all that begins with 'simdedup_' to begin a new store"
 REMEDIES = {
     "password authentication failed": "correct user and password in SIMDEDUP_STORE",

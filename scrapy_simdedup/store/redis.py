@@ -60,7 +60,6 @@ NO_LOG = frozenset({"set_default", "heartbeat", "put_note", "read_notes"})
 """Verbs whose scripts do without the functions of ``log.lua``."""
 SHORT = frozenset({"append", "settle", "put_note"})
 """Verbs that send and get next to nothing."""
-
 REMEDIES = {
     "wrongpass": "correct user and password in SIMDEDUP_STORE",
     "invalid username-password": "correct user and password in SIMDEDUP_STORE",
@@ -80,7 +79,6 @@ REMEDIES = {
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
 """What to do, by a part of the driver's message."""
-
 STATES: tuple[State, ...] = get_args(State)
 """By their number in the bytes; ``released`` is 2 in log.lua, too."""
 HEAD = struct.Struct(">BdHI")
@@ -264,7 +262,6 @@ async def answer_of(call: Any) -> Any:
 
 @cache
 def _script(verb: str) -> tuple[str, str]:
-    """The verb's script, and its digest."""
     folder = files("scrapy_simdedup.store").joinpath("lua")
     parts = (f"{verb}.lua",) if verb in NO_LOG else ("log.lua", f"{verb}.lua")
     script = "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in parts)

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
 Result = TypeVar("Result")
-
 CALL_SECONDS = 5.0
-"""How long a call may take."""
 SLICE_SECONDS = 0.25
 """As how much time it counts at most when the loop did not run meanwhile."""
 SLOW_SECONDS = 1.0
@@ -30,10 +28,9 @@ PACE_WEIGHT = 0.2
 REST_SECONDS = 1.0
 """How long a database that did not answer is left alone, so that a crawl does not wait for it page by page."""
 CONNECT_SECONDS = 2.0
-"""How long a call may take of that to get a connection."""
+"""Of :data:`CALL_SECONDS`, how long a call may wait for a connection."""
 CALLS = 4
 """Calls, and connections, at a time; more of them only queue in the database."""
-
 ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
 
 
@@ -74,9 +71,7 @@ class CircuitBreaker:
     async def run(self, call: Callable[[], Coroutine[Any, Any, Result]], *, is_short: bool = False) -> Result:
         """What the call gives.
 
-        Args:
-            call: makes the call.
-            is_short: whether little is sent and little comes back, so that it should not take long.
+        Where a call ``is_short``, little is sent and little comes back, so that it should not take long.
 
         Raises:
             StoreBusy: it takes too long, or the database did not answer a moment ago.

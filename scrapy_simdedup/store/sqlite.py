@@ -27,7 +27,6 @@ TABLES, JOURNAL_TABLES = (
 """The statements that make the tables of a new file; those of journals stand in for the store in memory, too."""
 PART = 2000
 """Records or notes that are read or deleted at a time: some milliseconds in which nothing else runs in this process."""
-
 SET_DEFAULT = "INSERT INTO memo VALUES (?, ?) ON CONFLICT DO NOTHING"
 GET_DEFAULT = "SELECT value FROM memo WHERE name = ?"
 READ = """

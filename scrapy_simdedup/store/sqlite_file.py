@@ -19,30 +19,23 @@ if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Sleep
 
 Result = TypeVar("Result")
-
 LOCK_SECONDS = 0.02
 """How long SQLite itself waits for a lock. Nothing else runs in this process meanwhile, so it is short."""
 PATIENCE_SECONDS = 5.0
 """How long the file has to be locked before it counts as busy. Until then we try again, letting other work go on;
 from then on each call tries once, lest a crawl waits for the file page by page."""
-
 CHECK_SECONDS = 1.0
 """How often it is checked that the file is still where it was."""
-
 MODE = 0o600
 """The mode of a new file, and of those that SQLite puts beside it: it holds the secret under the hashes."""
-
 APPLICATION = 0x53444544
 """Marks our files ("SDED"), so that another program's are left alone."""
-
 BEGIN = "BEGIN IMMEDIATE"
 """A deferred transaction that has read cannot write once somebody else has written, however long it waits."""
-
 COLUMNS = """
 SELECT CAST(made.name AS BLOB), cid, CAST(part.name AS BLOB), CAST(part.type AS BLOB)
 FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS part
 """
-
 SHARE = "name a file on a local disk, or use redis:// or postgresql:// for several hosts"
 REMEDIES = {
     "not a database": "name another file; this one was left as it is",
@@ -55,10 +48,8 @@ REMEDIES = {
     "disk I/O error": "name an ordinary file on a disk that works",
 }
 """What to do, by a part of SQLite's message."""
-
 MALFORMED = "database disk image is malformed"
 """What SQLite says of a damaged file."""
-
 MOUNTS = Path("/proc/self/mounts")
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "9p", "fuse.sshfs", "glusterfs", "ceph"})
 """File systems that several hosts may use at a time."""

@@ -9,12 +9,9 @@ from hashlib import blake2b
 
 U64_MASK = (1 << 64) - 1
 """The identity of a URL is a sum of hashes modulo 2**64."""
-
 _CHUNK_SIZE = 512
-
 BLOCK = 128
 """URLs of a log that are compressed together."""
-
 BY_RULES, BY_CONTENT = 0, 1
 """The two chains of a skip log that each skip is a link of."""
 

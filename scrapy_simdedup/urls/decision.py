@@ -17,27 +17,20 @@ if TYPE_CHECKING:
 
 _FEW_PATTERNS = 10
 """Patterns that must agree before rules hold without doubt at a pattern where they were not tried."""
-
 _MANY_RULES = 5
 """Rules of a site from which on they vouch for one another, so that each is verified less often."""
-
 _FIRST_SKIPS = 50
 """Skips before their share of a site's URLs is limited."""
-
 _CREDIT_OF_OTHER_HOSTS = 2
 """Verifications that count for one success of the host itself, so that a rule is also verified where it is applied."""
-
 _WHERE_SAMPLED, _LOW_RISK_WHERE_SAMPLED = 0.4, 0.6
 """Factors on ``verify`` and ``verify_low_risk`` where skipped URLs are sampled before the crawl ends; the former rises
 to 1 where rules lack support."""
-
 _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 """Successes that any other rule has before it is in force, and how often a remembered one is verified until it has as
 many."""
-
 _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
-
 Action = Literal["go", "deprioritize", "skip"]
 Doubt = Literal["hardly", "any value", "one value"]
 

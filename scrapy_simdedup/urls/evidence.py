@@ -38,14 +38,11 @@ class LearnerThresholds:
     max_urls: int = 4_000_000
     """URLs of a site that are logged; a site with more learns nothing new and skips nothing."""
     max_sites: int = 100_000
-    """Sites that are learned about."""
 
 
 MAX_CREDITED_CONTENTS = 128
 """Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""
-
 _COUNTER_EXAMPLES = 3
-
 _Z2 = 1.645**2
 """Square of the normal quantile for 95 %, one-sided."""
 
@@ -69,7 +66,6 @@ class Evidence:
     """Trials of a hypothesis at a pattern, and the verdict on it there."""
 
     successes: int = 0
-    """Trials with the same content."""
     failures: int = 0
     """Trials with another content; a failure that is found to have another cause is taken out again."""
     decayed_same: float = 0.0
@@ -97,7 +93,6 @@ class Evidence:
     unverified: int = 0
     """URLs skipped since the latest verification."""
     skips: int = 0
-    """URLs skipped in all."""
     vote: bool | None = None
     """The vote of a leaf at its ancestors: True if it agrees, False if it is an exception, None for no vote."""
     agreeing: int = 0

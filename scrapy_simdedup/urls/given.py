@@ -17,21 +17,15 @@ if TYPE_CHECKING:
 
 GIVEN_PREFIX = "given"
 """Beginning of the names of parts that given rules have removed from URLs."""
-
 MAX_DEPTH = 8
 """Segments of a path that its pattern is made of."""
-
 PART_REMOVAL = "partRemoval"
 """The processor that duplicate-url-discarder does not have: it leaves out parts, as the learner names them."""
-
 SESSION_PLACEHOLDER = "\1"
 """Replaces a segment of a path that looks like a session id; the segment itself becomes a part."""
-
 _PREFIX = "prefix="
 """Beginning of an argument of :data:`PART_REMOVAL` about a first segment, which no URL is seen to have by itself."""
-
 _EXAMPLE = '{"order": 1, "urlPattern": {"include": ["example.com"]}, "processor": "queryRemoval", "args": ["ref"]}'
-
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -189,13 +183,7 @@ class GivenRules:
         return url, tuple(removed)
 
     def rename_parts(self, url: str, segments: Sequence[str], parts: dict[str, str]) -> dict[str, str]:
-        """The parts of a URL; those that rules leave out are named after their rule.
-
-        Args:
-            url: what :meth:`apply` left of the URL.
-            segments: its path in lower case, without its parts.
-            parts: its parts with their values.
-        """
+        """The parts of a URL; those that rules leave out are named after their rule."""
         for rule, path in self._of_parts:
             wanted = [arg for arg in rule.args if arg.partition("=")[0] in parts] if parts else []
             if not wanted or (path is not None and not path_matches(path, segments)):

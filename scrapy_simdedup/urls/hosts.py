@@ -30,7 +30,6 @@ MAX_REMEMBERED = 8
 MAX_TRIALS = 50_000
 """Patterns, hypotheses and hosts of a site whose trials are counted, some 350 bytes each; beyond, the one that was
 tried longest ago is forgotten, and has to be confirmed anew."""
-
 _FULL_STOPS = str.maketrans("\u3002\uff0e\uff61", "...")
 """Other characters than the dot that separate the labels of a host (RFC 3490, section 3.1)."""
 
@@ -95,8 +94,7 @@ class _Trials:
 class HostTrials:
     """The trials by host. While a site has one host, that one has confirmed whatever is known, and none are counted.
 
-    Args:
-        contents: tells which contents are stubs, which confirm nothing.
+    Contents that are stubs confirm nothing.
     """
 
     __slots__ = ("_contents", "_trials", "is_counting")

@@ -13,28 +13,20 @@ if TYPE_CHECKING:
 
 MAX_NAMES = 200
 """Part names of a site that hypotheses are made about; parts with other names always matter."""
-
 MAX_VALUES = 50
 """Values of a part that are examined one by one."""
-
 MIN_VALUE_COUNT = 3
 """Observations of a value from which on a page without the part is compared with the page that has the value."""
-
 TRIED = 2
 """Observations of a word, or of a part beside certain others, from which on a rule about the part is believed there."""
-
 MAX_BESIDE = 20
 """Sets of other parts beside which a part is counted."""
-
 MANY_VALUES = 8
 """Values of a part from which on it is examined whether any of them will do; one more need not be tried first."""
-
 ANY_VALUE = "*"
 """Stands for the value in what is shown and remembered of a hypothesis that any value will do."""
-
 MAX_JOINT = 10
 """Groups of parts that are examined together."""
-
 _NO_DEFAULTS = frozenset({"path", "segment", "spelling", "repeats", GIVEN_PREFIX})
 _RARELY_MATTER = frozenset({"scheme", "slash", "slashes", "index", "spelling", "repeats"})
 
@@ -89,7 +81,6 @@ class Hypothesis:
         self.is_initial: bool = value is None and not any_value and len(names) == 1 and is_given(names[0])
         """Whether the hypothesis is a rule from the start."""
         self.user_written: bool = self.is_initial and names[0].startswith(GIVEN_PREFIX)
-        """Whether it is a rule of the user's file."""
         self.session: bool = value is None and all(map(is_session, names))
         """Whether programs use such names for session ids: a rule after fewer trials, verified all the same."""
         self.rarely_matters: bool = self.is_initial or self.session or names[0] in _RARELY_MATTER

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 _SAMPLED, _SAMPLED_LOW_RISK = 0.4, 0.1
 """Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session
 ids, stubs. Where rules about one value skipped them, it takes what the questions have left."""
-
 _MOST_SAMPLED = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
-
 _RELEARNED_BLOCKS = 8
 """Blocks of fetched URLs, 128 each, from which is learned again once a prefix was found."""
 
@@ -80,7 +78,6 @@ class UrlLearner:
         self._thresholds = thresholds or LearnerThresholds()
         self._checks = checks
         self._asking: dict[str, Site] = {}
-        """Sites with open questions."""
         self._sites: dict[str, Site] = {}
         self._remembered: dict[str, tuple[RememberedRule, ...]] = {}
         """Site of which no page was seen yet → its rules when the last crawl ended."""

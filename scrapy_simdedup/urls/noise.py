@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 
 MAX_DISPUTES, MAX_EXCUSES = 2000, 500
 """Disputes and excused failures that are remembered per site."""
-
 _MARGIN = 1.3
 """Factor on the median failure rate of all parts, up to which noise explains the failures of one part."""
-
 _TO_ACCEPT, _TO_KEEP = 1.5, 2.0
 """Standard deviations above the average from which failures are more than noise."""
-
 _TOLERANCE, _TOLERANCE_RANDOM = 0.001, 0.01
 """Share of failures that proves nothing even without noise; the latter for random and initial parts."""
-
 _LOW_RISK_DISCOUNT = 100
 """Divisor of the suspicion against parts that hardly ever change a page."""
 

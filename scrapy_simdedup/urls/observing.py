@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.compact import U64_MASK
-from scrapy_simdedup.urls.contradictions import (
-    differences,
-    is_variant,
-    open_dispute,
-    promising_parts,
-    settle_disputes,
-)
+from scrapy_simdedup.urls.contradictions import differences, is_variant, open_dispute, promising_parts, settle_disputes
 from scrapy_simdedup.urls.hypotheses import other_parts
 from scrapy_simdedup.urls.page_index import entry_content
 from scrapy_simdedup.urls.questions import EarlyFailure
@@ -26,7 +20,6 @@ if TYPE_CHECKING:
 
 _JOINT_MIN_PAGES = 100
 """Fetched pages of a site from which on joint hypotheses are proposed."""
-
 _ESTIMATE_EVERY = 32
 """Pages between two estimates of the noise."""
 

@@ -12,23 +12,17 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls.patterns import ActiveRules, DroppedParts, NormalizedUrl
 
 CONTENT_BITS = 48
-
 MAX_ASSUMED = 8
 """Hypotheses behind one entry; a URL that needs more is not indexed."""
-
 MAX_UNEXPLAINED_URLS = 15
 """Unexplained URLs above which a content is taken for a stub: a captcha, a soft 404, an empty template."""
-
 _MAX_SETS = 1 << 15
-
 _MANY_RUNS = 8
 """Separate runs from which on a frequent content cannot be a wall, which is served in one burst."""
-
 # Counters of a content, from the low end: 6 bits unexplained URLs, 4 bits runs, 2 bits fetches, 26 bits latest skip,
 # 26 bits first page.
 _UNEXPLAINED, _RUN, _FETCH, _SKIP, _PAGE = 0x3F, 6, 10, 12, 38
 _NUMBER = (1 << 26) - 1
-
 PartTags = dict["Hypothesis", "int | None"]
 """Hypothesis → the tag (see :func:`part_tag`) of what a page had of the hypothesis's parts; None if not known."""
 
@@ -38,7 +32,6 @@ class IndexHit:
     """A fetched page that a URL leads to, if the active rules are right."""
 
     key: int
-    """The key of the page's entry."""
     content: int
     ambiguous: bool
     """Whether pages of different content were found at this key, so that the entry represents no page any more."""

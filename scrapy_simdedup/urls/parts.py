@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 
 MAX_URL_LENGTH = 2000
 """Characters of a URL above which it is neither learned from nor skipped."""
-
 _QUERY_WORD = "[A-Za-z0-9_.~-]*"
 _NEARLY_CANONICAL = re.compile(
     rf"https?://[a-z0-9.-]+(?:/[A-Za-z0-9_.~;=-]*)+(?:\?{_QUERY_WORD}(?:={_QUERY_WORD})?(?:&{_QUERY_WORD}(?:={_QUERY_WORD})?)*)?\Z"
 )
 _DEFAULT_PORT = {"http": 80, "https": 443}
-
 _TRACKING_SOURCES = {
     "https://support.google.com/analytics/answer/10917952": "utm_*",
     "https://support.google.com/searchads/answer/7342044": "gclid gclsrc",
@@ -35,13 +33,10 @@ _TRACKING_SOURCES = {
 }
 TRACKING_PARAMETERS = {name: source for source, names in _TRACKING_SOURCES.items() for name in names.split()}
 """Parameter → its documentation. Rules about them are in force from the start, verified and revocable like others."""
-
 MAX_PARTS = 40
 """Parts of one URL that can be learned about; further parts always matter."""
-
 FLAG_PARTS = frozenset({"scheme", "slash", "slashes", "index", "suffix", "locale", "prefix", "view"})
 """Parts of which one value can be like absence, but which are never irrelevant whatever their value."""
-
 _INDEX = re.compile(r"(?:index|default|home)\.(?:html?|php|aspx?|jsp|cfm)\Z")
 _WORD = re.compile(r"[a-z]{2,10}\Z")
 _SESSION_SEGMENT = re.compile(

@@ -15,16 +15,12 @@ if TYPE_CHECKING:
 
 WHOLE_SITE = "**"
 """The name of the pattern that covers a whole site."""
-
 MAX_LEAVES = 1000
 """Leaves of a site; all further paths share one leaf."""
-
 MAX_WORDS, MAX_FIRST_WORDS = 32, 256
 """Words that are told apart at one place of a path, and at the beginning of a path."""
-
 DroppedParts = list[tuple["Hypothesis", int]]
 """The hypotheses by which parts of a URL were dropped, each with the hash of what it dropped."""
-
 _SEGMENT_CLASSES = ("<number>", "<token>", "<slug>")
 _DIGIT = re.compile(r"\d")
 
@@ -62,7 +58,6 @@ class PathPattern:
         self.version: int = -1
         """The version of the site's verdicts that ``rules`` and ``likely`` were derived from."""
         self.rules: ActiveRules = ActiveRules({})
-        """The rules in force."""
         self.rules_by_host: dict[str, ActiveRules] = {}
         """Host → the rules in force that it has confirmed, where the site has several hosts."""
         self.likely: ActiveRules | None = None

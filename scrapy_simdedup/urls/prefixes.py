@@ -17,16 +17,10 @@ if TYPE_CHECKING:
 
 MIN_CONTENTS = 3
 """Different contents that were found with and without a first segment before it is taken for a prefix."""
-
 MAX_COMPARED = 20
 """Repeats that are compared for one first segment of theirs; each costs a look into the log of URLs."""
-
 MAX_PREFIXES = 20
-"""Prefixes of a site."""
-
 MAX_LENGTH = 24
-"""Characters of a prefix."""
-
 MAX_SEGMENTS = 500
 """First segments whose repeats are compared."""
 
@@ -61,14 +55,7 @@ class Prefixes:
         return first if is_plain else None
 
     def is_proven(self, prefix: str, behind: UrlParts, other: UrlParts, content: int) -> bool:
-        """Whether a first segment is a prefix, if two pages have one content.
-
-        Args:
-            prefix: the :meth:`candidate`.
-            behind: the URL that has it, if it is taken for a prefix.
-            other: the URL that lacks it.
-            content: the content of both.
-        """
+        """Whether a first segment is a prefix, if the URL that has it and another that lacks it have one content."""
         if behind.segments != other.segments or _locale(behind) != _locale(other):
             return False
         witnesses = self._witnesses.setdefault(prefix, set())

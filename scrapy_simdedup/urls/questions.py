@@ -12,16 +12,12 @@ if TYPE_CHECKING:
 
 FIRST_QUESTIONS = 20
 """Questions about a site that may be asked before anything was skipped, if it has as many repeats."""
-
 MAX_OPEN = 1000
 """Pages of a site that are held at a time; further ones are believed at once."""
-
 MAX_EARLY, MAX_EARLY_HERE = 4000, 6
 """Early failures that are remembered per site, and of one hypothesis at one pattern."""
-
 _MAX_ANSWERS = 3
 """Fetches of a page that never shows the same twice, after which its first content is believed."""
-
 _LASTING = 2
 """Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
@@ -65,7 +61,6 @@ class _Inquiry:
     held: list[HeldPage] = field(default_factory=list)
     """The pages that wait for the answer."""
     failures: list[EarlyFailure] = field(default_factory=list)
-    """The failures that do."""
     about: list[tuple[PathPattern, Hypothesis]] = field(default_factory=list)
     """The hypotheses that the answer matters to, and where."""
     is_due: bool = True
@@ -92,17 +87,7 @@ class Questions:
     content was an error.
     """
 
-    __slots__ = (
-        "_asking_about",
-        "_due",
-        "_early",
-        "_errors",
-        "_inquiries",
-        "asked",
-        "by_content",
-        "sure",
-        "wrong",
-    )
+    __slots__ = ("_asking_about", "_due", "_early", "_errors", "_inquiries", "asked", "by_content", "sure", "wrong")
 
     def __init__(self) -> None:
         self._inquiries: dict[str, _Inquiry] = {}
@@ -117,7 +102,6 @@ class Questions:
         self._asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = {}
         self._errors: int = 0
         self.asked: int = 0
-        """Questions asked so far."""
 
     @property
     def is_open(self) -> bool:
@@ -147,8 +131,7 @@ class Questions:
     def is_futile(self, lasting: int) -> bool:
         """Whether second looks tell nothing, as pages are unlike those that they repeat each time.
 
-        Args:
-            lasting: how often it was proven that a page which was fetched twice is unlike those that it repeats.
+        ``lasting`` is how often it was proven that a page which was fetched twice is unlike those that it repeats.
         """
         return lasting >= _LASTING and lasting > self._errors
 
@@ -194,16 +177,10 @@ class Questions:
         return found
 
     def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
-        """Take what a page shows when it is fetched again.
+        """What a URL really shows that shows this content when fetched again; None if it has to be fetched once more.
 
-        Args:
-            url: the URL.
-            content: its content; None if that is not usable.
-            is_known: whether another page has this content, so that it hardly is an error.
-            was_known: whether another page has what it showed first.
-
-        Returns:
-            What it really shows; None if it has to be fetched once more.
+        Where another page has a content, ``is_known`` of this one and ``was_known`` of the first, it hardly is an
+        error.
         """
         inquiry = self._inquiries[url]
         first, found = inquiry.first, None

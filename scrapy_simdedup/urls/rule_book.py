@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
 _RULED_OUT = 7.0
 """Negative logarithm of the probability below which it is no chance that all failures are elsewhere: 0.1 %."""
-
 _MAX_LENIENCE = 0.1
 """How much lower the bounds are set at most where fingerprints are noisy."""
-
 _FAILED = 2
 """Failures from which on any value of a part may do though the part is not irrelevant."""
-
 _LEARNING_DECAY, _VERIFYING_DECAY = 0.995, 0.98
 """How fast old trials fade: over 200 while learning, over 50 while verifying, so that old success protects no rule."""
 

@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 
 MAX_RULES = 200
 """Rules of a site that are remembered, those with the most successes."""
-
 MAX_TEXT = 200
 """Characters of a path pattern, of the names of parts and of a value, beyond which a rule is not remembered."""
-
 MAX_SUCCESSES = 1_000_000
 """Successes of a rule that are remembered."""
-
 _FORM = 1
 """Which of our ways to write the rules it is. What was written in another way is ignored."""
-
 _UTM = ("utm_campaign", "utm_content", "utm_id", "utm_medium", "utm_source", "utm_term")
 
 
@@ -52,9 +48,7 @@ class Rule:
     given: bool
     """Whether it is a rule from the start, not a learned one."""
     successes: int
-    """Trials with the same content."""
     failures: int
-    """Trials with another content."""
     contents: int
     """Different contents among the successes, up to 128."""
     verified: int

@@ -23,16 +23,12 @@ if TYPE_CHECKING:
 
 _GIVEN_VERIFIED = 24
 """Verifications credited to a rule that is in force from the start."""
-
 MAX_HINTED = 100
 """Hypotheses that a site itself may suggest."""
-
 _MAX_DIFFERING = 3
 """Parts that two URLs of one page may differ in to suggest hypotheses."""
-
 _MAX_HOSTS_PER_LEAF = 64
 """Hosts whose rules are kept at hand at a leaf."""
-
 _MAX_ENTRIES_PER_URL = 4
 """Entries of the index per URL that may be logged."""
 

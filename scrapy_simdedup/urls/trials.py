@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
 MAX_PARTS_HERE = 40
 """Parts that hypotheses are tried on at one pattern."""
-
 MAX_FIRST_PAGES = 4000
 """First pages of a content that are remembered in order to find parts that change together."""
-
 _JOINT_PARTS = 8
 """Parts of a pattern that may change together."""
-
 _MAX_RANDOM_BALANCE = 8
 """Random values, less others, up to which the single values of a part are of interest."""
 
@@ -48,7 +45,6 @@ class Trial(NamedTuple):
 
     hypothesis: Hypothesis
     same: bool
-    """Whether the two pages have the same content."""
     bare: int
     """The identity of both pages without the parts."""
     key: int

@@ -8,8 +8,7 @@ import pytest
 
 from helpers.archives import archive, pages_in, write_warc
 from scrapy_simdedup import Verdict
-from scrapy_simdedup.batch.files import open_input, open_output, whole_file
-from scrapy_simdedup.batch.inputs import Reading, copy_kept, read_pages
+from scrapy_simdedup.batch.files import Reading, copy_kept, open_input, open_output, read_pages, whole_file
 
 # warcio leaves it to the garbage collector to close its temporary files.
 pytestmark = pytest.mark.filterwarnings("ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning")

@@ -17,7 +17,7 @@ from helpers.crawling import ADDON, Crawl, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
-from scrapy_simdedup.crawl.other_plugins import ImportedPages
+from scrapy_simdedup.crawl.requests import ImportedPages
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import sqlite_file
 from scrapy_simdedup.store.sqlite import SqliteStore

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.pages import page, prose
-from scrapy_simdedup.fingerprint.structure import STRUCTURE_SIZE, structure_minhash, structure_resemblance, what_changed
+from scrapy_simdedup.fingerprint.unit_changes import (
+    STRUCTURE_SIZE,
+    structure_minhash,
+    structure_resemblance,
+    what_changed,
+)
 from scrapy_simdedup.page.page import layout_paths
 from scrapy_simdedup.page.parse import parse
 

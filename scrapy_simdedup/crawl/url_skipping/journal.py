@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls import UrlLearner
 
 logger = logging.getLogger(__name__)
-
 NOTES_PER_STEP = 100
 """Notes that are learned from in one step: some milliseconds in which nothing else runs in this process."""
 MAX_DECISIONS = 8
@@ -47,13 +46,10 @@ class UrlJournal:
     where the one before it was when it died: what it would skip now stays skipped, every other URL that was skipped and
     never seen is readmitted.
 
-    Args:
-        store: an open store, once the first method is called.
-        context: the run that the notes belong to.
-        shared: whether other processes may be at work on the same run; else all others are dead.
-        skips: whether URLs that other processes skipped may stay skipped.
-        readmit: called with skipped URLs that have to be fetched after all.
-        remembers: whether the rules are left to the next run, and those of the last one begin as candidates.
+    Where other processes may be at work on the same run, it is ``shared``; else all others are dead. Only where it
+    ``skips`` may URLs that other processes skipped stay skipped; ``readmit`` is called with those that have to be
+    fetched after all. Where it ``remembers``, the rules are left to the next run, and those of the last one begin as
+    candidates.
     """
 
     def __init__(
@@ -218,9 +214,6 @@ async def delete_stale_journals(store: FingerprintStore, run: str) -> None:
     Each run learns anew, so a journal matters only to people who look at the last crawl, and to a process that resumes
     its run. The journals of runs that had a JOBDIR or a name of their own are kept for that; any other run ended with
     its process.
-
-    Raises:
-        StoreError: the store failed; the journals that are left are deleted another time.
     """
     beats = await store.heartbeats()
     for name in [name async for name in store.journals()]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from scrapy_simdedup.detect.events import SeenUrl
-from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store.base import reporting_failures
 from scrapy_simdedup.urls.parts import MAX_URL_LENGTH
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
     from scrapy_simdedup.detect.verdict import PageRef, Verdict
+    from scrapy_simdedup.errors import StoreError
 
 META_REQUESTED_URL = "simdedup_asked"
 """Holds the URL that was requested first, while a request and its redirects are on their way."""
@@ -28,12 +29,7 @@ MAX_AWAITED = 100_000
 
 
 class UrlObservations:
-    """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered.
-
-    Args:
-        tasks: in which the observations are noted.
-        on_store_error: called with each failure of the store.
-    """
+    """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered."""
 
     def __init__(self, stats: CrawlStats, tasks: BackgroundTasks, on_store_error: Callable[[StoreError], None]) -> None:
         self._stats, self._tasks, self._on_store_error = stats, tasks, on_store_error
@@ -136,25 +132,20 @@ class UrlObservations:
     async def _redirected(self, first: str, target: str) -> None:
         if self._journal is None:
             return
-        try:
+        with reporting_failures(self._on_store_error):
             content = await self._journal.content_id_of(target)
-        except StoreError as exc:
-            self._on_store_error(exc)
-            return
-        if content is not None:
-            await self._note(SeenUrl(first, content, target))
-        elif len(self._redirects) < MAX_AWAITED:
-            self._redirects.setdefault(target, []).append(first)
+            if content is not None:
+                await self._note(SeenUrl(first, content, target))
+            elif len(self._redirects) < MAX_AWAITED:
+                self._redirects.setdefault(target, []).append(first)
 
     async def _note(self, note: SeenUrl) -> None:
         """Write a note of a page, and one of each URL that was redirected to it."""
         if self._journal is None:
             return
         notes = [note, *(SeenUrl(first, note.content, note.url) for first in self._redirects.pop(note.url, ()))]
-        try:
+        with reporting_failures(self._on_store_error):  # nothing is learned then, so its other URLs are fetched, too
             for seen in notes:
                 await self._journal.record_seen(seen)
                 self._stats.url_seen()
             self.noted()
-        except StoreError as exc:  # nothing is learned, so the page's other URLs are fetched, too
-            self._on_store_error(exc)

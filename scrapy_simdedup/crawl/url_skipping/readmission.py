@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls import Question, UrlLearner
 
 logger = logging.getLogger(__name__)
-
 META_RESCHEDULED = "simdedup_again"
 """Marks a request that goes through the scheduler once more: ``deprioritized``, ``readmitted`` or ``sampled``."""
 MAX_IDLE_RETRIES = 12
@@ -41,13 +40,8 @@ class Readmission:
     """Takes URLs that the learner readmits, and has their requests scheduled once more.
 
     A readmitted URL is *pending* until its request is read from the store and rescheduled. The crawl stays open until
-    no URL is pending, and all notes of the run were read.
-
-    Args:
-        checks: asks for URLs once more.
-        tasks: work that may readmit URLs, so that the crawl is not done before it is.
-        settling_tasks: more such work: that of settling pages.
-        on_store_error: called with each failure of the store.
+    no URL is pending, and all notes of the run were read. Nor is the crawl done before the tasks that may readmit URLs,
+    or settle pages.
     """
 
     _learner: UrlLearner

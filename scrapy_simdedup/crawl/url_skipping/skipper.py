@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision
 
 logger = logging.getLogger(__name__)
-
 META_SCHEDULED = "simdedup_scheduled"
 """Marks a request that came through the scheduler; one that a callback downloads and awaits did not."""
 PRIORITY_PENALTY = 1000
@@ -62,13 +61,7 @@ def load_rule_files(paths: Iterable[str]) -> list[GivenRule]:
 
 
 class UrlSkipper:
-    """Asks the learner about each request; whatever goes wrong, the request is made.
-
-    Args:
-        arguments: says which requests bring something for their items.
-        settling_tasks: the work of settling pages.
-        on_store_error: called with each failure of the store.
-    """
+    """Asks the learner about each request; whatever goes wrong, the request is made."""
 
     def __init__(
         self,

@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 
 VOTES = {BlockClass.BOILERPLATE: 1, BlockClass.UNMARKED: 10, BlockClass.CONTENT: 10}
 """The votes of a feature, by the class of its block."""
-
 _SECOND_HALF = np.uint64(0x9E3779B97F4A7C15)
 _BIT_SHIFTS = np.arange(8, dtype=np.uint64)[:, None]
 _EACH_BYTE = np.uint64(0x0101010101010101)
 _MAX_BYTE_COUNT = 255  # ones that a byte can count
 _CHUNK = 4 * _MAX_BYTE_COUNT  # 64 kB, which the allocator keeps at hand
-
 _DIGESTS = struct.Struct(
     "".join(f"{COMPARISON_DTYPE[name].itemsize}s" for name in ("exact", "odd_signatures", "odd_headings", "cells"))
 )
@@ -58,9 +56,7 @@ class ComparableText:
     body: bytes
     """8 bytes of a digest of the HTML."""
     features: Features
-    """The shingles of all blocks."""
     signatures: BlockSignatures
-    """The block signatures of the content."""
     min_shingles: int
     """Shingles from which there is enough content."""
 
@@ -125,10 +121,6 @@ class Method(ABC):
         """The scores of one page against each of many; symmetric.
 
         Here the resemblances are final, but for twins, which are near at most.
-
-        Args:
-            one: A row of :attr:`row_dtype`.
-            many: Rows of it, shape (n,).
         """
         equal, twins = many["exact"] == one["exact"], self.are_twins(one, many)
         headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
@@ -153,10 +145,7 @@ class Method(ABC):
 def simhash(hashes: Hashes, block_classes: BlockClasses, bits: int = 64) -> int:
     """The simhash of features: each bit is what the majority of their votes says; a tie is 0.
 
-    Args:
-        hashes: 64-bit hashes, shape (n,).
-        block_classes: The class of each, shape (n,).
-        bits: 64, or 128: then the upper 64 bits come from the hashes mixed once more.
+    Of 128 bits the upper half comes from the hashes mixed once more.
     """
     made = majority_bits(hashes, block_classes)
     return made if bits == 64 else made | majority_bits(fmix64(hashes ^ _SECOND_HALF), block_classes) << 64

@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
 IDENTICAL_BITS, NEAR_BITS = 3, 8
 """Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""
-
 _DISTANCES = 0, IDENTICAL_BITS, NEAR_BITS, NEAR_BITS + 1, 64
 _RESEMBLANCES = 1.0, IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE, NEAR_RESEMBLANCE - 0.05, 0.0
 """The resemblances of the distances, so that the thresholds of the settings lie between the classes."""
-
 _CHUNK = 1 << 13  # 8 MB of ones and zeros for 128 bits
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -70,9 +68,7 @@ def classic_simhash(features: Mapping[bytes, float], bits: int = 128, *, secret:
 def weighted_majority(rows: NDArray[np.uint8], weights: NDArray[np.floating]) -> int:
     """The number each bit of which is what the majority of the votes of some numbers says; a tie is 0.
 
-    Args:
-        rows: The bytes of the numbers, the lowest first, shape (n, bytes).
-        weights: The votes of each number, shape (n,).
+    The numbers are rows of bytes, the lowest first, shape (n, bytes).
     """
     votes = np.zeros(8 * rows.shape[1])
     for start in range(0, len(rows), _CHUNK):

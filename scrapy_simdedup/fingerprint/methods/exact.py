@@ -42,13 +42,11 @@ _NUMBER = re.compile(r"\d+(?:[.,' ]\d+)*")
 def normalise(text: str, ignored: Collection[Mask] = ()) -> str:
     r"""The text in one line with single spaces, and with one placeholder for all that is ignored.
 
+    Ignored are ``"case"``; ``"dates"`` in digits, and in English words; ``"times"`` of day; ``"numbers"``, also those
+    of dates and times that are not ignored themselves.
+
     >>> normalise("Posted  on 5 May 2024,\n 12:30 pm: 1,204 views", ["dates", "times", "numbers"])
     'Posted on <date>, <time>: <number> views'
-
-    Args:
-        text: Any text.
-        ignored: ``"case"``; ``"dates"`` in digits, and in English words; ``"times"`` of day; ``"numbers"``, also those
-            of dates and times that are not ignored themselves.
     """
     text = " ".join(text.split())
     if "case" in ignored:

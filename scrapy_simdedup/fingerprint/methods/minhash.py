@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 PERMUTATIONS = 256
 RECALL = 0.99
 """The probability with which bands find a pair whose resemblance is their threshold."""
-
 _CHUNK = 1 << 18  # permuted numbers made at a time: 2 MB
 _BITS = 16
 _UPPER_HALF = np.uint64(32)
@@ -63,12 +62,7 @@ def b_bit_values(values: NDArray[np.uint32], bits: int) -> NDArray[np.unsignedin
 
 
 def resemblance(one: NDArray[np.unsignedinteger], many: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
-    """Estimate the resemblance of one set and each of many; 0 to 1, without bias above 0.
-
-    Args:
-        one: The values of the set, shape (permutations,).
-        many: The values of the others, of as many bits, shape (n, permutations).
-    """
+    """Estimate the resemblance of one set and each of many; 0 to 1, without bias above 0."""
     chance = 0.5 ** (8 * one.itemsize)  # with which values are equal though the minima are not
     made: NDArray[np.float64] = np.maximum(0.0, ((many == one).mean(axis=1) - chance) / (1 - chance))
     return made

@@ -26,7 +26,6 @@ MAX_SAMPLE = 240
 """Shingles of a sample at most; by and large more than 120 where any shingle was left out."""
 MAX_INDEXED = 16
 """Shingles at most by which a page is looked up: a sample of a higher level, of which similar pages share most."""
-
 _LOWER_HALF = np.uint64(0xFFFF_FFFF)
 
 
@@ -57,10 +56,7 @@ def reduce_sample(sample: ShingleSample, most: int) -> ShingleSample:
 def resemblance(one: ShingleSample, many: NDArray[np.uint32], levels: NDArray[np.integer]) -> NDArray[np.float64]:
     """Estimate the resemblance of one text and each of many, 0 to 1; 0 for two texts without shingles.
 
-    Args:
-        one: The sample of a text.
-        many: The values of the samples of others, each filled up with 0; shape (n, m).
-        levels: The levels of those samples, shape (n,).
+    ``many`` are the values of samples of these levels, each filled up with 0; shape (n, m).
     """
     below = (np.uint32(1) << np.maximum(levels, one.level).astype(np.uint32)) - np.uint32(1)
     mine = (one.values & below[:, None] == 0).sum(axis=1)
