@@ -131,7 +131,7 @@ class Categories(Spider):
 
 @on_asyncio
 async def test_a_repeat_whose_request_brings_what_others_brought_is_dropped(site: Site) -> None:
-    """A category was delivered once one of its articles was; the number in a list is in no item, and a list no content."""
+    """A category was delivered once one of its articles was; a number in a list is in no item, a list no content."""
     for number in range(24):
         for view in ("", "?print=1"):
             site[f"/{number}{view}"] = page(number, view)
