@@ -20,7 +20,7 @@ from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, SA
 from scrapy_simdedup.page.amounts import (
     MAX_LENGTH,
     MAX_LETTERED_WORDS,
-    has_number,
+    has_plain_number,
     is_amount,
     is_counter,
     is_name,
@@ -35,8 +35,9 @@ _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
-_SAMPLES = "", "x", "0", "0 x", "0 x $"
-"""Texts of each kind: neither of what follows, a name, an amount, a counter, and a name with a price."""
+_SAMPLES = "", "x", "0", "0 x", "0 x $", "x0", "x0 $"
+"""Texts of each kind: neither of what follows, a name, an amount, a counter, a name with a price; and the names with a
+number again, with one that is part of a name."""
 _KIND_BITS, _IS_LONG = 3, MAX_LETTERED_WORDS + 1
 """The bits of a kind, before those of the words with a letter; and what stands there for a long text."""
 _STEPS = 1 << SAMPLING_BITS - 1
@@ -107,7 +108,7 @@ def unpack_units(raw: bytes) -> PageUnits:
 
 def _kind(text: str) -> tuple[bool, ...]:
     """What is asked of the text of a unit, besides the number of its words."""
-    return is_name(text), is_amount(text), is_counter(text), has_number(text)
+    return is_name(text), is_amount(text), is_counter(text), has_plain_number(text)
 
 
 def _lettered_words(text: str) -> int:

@@ -9,7 +9,8 @@
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
 4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
    description that twenty products share. A headline vouches if both pages have it, and few others of the site do; a
-   title only once the site is known. Where one vouches, such a line is a clock, a greeting or an advertisement.
+   title only once the site is known, and not where the content begins with such a line: the title may be that of an
+   album, the line the name of a picture. Where one vouches, such a line is a clock, a greeting or an advertisement.
 5. *Two such lines* are facts, whatever the headline says: the place and the salary of a job, or a town and a price.
    Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -130,7 +131,8 @@ class SiteNovelty:
         lines = novelty.replaced_lines(units, kept, clocks)
         of_texts = lines.of_texts(units)
         if lines.words.any() and (
-            np.count_nonzero(of_texts) >= MIN_FIELDS or not self._has_same_name(fp, chosen, others, len(sample))
+            np.count_nonzero(of_texts) >= MIN_FIELDS
+            or not self._has_same_name(fp, chosen, others, 0 if lines.words[units.first_line] else len(sample))
         ):
             return OwnText(max(1, int(novelty.words_of_units(units)[lines.words].max())), counts=True)
         shown = most if most > novelty.MIN_OWN_WORDS else 0

@@ -32,7 +32,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     sequence_digest,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import has_number, is_amount, is_name, is_short, lettered_words
+from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, lettered_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -250,7 +250,7 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     1. The rows of two unit tables are aligned. What one page has between equal neighbours, and the other page has other
        rows there, was replaced; what only one of them has was added.
     2. Of the rows that were replaced, those that the other page has elsewhere are left out. Lines that differ from one
-       of the other page in their numbers alone stand by themselves.
+       of the other page in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
 
     Of a page that is so long that its rows are joined nobody knows which lines were replaced.
     """
@@ -267,7 +267,7 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
         if not lines:
             break
         texts = ((row, units.samples[chosen[row]]) for row in lines)
-        numbers |= {row for row, text in texts if has_number(text) and rows["place"][row] in replaced[row]}
+        numbers |= {row for row, text in texts if has_plain_number(text) and rows["place"][row] in replaced[row]}
     found.words[chosen[sorted(row for row in lines - numbers if is_name(units.samples[chosen[row]]))]] = True
     found.numbers[chosen[sorted(lines & numbers)]] = True
     return found

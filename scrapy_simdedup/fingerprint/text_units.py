@@ -112,6 +112,11 @@ class PageUnits(NamedTuple):
         return texts
 
     @property
+    def first_line(self) -> int:
+        """The block with which the content begins, often the headline; 0 where there is none."""
+        return int(self.of_content.argmax())
+
+    @property
     def in_table(self) -> Mask:
         """Which blocks are rows of the unit table: those of the content, with its links if most of it is links."""
         return self.block_classes > BOILERPLATE if self.is_index else self.of_content

@@ -11,6 +11,8 @@ _MAX_READ = 1_000
 MAX_LETTERED_WORDS = 30
 """Words with a letter that are counted in a short text."""
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+_NUMBERED_NAME = re.compile(r"\b[^\W\d]\w*\d")
+"""A word that begins with a letter and has a digit, such as the name of a file."""
 _CURRENCY = re.compile(
     r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
     r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
@@ -106,6 +108,15 @@ def is_short(text: str) -> bool:
 def has_number(text: str) -> bool:
     """Whether a text has a digit."""
     return _DIGIT.search(text) is not None
+
+
+def has_plain_number(text: str) -> bool:
+    """Whether a text has a number, and none that is part of a name.
+
+    >>> has_plain_number("Page 2"), has_plain_number("5th of May"), has_plain_number("IMG_0012, page 2")
+    (True, True, False)
+    """
+    return has_number(text) and _NUMBERED_NAME.search(text) is None
 
 
 def is_price(text: str) -> bool:

@@ -178,3 +178,25 @@ async def test_lines_that_also_stand_on_other_pages_of_the_site_are_nobodys() ->
             article(1, f"<div><ul>{here[1]}</ul></div>"), url="https://forum.example/1?from=home"
         )
     assert again.is_duplicate
+
+
+def picture(name: str, greeting: str) -> str:
+    """A page of an album, whose title and description are those of all its pictures."""
+    album = f"<title>Autumn by the sea</title><h2>{name}</h2><img src={name}><p>{said('autumn', 80)}</p>"
+    return f"{album}<p>{greeting}</p><p>Taken at the old harbour</p>"
+
+
+@pytest.mark.parametrize("names", [["Beach at dusk", "Storm", "An old pier"], ["IMG_0007", "IMG_0012", "IMG_0031"]])
+@on_asyncio
+async def test_a_title_is_that_of_an_album_where_the_content_begins_with_another_name(names: list[str]) -> None:
+    """A greeting further down is no name, so the same picture under another one is a repeat."""
+    async with NearDuplicateDetector(secret="known") as detector:
+        for number in range(8):
+            await detector.add(article(number, ""), url=f"https://photos.example/{number}")
+        kept = [
+            await detector.add(picture(name, "Good morning"), url=f"https://photos.example/autumn/{name}")
+            for name in names
+        ]
+        again = await detector.add(picture(names[1], "Good evening"), url="https://photos.example/latest")
+    assert [verdict.is_duplicate for verdict in kept] == [False, False, False]
+    assert again.is_duplicate

@@ -10,6 +10,7 @@ from scrapy_simdedup.fingerprint.novelty import replaced_lines
 TABLES = {
     "another name": ("<p>Amber lamp</p>", "<p>Brass candle</p>", ["Brass candle"]),
     "a name with a number": ("<p>Amber lamp 2</p>", "<p>Brass candle 31</p>", ["Brass candle 31"]),
+    "the name of a file": ("<p>IMG_0012</p>", "<p>IMG_0013</p>", ["IMG_0013"]),
     "another number": ("<p>Read 812 times</p>", "<p>Read 907 times</p>", []),
     "another price": ("<p>29 EUR</p>", "<p>31 EUR</p>", []),
     "a line that was added": ("", "<p>New in the shop</p>", []),
