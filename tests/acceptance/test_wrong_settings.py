@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,7 +89,8 @@ def test_an_error_of_the_users_own_keeps_its_traceback() -> None:
     own = PROCESS.replace("process.crawl(Pages)", "process.crawl(Pages)\nprocess.crawl(Broken)").replace(
         "kind, *", "class Broken(Pages):\n    def __init__(self):\n        raise ZeroDivisionError('mine')\n\nkind, *"
     )
-    log = run_python(["-c", own, "asyncio"]).stderr
+    command = [sys.executable, "-c", own, "asyncio"]  # an interpreter that ends by itself collects what was forgotten
+    log = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
     assert "Unhandled error in Deferred" in log
     assert "ZeroDivisionError: mine" in log
     assert log.count("cannot be used") == 1

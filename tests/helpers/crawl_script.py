@@ -15,8 +15,6 @@ from typing import Any
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 
-from helpers.warm_python import run_python
-
 KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "asyncio": (CrawlerProcess, {}),
     "plain": (CrawlerProcess, {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}),
@@ -70,6 +68,8 @@ def main(kind: str, *urls: str) -> None:
 
 def run(kind: str, urls: list[str], script: Path = SCRIPT, **settings: Any) -> dict[str, Any]:
     """Crawl in a process of its own."""
+    from helpers.warm_python import run_python  # a script has no other module of the tests
+
     done = run_python([script, kind, *urls], env=os.environ | {"SETTINGS": json.dumps(settings)})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]) | {"log": done.stderr}
