@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -35,6 +36,22 @@ def edited(html: str, words: int) -> str:
     for number in range(words):
         tokens[1 + number * (len(tokens) - 60) // words] = f"edit{number}"
     return head + start + " ".join(tokens)
+
+
+def collections_during(html: str) -> int:
+    """How often Python collects garbage while a page is fingerprinted."""
+    phases: list[str] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        phases.append(phase)
+
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        fingerprint_page(html)
+    finally:
+        gc.callbacks.remove(note)
+    return phases.count("start")
 
 
 # ------------------------------------------------------------------ comparing
@@ -142,6 +159,21 @@ def test_nothing_makes_it_raise(html: str) -> None:
 
 
 # ------------------------------------------------------------------ settings
+
+
+def test_python_collects_no_garbage_for_the_blocks_of_a_page_and_goes_on_afterwards() -> None:
+    blocks = "".join(f"<p>Paragraph {number} of many</p>" for number in range(2_000))
+    assert collections_during(blocks) <= 1  # that which is due when the page is done
+    assert gc.isenabled()
+
+
+def test_garbage_collection_that_the_user_switched_off_stays_off() -> None:
+    gc.disable()
+    try:
+        fingerprint_page(pages.page(1, 1))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_settings_are_keywords_without_their_prefix() -> None:
