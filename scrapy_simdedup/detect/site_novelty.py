@@ -10,9 +10,11 @@
 4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
    description that twenty products share. A headline vouches if both pages have it, and few others of the site do; a
    title only once the site is known, and not where the content begins with such a line: the title may be that of an
-   album, the line the name of a picture. Where one vouches, such a line is a clock, a greeting or an advertisement.
-5. *Two such lines* are facts, whatever the headline says: the place and the salary of a job, or a town and a price.
-   Lists of links have none.
+   album, the line the name of a picture. Where one vouches, such a line is a clock, a greeting or an advertisement. A
+   line that differs in its numbers alone may be either, so where none vouches it counts as the first of the content, as
+   "Decision 7 K 345" is, or if there are two of them.
+5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
+   or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
    (:mod:`~scrapy_simdedup.detect.url_variants`), two lines count as well, or one of more than ten words, wherever they
    stand: the headings that were translated. What stands at the same place of pages with other contents does not.
@@ -28,6 +30,7 @@ import numpy as np
 from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, MIN_SHARE
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.page.amounts import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,12 +41,13 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.copy_check import CopyCheck
     from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine
     from scrapy_simdedup.fingerprint.hashing import Rows
+    from scrapy_simdedup.fingerprint.novelty import ReplacedLines
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
     from scrapy_simdedup.store.packed_records import PackedRecords
 
 MIN_FIELDS = 2
-"""Lines of the content in place of others, one of them with other words, from which they are facts: a page has a
-greeting, a clock or an advertisement among its texts, but seldom two of them."""
+"""Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
+advertisement among its texts, but seldom two of them."""
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
@@ -129,14 +133,33 @@ class SiteNovelty:
         if together:
             return OwnText(together, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
-        of_texts = lines.of_texts(units)
-        if lines.words.any() and (
-            np.count_nonzero(of_texts) >= MIN_FIELDS
-            or not self._has_same_name(fp, chosen, others, 0 if lines.words[units.first_line] else len(sample))
-        ):
-            return OwnText(max(1, int(novelty.words_of_units(units)[lines.words].max())), counts=True)
+        if self._are_facts(lines, fp, chosen, others, sampled=len(sample)):
+            facts = lines.words if lines.words.any() else lines.of_texts(units)
+            return OwnText(max(1, int(novelty.words_of_units(units)[facts].max())), counts=True)
         shown = most if most > novelty.MIN_OWN_WORDS else 0
         return OwnText(shown, counts=False, other_line=lines.difference(units))
+
+    def _are_facts(
+        self,
+        lines: ReplacedLines,
+        fp: PageFingerprint,
+        copied: Sequence[int],
+        others: Sequence[int],
+        *,
+        sampled: int,
+    ) -> bool:
+        """Whether lines in place of others of the originals keep a page: steps 4 and 5 of this module."""
+        units = fp.page_units
+        assert units is not None
+        of_texts, first = lines.of_texts(units), units.first_line
+        are_many = np.count_nonzero(of_texts) >= MIN_FIELDS
+        if lines.words.any():
+            if are_many:
+                return True
+            sampled = 0 if lines.words[first] else sampled
+        elif not are_many and not (of_texts[first] and is_name(units.samples[first])):
+            return False
+        return not self._has_same_name(fp, copied, others, sampled)
 
     def _words_of_variant(
         self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]

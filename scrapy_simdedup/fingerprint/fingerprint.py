@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.text_units import PageUnits
     from scrapy_simdedup.unjudged import UnjudgedReason
 
-ALGORITHM = 7
+ALGORITHM = 8
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
 LATEST_UNPACKED = 256
 """Fingerprints that are kept after they were read from bytes: those of originals are read for each of their repeats."""

@@ -259,8 +259,8 @@ def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
 def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked: Sequence[bool]) -> list[bool]:
     """For each block, whether it lies outside the content root: the box with the headline and most of the prose.
 
-    A paragraph by itself is no root, however long: the name of a product stands beside its description. Blocks that
-    ``is_marked`` have the class ``CONTENT``.
+    A paragraph by itself is no root, however long: the name of a product stands beside its description. Where there is
+    no headline, a heading right before the root is one. Blocks that ``is_marked`` have the class ``CONTENT``.
     """
     parents, boxes = tree.box_parents, tree.boxes
     lengths = _content_lengths(tree, is_content)
@@ -283,7 +283,11 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
             ):
                 root = box
     inside = mark_descendants(parents, (box == root for box in range(len(parents))))
-    return [not inside[box] for box in boxes]
+    outside = [not inside[box] for box in boxes]
+    first = outside.index(False) if root else 0
+    if first and not heads[0] and tree.text_roles[first - 1] & HEADING:
+        outside[first - 1] = False
+    return outside
 
 
 def outside_main(tree: BlockTree, is_content: Sequence[bool]) -> list[bool]:

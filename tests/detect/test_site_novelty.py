@@ -115,6 +115,33 @@ async def test_a_name_of_a_few_words_keeps_each_of_many_products_where_headlines
     assert {verdict.reason for verdict in kinds[1:]} <= {"own_text", None}
 
 
+NUMBERED = {
+    "a number in the name": ("<div>Storm {number}</div>", False),
+    "a decision and its day": ("<h3>Decisions</h3><div>No. {number} K 345</div><p>Given on May {number}</p>", False),
+    "rooms and a price": ("<dl><dt>Rooms<dd>{number}<dt>Price<dd>{number} EUR</dl>", False),
+    "a counter below a name": ("<h3>Pictures</h3><p>Seen {number} times</p>", True),
+    "a clock": ("<p>12:{number}:00</p>", True),
+}
+
+
+@pytest.mark.parametrize("head", ["<title>Archive</title>", "<title>Archive</title><h1>Archive</h1>"])
+@pytest.mark.parametrize("place", NUMBERED)
+@on_asyncio
+async def test_two_numbers_or_one_in_the_first_line_keep_a_page_where_headlines_say_nothing(
+    place: str, head: str
+) -> None:
+    """A counter and a clock are told from a name by their place alone; below an h1 of the site it is not the first."""
+    line, is_dropped = NUMBERED[place]
+    is_dropped = is_dropped or ("h1" in head and place == "a number in the name")
+    async with NearDuplicateDetector(secret="numbers") as detector:
+        for number in range(8):
+            await detector.add(head + f"<p>{said(number, 80)}</p>", url=f"https://archive.example/about/{number}")
+        for number in (17, 31, 42):
+            page = head + line.format(number=number) + DESCRIPTION
+            verdict = await detector.add(page, url=f"https://archive.example/{number}")
+            assert verdict.is_duplicate is (is_dropped and number > 17)
+
+
 LINES = {
     "a clock": "<p>Seen {number} times since {number} o'clock</p>",
     "a greeting": "<p>Good {name}, dear guest</p>",

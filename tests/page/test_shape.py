@@ -53,6 +53,15 @@ def test_a_page_without_a_headline_has_a_root_where_nearly_all_of_its_prose_is()
     assert kind_of(plain + SIDE + f"<div>{prose('other', 100)}</div>") is CONTENT
 
 
+@pytest.mark.parametrize("text", ["<ul><li>{}</li><li>Of 1921</li></ul>", "<div><p>{}</p><p>Of 1921</p></div>"])
+def test_a_heading_right_before_the_text_is_its_headline_though_it_is_a_link(text: str) -> None:
+    """On a page without an h1; a heading before links is none."""
+    text = text.format(" ".join(words("text", 90)))
+    page = f"<div><h3><a href=/all>All of them</a></h3>{GROUP}</div><div><h2><a href=/1>A storm</a></h2>{text}</div>"
+    assert kind_of(page, "A storm") is UNMARKED
+    assert kind_of(page, "All of them") is BOILERPLATE
+
+
 def test_what_is_outside_of_the_main_part_counts_less() -> None:
     """Unless the main part holds less than half of the text."""
     html = f"{SIDE}<main>{prose('main', 100)}</main>"
