@@ -12,7 +12,7 @@
    title only once the site is known, and not where the content begins with such a line: the title may be that of an
    album, the line the name of a picture. Where one vouches, such a line is a clock, a greeting or an advertisement. A
    line that differs in its numbers alone may be either, so where none vouches it counts as the first of the content, as
-   "Decision 7 K 345" is, or if there are two of them.
+   "Decision 7 K 345" is, or if there are two of them; a time with its seconds is always a clock.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -30,7 +30,7 @@ import numpy as np
 from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, MIN_SHARE
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.page.amounts import is_name
+from scrapy_simdedup.page.amounts import is_clock, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -152,13 +152,14 @@ class SiteNovelty:
         units = fp.page_units
         assert units is not None
         of_texts, first = lines.of_texts(units), units.first_line
-        are_many = np.count_nonzero(of_texts) >= MIN_FIELDS
         if lines.words.any():
-            if are_many:
+            if np.count_nonzero(of_texts) >= MIN_FIELDS:
                 return True
             sampled = 0 if lines.words[first] else sampled
-        elif not are_many and not (of_texts[first] and is_name(units.samples[first])):
-            return False
+        else:
+            facts = [at for at in of_texts.nonzero()[0].tolist() if not is_clock(units.samples[at])]
+            if len(facts) < MIN_FIELDS and not (facts == [first] and is_name(units.samples[first])):
+                return False
         return not self._has_same_name(fp, copied, others, sampled)
 
     def _words_of_variant(

@@ -120,7 +120,8 @@ NUMBERED = {
     "a decision and its day": ("<h3>Decisions</h3><div>No. {number} K 345</div><p>Given on May {number}</p>", False),
     "rooms and a price": ("<dl><dt>Rooms<dd>{number}<dt>Price<dd>{number} EUR</dl>", False),
     "a counter below a name": ("<h3>Pictures</h3><p>Seen {number} times</p>", True),
-    "a clock": ("<p>12:{number}:00</p>", True),
+    "a clock in the first line": ("<p>Made at 12:{number}:00</p>", True),
+    "a counter and a clock": ("<h3>Pictures</h3><p>Seen {number} times</p><p>Now it is 12:{number}:00</p>", True),
 }
 
 
