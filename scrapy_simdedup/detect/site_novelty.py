@@ -9,10 +9,10 @@
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
 4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
    description that twenty products share. A headline vouches if both pages have it, and few others of the site do; a
-   title only once the site is known, and not where the content begins with such a line: the title may be that of an
-   album, the line the name of a picture. Where one vouches, such a line is a clock, a greeting or an advertisement. A
-   line that differs in its numbers alone may be either, so where none vouches it counts as the first of the content, as
-   "Decision 7 K 345" is, or if there are two of them; a time with its seconds is always a clock.
+   title only once the site is known, and not where such a line is the first heading, or the first line of a content
+   without headings: the title may be that of an album, the line the name of a picture. Where one vouches, such a line
+   is a clock, a greeting or an advertisement. A line that differs in its numbers alone may be either, so where none
+   vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -30,7 +30,7 @@ import numpy as np
 from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, MIN_SHARE
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.page.amounts import is_clock, is_name
+from scrapy_simdedup.page.amounts import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
 advertisement among its texts, but seldom two of them."""
+MIN_NUMBERS = 3
+"""Lines in place of others from which they may be facts though they differ in their numbers alone: two may be a clock
+and a counter."""
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
@@ -151,15 +154,14 @@ class SiteNovelty:
         """Whether lines in place of others of the originals keep a page: steps 4 and 5 of this module."""
         units = fp.page_units
         assert units is not None
-        of_texts, first = lines.of_texts(units), units.first_line
+        of_texts = lines.of_texts(units)
+        count = np.count_nonzero(of_texts)
         if lines.words.any():
-            if np.count_nonzero(of_texts) >= MIN_FIELDS:
+            if count >= MIN_FIELDS:
                 return True
-            sampled = 0 if lines.words[first] else sampled
-        else:
-            facts = [at for at in of_texts.nonzero()[0].tolist() if not is_clock(units.samples[at])]
-            if len(facts) < MIN_FIELDS and not (facts == [first] and is_name(units.samples[first])):
-                return False
+            sampled = 0 if lines.words[units.headline] else sampled
+        elif count < MIN_NUMBERS and not (of_texts[units.headline] and is_name(units.samples[units.headline])):
+            return False
         return not self._has_same_name(fp, copied, others, sampled)
 
     def _words_of_variant(

@@ -65,6 +65,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef tuple block
     cdef str text, said
     cdef bint is_inset, is_first = True  # of the headings
+    cdef Py_ssize_t first_heading = -1, first_line = -1
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
         text, roles, is_inset = block[0], block[2], block[6]
@@ -81,6 +82,9 @@ def page_units(found, blocks, Py_ssize_t size):
         if classes[row] > BOILERPLATE:
             if pass_over[row]:
                 pass_over[row] = not is_price(text)
+            if not pass_over[row]:
+                first_line = row if first_line < 0 else first_line
+                first_heading = row if first_heading < 0 and block[3] else first_heading
             said = without_age(text) if may_have_age(text) else text
             places[row] = place_of(block[5], said, seen)
         digest, end = 0, place + lengths[row]
@@ -94,7 +98,10 @@ def page_units(found, blocks, Py_ssize_t size):
                 stand |= 1u << (<uint32_t> block[5] * SPREAD >> 28)
         if classes[row] > BOILERPLATE and said != text:
             digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
-    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, samples, size, (comments & 0xFFFF) << 16 | stand)
+    comments = (comments & 0xFFFF) << 16 | stand
+    headline = max(0, first_line if first_heading < 0 else first_heading)
+    made += samples, size, comments
+    return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, headline=headline)
 
 
 cdef str beginning(str text):

@@ -68,7 +68,7 @@ comments and of the title."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<4IH6x")
+_SIZES = struct.Struct("<4I2H4x")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
@@ -104,17 +104,14 @@ class PageUnits(NamedTuple):
     that say between which tags they stand; 0 without any."""
     title: int = 0
     """16 bits of what the title says of the page; 0 without any."""
+    headline: int = 0
+    """The first block that is a heading of the content, or else the first of the content; 0 where there is none."""
 
     @property
     def of_content(self) -> Mask:
         """Which blocks are units of the content; shape (m,)."""
         texts: Mask = (self.block_classes > BOILERPLATE) & ~self.pass_over
         return texts
-
-    @property
-    def first_line(self) -> int:
-        """The block with which the content begins, often the headline; 0 where there is none."""
-        return int(self.of_content.argmax())
 
     @property
     def in_table(self) -> Mask:
@@ -157,14 +154,15 @@ class PageUnits(NamedTuple):
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), self.comments, self.title)
+        numbers = len(self.hashes), len(self.digests), self.comments, self.title, self.headline
+        sizes = _SIZES.pack(self.size, *numbers)
         samples = json.dumps(list(self.samples)).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageUnits:
         """The units whose ``bytes()`` these are."""
-        size, shingles, blocks, comments, title = _SIZES.unpack_from(raw)
+        size, shingles, blocks, comments, title, headline = _SIZES.unpack_from(raw)
         numbers_at = _SIZES.size + 8 * (shingles + blocks)
         marks_at = numbers_at + 8 * blocks
         hashes = np.frombuffer(raw, "<u8", shingles + blocks, _SIZES.size)
@@ -183,6 +181,7 @@ class PageUnits(NamedTuple):
             size,
             comments,
             title,
+            headline,
         )
 
 
@@ -233,6 +232,8 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
             digests[at] = crc32(text.encode("utf-8", "surrogatepass"))
     places = np.zeros(len(chosen), np.uint32)
     places[in_content] = _places(paths[in_content], said)
+    of_content = (classes > BOILERPLATE) & ~pass_over
+    of_heading = of_content & np.array(headings, np.bool_)
     return PageUnits(
         found.hashes,
         found.starts,
@@ -244,6 +245,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         samples,
         size,
         _digest_of_comments(digests[in_comments], paths[in_comments]),
+        headline=int((of_heading if of_heading.any() else of_content).argmax()),
     )
 
 

@@ -13,7 +13,6 @@ MAX_LETTERED_WORDS = 30
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _NUMBERED_NAME = re.compile(r"\b[^\W\d]\w*\d")
 """A word that begins with a letter and has a digit, such as the name of a file."""
-_SECONDS = re.compile(r"\b\d{1,2}:\d\d:\d\d\b")
 _CURRENCY = re.compile(
     r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
     r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
@@ -133,15 +132,6 @@ def is_amount(text: str) -> bool:
 def is_counter(text: str) -> bool:
     """Whether a short text is a number among words."""
     return is_short(text) and has_number(text) and not is_amount(text)
-
-
-def is_clock(text: str) -> bool:
-    """Whether a text has a time of day with its seconds, as the time has at which a page was made.
-
-    >>> is_clock("Seen 17 times, last at 08:12:31"), is_clock("Doors open at 18:30")
-    (True, False)
-    """
-    return _SECONDS.search(text) is not None
 
 
 def is_name(text: str) -> bool:

@@ -117,23 +117,24 @@ async def test_a_name_of_a_few_words_keeps_each_of_many_products_where_headlines
 
 NUMBERED = {
     "a number in the name": ("<div>Storm {number}</div>", False),
-    "a decision and its day": ("<h3>Decisions</h3><div>No. {number} K 345</div><p>Given on May {number}</p>", False),
-    "rooms and a price": ("<dl><dt>Rooms<dd>{number}<dt>Price<dd>{number} EUR</dl>", False),
+    "a number in a linked heading": ("<p>Pictures</p><h2><a href=/{number}>Storm {number}</a></h2>", False),
+    "rooms, a floor and a price": (
+        "<dl><dt>Rooms<dd>{number}<dt>Floor<dd>{number}<dt>Price<dd>{number} EUR</dl>",
+        False,
+    ),
     "a counter below a name": ("<h3>Pictures</h3><p>Seen {number} times</p>", True),
-    "a clock in the first line": ("<p>Made at 12:{number}:00</p>", True),
-    "a counter and a clock": ("<h3>Pictures</h3><p>Seen {number} times</p><p>Now it is 12:{number}:00</p>", True),
+    "a clock in the first line": ("<p>12:{number}:00</p>", True),
+    "a counter and a clock": ("<h3>Pictures</h3><p>Seen {number} times</p><p>It is 12:{number} now</p>", True),
 }
 
 
 @pytest.mark.parametrize("head", ["<title>Archive</title>", "<title>Archive</title><h1>Archive</h1>"])
 @pytest.mark.parametrize("place", NUMBERED)
 @on_asyncio
-async def test_two_numbers_or_one_in_the_first_line_keep_a_page_where_headlines_say_nothing(
-    place: str, head: str
-) -> None:
+async def test_three_numbers_or_one_in_a_name_keep_a_page_where_headlines_say_nothing(place: str, head: str) -> None:
     """A counter and a clock are told from a name by their place alone; below an h1 of the site it is not the first."""
     line, is_dropped = NUMBERED[place]
-    is_dropped = is_dropped or ("h1" in head and place == "a number in the name")
+    is_dropped = is_dropped or ("h1" in head and "a number in" in place)
     async with NearDuplicateDetector(secret="numbers") as detector:
         for number in range(8):
             await detector.add(head + f"<p>{said(number, 80)}</p>", url=f"https://archive.example/about/{number}")
