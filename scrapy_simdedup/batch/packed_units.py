@@ -28,9 +28,9 @@ from scrapy_simdedup.page.amounts import (
     lettered_words,
 )
 
-_HEAD = struct.Struct("<B4I2H")
-"""Words per shingle; blocks, sampled shingles, bytes of what describes the blocks, the digests of the comments and of
-the title, and the block of the headline."""
+_HEAD = struct.Struct("<B4I3H")
+"""Words per shingle; blocks, sampled shingles, bytes of what describes the blocks, the digests of the comments, of the
+title and of the offer, and the block of the headline."""
 _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
@@ -70,14 +70,14 @@ def pack_units(units: PageUnits) -> bytes:
         units.places[is_content].astype("<u4"),
     )
     described = zlib.compress(b"".join(array.tobytes() for array in arrays), 6)
-    page = units.comments, units.title, units.headline
-    head = _HEAD.pack(units.size, len(units.lengths), len(sampled), len(described), *page)
+    of_page = units.comments, units.title, units.offer, units.headline
+    head = _HEAD.pack(units.size, len(units.lengths), len(sampled), len(described), *of_page)
     return b"".join((head, described, (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2").tobytes()))
 
 
 def unpack_units(raw: bytes) -> PageUnits:
     """Units that a judge cannot tell from those that :func:`pack_units` packed."""
-    size, count, shingles, packed, *page = _HEAD.unpack_from(raw)
+    size, count, shingles, packed, *of_page = _HEAD.unpack_from(raw)
     end = _HEAD.size + packed
     described, at = zlib.decompress(raw[_HEAD.size : end]), 0
 
@@ -103,7 +103,7 @@ def unpack_units(raw: bytes) -> PageUnits:
     salted = _NUMBERS[levels] << _SALT_BITS | of_filter << _PLACE_BITS
     hashes[np.repeat(starts, sampled) + in_block] = salted * _UNSALT
     samples = [_sample(kind & (1 << _KIND_BITS) - 1, kind >> _KIND_BITS) for kind in kinds.tolist()]
-    return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size, *page)
+    return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size, *of_page)
 
 
 def _kind(text: str) -> tuple[bool, ...]:

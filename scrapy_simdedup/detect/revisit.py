@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units, what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record
@@ -112,7 +112,7 @@ def _compare_short(now: PageFingerprint, before: PageFingerprint, record: Record
 def _compare_units(
     now: PageFingerprint, before: PageFingerprint, clocks: Collection[int]
 ) -> tuple[UnitChanges, ClockEvidence]:
-    """The changes of the text units, the title among them, and what they say about clocks."""
+    """The changes of the text units, the title and the offer among them, and what they say about clocks."""
     assert now.page_units is not None
     assert before.units is not None
     found = compare_units(now.page_units, before.units, clocks)
@@ -123,6 +123,7 @@ def _compare_units(
     for place, name, is_equal in (
         (TITLE_PLACE, "(the title)", same_title),
         (COMMENTS_PLACE, "(the comments)", not other_comments),
+        (OFFER_PLACE, "(the offer)", now.page_units.offer == before.units.offer),
     ):
         if is_equal:
             equal.add(place)

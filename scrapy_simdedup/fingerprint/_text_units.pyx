@@ -31,7 +31,7 @@ cdef enum:
     MAX_SAMPLING = 1 << 15
     SAMPLING_BITS = 4
     MAX_JOINED_BY = 17
-    HEAD_SIZE = 19
+    HEAD_SIZE = 21
     ROW_SIZE = 4
     MAX_LENGTH = 100  # of amounts
 cdef uint64_t FILTER_SALT = 0x9E3779B97F4A7C15
@@ -184,7 +184,7 @@ def keep_units(units, clocks=()):
     """See :func:`scrapy_simdedup.fingerprint.text_units.keep_units`."""
     sampling, shingle_filter = filter_of(units.hashes, units.lengths, units.pass_over.view(np.uint8))
     table = table_of(units, clocks, room_beside(len(shingle_filter)))
-    return _twin.TextUnits(sampling, shingle_filter, *table, units.comments, units.title)
+    return _twin.TextUnits(sampling, shingle_filter, *table, units.comments, units.title, units.offer)
 
 
 cdef tuple filter_of(const uint64_t[::1] hashes, const Py_ssize_t[::1] lengths, const uint8_t[::1] pass_over):

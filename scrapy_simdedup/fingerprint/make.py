@@ -125,7 +125,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     units = None
     if settings.keeps_units and unjudged in {None, "too_short"}:
         units = page_units(shingles, page.blocks, settings.shingle_size)
-        units = units._replace(title=_headline_digest(page.own_title, words, 2))
+        title, offer = (_headline_digest(text, words, 2) for text in (page.own_title, page.offer))
+        units = units._replace(title=title, offer=offer)
     if units is not None and settings.ignore:
         texts = [page.blocks[number].text for number in shingles.blocks.tolist()]
         units = units._replace(digests=_masked_digests(texts, settings.ignore, words))

@@ -9,7 +9,8 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
-4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`).
+4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`), and one of
+   the *offer*, what data and buttons say of prices and stock (:mod:`scrapy_simdedup.page.offers`).
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
@@ -62,13 +63,13 @@ NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
 _MAX_JOINED_BY = 17
-_HEAD = struct.Struct("<2HBQIH")
+_HEAD = struct.Struct("<2HBQI2H")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
-comments and of the title."""
+comments, of the title and of the offer."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<4I2H4x")
+_SIZES = struct.Struct("<4I3H2x")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
@@ -104,6 +105,8 @@ class PageUnits(NamedTuple):
     that say between which tags they stand; 0 without any."""
     title: int = 0
     """16 bits of what the title says of the page; 0 without any."""
+    offer: int = 0
+    """16 bits of what the page says of prices and stock beside its text; 0 without any."""
     headline: int = 0
     """The first block that is a heading of the content, or else the first of the content; 0 where there is none."""
 
@@ -139,6 +142,7 @@ class PageUnits(NamedTuple):
             self.size,
             self.comments,
             self.title,
+            self.offer,
         )
 
     def joined(self, chosen: Mask) -> PageUnits:
@@ -154,15 +158,15 @@ class PageUnits(NamedTuple):
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        numbers = len(self.hashes), len(self.digests), self.comments, self.title, self.headline
-        sizes = _SIZES.pack(self.size, *numbers)
+        of_page = self.comments, self.title, self.offer, self.headline
+        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), *of_page)
         samples = json.dumps(list(self.samples)).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> PageUnits:
         """The units whose ``bytes()`` these are."""
-        size, shingles, blocks, comments, title, headline = _SIZES.unpack_from(raw)
+        size, shingles, blocks, *of_page = _SIZES.unpack_from(raw)
         numbers_at = _SIZES.size + 8 * (shingles + blocks)
         marks_at = numbers_at + 8 * blocks
         hashes = np.frombuffer(raw, "<u8", shingles + blocks, _SIZES.size)
@@ -179,9 +183,7 @@ class PageUnits(NamedTuple):
             marks[blocks:].view(np.bool_),
             _Samples(raw[marks_at + 2 * blocks :]),
             size,
-            comments,
-            title,
-            headline,
+            *of_page,
         )
 
 
@@ -304,6 +306,8 @@ class TextUnits:
     """The digest of the comments; see :attr:`PageUnits.comments`."""
     title: int = 0
     """The digest of the title; see :attr:`PageUnits.title`."""
+    offer: int = 0
+    """The digest of the offer; see :attr:`PageUnits.offer`."""
 
     def has_other_comments(self, other: TextUnits) -> bool:
         """Whether the comments differ, where both pages have the markup of one template: another parts their lines."""
@@ -317,19 +321,19 @@ class TextUnits:
         return np.frombuffer(self.table, _TABLE_DTYPE)
 
     def __bytes__(self) -> bytes:
-        digests = self.sequence, self.comments, self.title
+        digests = self.sequence, self.comments, self.title, self.offer
         head = _HEAD.pack(self.sampling, len(self.shingle_filter), self.joined_by, *digests)
         return head + self.shingle_filter + self.table
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> TextUnits:
         """The text units whose ``bytes()`` these are; a ValueError if they are none."""
-        head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0, 0)
-        sampling, size, joined_by, sequence, comments, title = head
+        head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0, 0, 0)
+        sampling, size, joined_by, sequence, *of_page = head
         end = _HEAD.size + size
         if end > len(raw) or (len(raw) - end) % _TABLE_DTYPE.itemsize or joined_by >= _MAX_JOINED_BY:
             raise ValueError(f"{len(raw)} bytes are no text units")
-        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:], comments, title)
+        return cls(sampling, raw[_HEAD.size : end], sequence, joined_by, raw[end:], *of_page)
 
     def holds(self, hashes: Hashes) -> Mask:
         """Whether each shingle is in the filter; of a shingle that is not in the sample this says nothing."""
@@ -370,7 +374,7 @@ def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUni
         joined_by += 1
         rows, _ = table_rows(digests, places, joined_by)
     made = sequence_digest(digests), joined_by, rows.tobytes()
-    return TextUnits(sampling, packed, *made, units.comments, units.title)
+    return TextUnits(sampling, packed, *made, units.comments, units.title, units.offer)
 
 
 def is_sampled(hashes: Hashes, sampling: int | NDArray[np.uint64]) -> Mask:

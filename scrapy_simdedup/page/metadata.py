@@ -128,13 +128,22 @@ def declared_canonical_url(html: str, url: str) -> str | None:
     """
     default = None
     for tag in _LINK.findall(html[:MAX_HEAD]):
-        attributes = {name.lower(): unescape(one or two or three) for name, one, two, three in _ATTRIBUTE.findall(tag)}
+        attributes = attributes_of_tag(tag)
         relations = attributes.get("rel", "").lower().split()
         if "canonical" in relations:
             return _absolute_url(url, attributes.get("href", ""))
         if "alternate" in relations and attributes.get("hreflang", "").lower() == "x-default":
             default = default or _absolute_url(url, attributes.get("href", ""))
     return default
+
+
+def attributes_of_tag(tag: str) -> dict[str, str]:
+    """The attributes in a start tag as it is written, by their names in lower case.
+
+    >>> attributes_of_tag('<link REL=icon href="/a?b&amp;c">')
+    {'rel': 'icon', 'href': '/a?b&c'}
+    """
+    return {name.lower(): unescape(one or two or three) for name, one, two, three in _ATTRIBUTE.findall(tag)}
 
 
 def _absolute_url(url: str, href: str) -> str | None:

@@ -12,6 +12,7 @@ from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.metadata import find_identity
+from scrapy_simdedup.page.offers import find_offer
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import (
     ASIDE,
@@ -95,6 +96,8 @@ class Page:
     """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.shells`."""
     own_title: str = ""
     """What the title says of the page; see :func:`own_title`."""
+    offer: str = ""
+    """What the page says of prices and stock beside its text; see :func:`~scrapy_simdedup.page.offers.find_offer`."""
 
 
 def read_page(
@@ -134,7 +137,8 @@ def read_page(
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
     headings = [block.text for block in blocks if block.heading]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
-    return Page(blocks, tree.title, h1, None, paths, named, data, title)
+    offer = find_offer(document.root, html)
+    return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:

@@ -1,0 +1,60 @@
+"""The offer of a page: what its data and its buttons say of prices and stock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.changing_site import product
+from helpers.on_asyncio import on_asyncio
+from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup.page.page import read_page
+
+JSON_LD = '<script type="application/ld+json">{}</script>'
+STOCK = (
+    '{"@type": "Product", "offers": {"@type": "Offer", "price": "29.00", "availability": "https://schema.org/InStock"}}'
+)
+OFFERS = {
+    "the button of a cart": ("<form><button type=submit> Sold  out</button></form>", "Sold out"),
+    "a button with a price": ("<form><button>Buy for 29 EUR</button></form>", "Buy for 29 EUR"),
+    "a button with a counter": ("<form><button>Like (12)</button></form>", "Like (#)"),
+    "a button outside of forms": ("<button>Next picture</button>", ""),
+    "JSON-LD": (JSON_LD.format(STOCK), "availability InStock\nprice 29.00"),
+    "JSON-LD that is cut": (JSON_LD.format(STOCK[:-3]), "availability InStock\nprice 29.00"),
+    "JSON-LD without an offer": (JSON_LD.format('{"@type": "Article", "headline": "Tides"}'), ""),
+    "data of a script": (f"<script>state = {STOCK}</script>", ""),
+    "microdata": ('<link itemprop="availability" href="http://schema.org/SoldOut">', "availability SoldOut"),
+    "Open Graph": (
+        '<meta property="product:price:amount" content="29"><meta property=og:availability content=instock>',
+        "availability instock\nprice 29",
+    ),
+}
+
+
+@pytest.mark.parametrize("place", OFFERS)
+def test_an_offer_is_found_in_data_and_on_the_buttons_of_forms(place: str) -> None:
+    html, offer = OFFERS[place]
+    assert read_page(f"<main><h1>Chair</h1><p>It is blue.</p>{html}</main>").offer == offer
+
+
+CHANGES = {
+    "sold out": ('"https://schema.org/InStock"', '"https://schema.org/OutOfStock"', True),
+    "another price": ('"29.00"', '"31.00"', True),
+    "another scheme": ('"https://schema.org/InStock"', '"http://schema.org/InStock"', False),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@on_asyncio
+async def test_a_product_that_its_text_does_not_tell_to_be_sold_out_has_changed(change: str, tmp_path: Path) -> None:
+    """Only the data for search engines says so."""
+    store, (before, after, is_edit) = f"sqlite:///{(tmp_path / 'shop.sqlite').as_posix()}", CHANGES[change]
+    for run, value in enumerate((before, after)):
+        detector = NearDuplicateDetector(store, run=str(run), unchanged="drop")
+        await detector.open()
+        page = product(1, 0, price=29, text="text") + JSON_LD.format(STOCK.replace(before, value))
+        verdict = await detector.add(page, url="https://shop.example/1")
+        await detector.close()
+    assert verdict.kind == ("changed" if is_edit else "unchanged")
+    assert verdict.unit_changes == ({"edited": 1} if is_edit else {})
