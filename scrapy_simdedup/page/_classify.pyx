@@ -39,7 +39,7 @@ cdef Py_ssize_t TEXT_ROLES = _roles.TEXT_ROLES
 cdef Py_ssize_t WEAK_ROLES = _roles.WEAK_ROLES
 cdef Py_ssize_t WIDGET = _roles.WIDGET
 cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
-cdef Py_ssize_t INSET_ROLES = ASIDE | FORM | _roles.META | WIDGET  # of page
+cdef Py_ssize_t INSET_ROLES = ASIDE | _roles.FOOTER | FORM | _roles.META | WIDGET  # of page
 cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of classify, as the next
 cdef Py_ssize_t MIN_PROSE_LENGTH = 200
 cdef enum:

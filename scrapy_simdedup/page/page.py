@@ -20,6 +20,7 @@ from scrapy_simdedup.page.roles import (
     BY_SETTING,
     BY_SHAPE,
     DEFAULT_ROLE_WORDS,
+    FOOTER,
     FORM,
     H1,
     HEADING,
@@ -44,7 +45,7 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
-INSET_ROLES = ASIDE | FORM | META | WIDGET
+INSET_ROLES = ASIDE | FOOTER | FORM | META | WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""

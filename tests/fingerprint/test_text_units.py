@@ -273,6 +273,7 @@ PRICE_PLACES = {
     "<form action=/cart><div>{}</div><button>Buy</button></form>": True,
     "<div class=product-meta><span>{}</span></div>": True,
     "<aside class=buybox><p>{}</p></aside>": True,
+    "<footer class=card-footer>{}</footer>": True,
     "<div class=price-widget>{}</div>": True,
     "<a class=button href=/buy>Buy for {}</a>": True,
     "<div class=related-products><a href=/other>Another kettle</a> <b>{}</b></div>": False,
