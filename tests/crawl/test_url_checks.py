@@ -131,7 +131,7 @@ def test_a_crawl_that_is_killed_while_it_asks_goes_on_and_loses_nothing(site: Si
             if site.requested.count(path) == 2 and not killed:
                 killed.append(path)
                 assert job.process is not None
-                job.process.send_signal(signal.SIGKILL)
+                job.process.kill()
             return super().answer(path)
 
     magazine = Killing(site, 120)
@@ -140,6 +140,8 @@ def test_a_crawl_that_is_killed_while_it_asks_goes_on_and_loses_nothing(site: Si
     job.start()
     job.end()
     assert killed
+    assert job.process is not None
+    assert job.process.exitcode == -signal.SIGKILL
     site.requested.clear()
     job.start()
     job.end()
