@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,10 +22,9 @@ pytestmark = pytest.mark.redis
 
 
 @pytest.fixture(autouse=True)
-def tenths(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is a second elsewhere is a tenth here."""
+def tenths(monkeypatch: pytest.MonkeyPatch, redis_store: str) -> None:
+    """What is a second elsewhere is a tenth here, and the server holds nothing of other tests."""
     monkeypatch.setattr(remote, "SLOW_SECONDS", 0.1)
-    return
 
 
 def serve(site: Site, count: int) -> list[str]:
