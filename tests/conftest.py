@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,12 @@ from scrapy_simdedup.detect import detector
 # The same examples everywhere and no clock: what fails here fails for everyone. `tox -e fuzz` looks for new examples.
 settings.register_profile("unhurried", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+def pytest_collection_finish() -> None:
+    """What the modules of the tests are made of lives as long as the process: the garbage collector passes it over."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

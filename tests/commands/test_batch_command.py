@@ -16,8 +16,8 @@ import pytest
 from helpers.archives import Fetch, archive, crawl, pages_in, recrawled, response, write_warc
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
-from helpers.warm_python import run_python
-from scrapy_simdedup.batch import archives
+from helpers.warm_python import CONTEXT, run_python
+from scrapy_simdedup.batch import archives, workers
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
 
@@ -32,6 +32,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning"),
 ]
 SECRET = ("-s", "SIMDEDUP_SECRET=s3cret")
+
+
+@pytest.fixture(autouse=True)
+def warm_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes of a command begin with the package imported; those of ``run_with`` are as users have them."""
+    monkeypatch.setattr(workers, "get_context", lambda _: CONTEXT)
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import runpy
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,13 +19,18 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from scrapy.settings import default_settings
+
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
 if CAN_FORK:
-    CONTEXT.set_forkserver_preload(["scrapy.cmdline", "scrapy.crawler", "scrapy_simdedup.crawl.runtime", "runpy"])
+    # With what Scrapy's default settings name, which is imported when a crawl begins.
+    components = re.findall(r"'(scrapy[\w.]*)\.\w+'", repr(vars(default_settings)))
+    batch = ["scrapy_simdedup.batch.archives", "duckdb", "pandas", "pyarrow.parquet", "warcio"]
+    CONTEXT.set_forkserver_preload(["runpy", "scrapy.cmdline", *components, "scrapy_simdedup.addon", *batch])
 
 
 def start_python(
