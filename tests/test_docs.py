@@ -11,10 +11,10 @@ import re
 import runpy
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import Field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,12 +31,14 @@ from helpers.on_asyncio import wait_for
 from helpers.pages import page
 from helpers.public_api import stat_names
 from helpers.site_server import Site
+from helpers.warm_python import run_python
 from scrapy_simdedup import Addon, DedupSettings, settings, stores
 from scrapy_simdedup.commands.console import FAILED
 
 if sys.version_info >= (3, 11):
     import tomllib
 
+PACKAGE = ROOT / "scrapy_simdedup"
 SHOWN = {"text", "sql", ""}
 """Languages of blocks that show what comes out, or what another program is told."""
 IN_MODULES = {"FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"}
@@ -154,8 +156,7 @@ def _call(line: str) -> None:
         answer = perform_here(*words[2:])
         assert answer.code != FAILED, f"{line}\n{answer.err}"
     elif words[:2] == ["scrapy", "crawl"]:
-        call = [sys.executable, "-m", "scrapy", *words[1:]]
-        done = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+        done = run_python(["-m", *words], timeout=60)
         assert done.returncode == 0, done.stderr
         assert "pages judged: " in done.stderr, done.stderr
         assert "ERROR" not in done.stderr, done.stderr
@@ -217,21 +218,23 @@ def test_every_public_name_is_in_the_reference() -> None:
 @pytest.mark.parametrize("document", ["docs/architecture.md", "CONTRIBUTING.md"])
 def test_what_the_documents_for_developers_name_is_in_the_code(document: str) -> None:
     """Paths, classes with their members, and functions: `urls/noise.py`, `Site.normalize`, `split_url()`."""
-    package = ROOT / "scrapy_simdedup"
     named = re.findall(r"`([^`\s]+)`", (ROOT / document).read_text(encoding="utf-8"))
     paths = [name for name in named if re.fullmatch(r"[\w./-]+(/|\.(py|md|cfg|toml|txt|json|cff|sql))", name)]
-    assert [path for path in paths if not ((ROOT / path).exists() or (package / path).exists())] == []
-    trees = [
-        ast.parse(path.read_text(encoding="utf-8")) for home in (package, ROOT / "tests") for path in home.rglob("*.py")
-    ]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    known = {node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))}
-    known |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    known |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    assert [path for path in paths if not ((ROOT / path).exists() or (PACKAGE / path).exists())] == []
     names = [name for name in named if re.fullmatch(r"[A-Z]\w+(\.\w+)?|\w+\(\)", name) and name not in paths]
     assert names
-    unknown = [name for name in names if not set(name.removesuffix("()").split(".")) <= known]
+    unknown = [name for name in names if not set(name.removesuffix("()").split(".")) <= names_in_the_code()]
     assert [name for name in unknown if not name.startswith("SIMDEDUP_")] == []
+
+
+@cache
+def names_in_the_code() -> set[str]:
+    """Of classes, functions, attributes and variables, in the package and its tests."""
+    paths = [path for home in (PACKAGE, ROOT / "tests") for path in home.rglob("*.py")]
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    known = {node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))}
+    known |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return known | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:

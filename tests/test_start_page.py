@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from helpers.documents import START, blocks_of
+from helpers.warm_python import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -68,8 +69,8 @@ class Reader:
         if words[0] == "cd":
             self.directory /= words[1]
         elif words[0] == "scrapy":
-            call = [sys.executable, "-m", *words, *(["-s", "DOWNLOAD_DELAY=0"] if words[1] == "crawl" else [])]
-            done = subprocess.run(call, cwd=self.directory, capture_output=True, text=True, timeout=60, check=False)
+            hurry = ["-s", "DOWNLOAD_DELAY=0"] if words[1] == "crawl" else []
+            done = run_python(["-m", *words, *hurry], cwd=self.directory, timeout=60)
             self.said = done.stdout + done.stderr
             assert done.returncode == 0, self.said
         elif words[0] == "python3" and words[1].endswith(".py"):

@@ -37,9 +37,11 @@ SECRET = b"s3cret"
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
-    """Two tasks at a time; a task that fails is tried again."""
+    """Two tasks at a time; a task that fails is tried again. What runs for seconds is not worth a second compiler."""
     executable("java", "default-jre-headless", "/usr/bin")
-    made = engine.session("local[2,2]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_SUBMIT_ARGS", "--driver-java-options '-XX:TieredStopAtLevel=1' pyspark-shell")
+        made = engine.session("local[2,2]")
     made.conf.set("spark.sql.shuffle.partitions", "3")
     yield made
     made.stop()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from textwrap import indent
@@ -43,6 +44,11 @@ def warm_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 @cache
 def pages() -> list[Fetch]:
     return archive()
+
+
+@cache
+def recrawled_pages() -> list[Fetch]:
+    return recrawled()
 
 
 def batch(step: str, *arguments: object) -> Answer:
@@ -111,9 +117,8 @@ def test_json_lines_and_tables_do_as_well(tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines] == pq.read_table(tmp_path / "items.parquet kept").to_pylist()
 
 
-HISTORIES = pytest.mark.parametrize(
-    "history", [{}, {"against": "history", "unchanged": "drop"}], ids=["default", "drop"]
-)
+SETTINGS = {"default": {}, "drop": {"against": "history", "unchanged": "drop"}}
+HISTORIES = pytest.mark.parametrize("name", SETTINGS)
 
 
 def options_of(settings: dict[str, str]) -> list[str]:
@@ -122,9 +127,9 @@ def options_of(settings: dict[str, str]) -> list[str]:
 
 @HISTORIES
 @pytest.mark.parametrize("form", ["parquet", "lines"])
-def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path, history: dict[str, str], form: str) -> None:
+def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path, name: str, form: str) -> None:
     """Batch, import, crawl: the verdicts of one long crawl."""
-    found = recrawled()
+    found, history = recrawled_pages(), SETTINGS[name]
     half, store = len(found) // 2, sqlite_store(tmp_path / "pages.sqlite")
     prints, verdicts, records = (tmp_path / name for name in ("prints", "verdicts", "records"))
     batch("fingerprint", write_warc(tmp_path / "half.warc", found[:half]), "-o", prints, *options_of(history))
@@ -135,13 +140,13 @@ def test_what_a_batch_knew_a_crawl_knows(tmp_path: Path, history: dict[str, str]
         perform_here("export", "--store", store, "-o", tmp_path / "pages.jsonl")
         store = sqlite_store(tmp_path / "copy.sqlite")
         assert perform_here("import", tmp_path / "pages.jsonl", "--store", store, "--json").json["refused"] == 0
-    assert later(crawled(found[half:], store, **history)) == later(one_long_crawl(found, half, history))
+    assert later(crawled(found[half:], store, **history)) == later(one_long_crawl(name))
 
 
 @HISTORIES
-def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path, history: dict[str, str]) -> None:
+def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path, name: str) -> None:
     """Crawl, export, batch: the verdicts of one long crawl."""
-    found = recrawled()
+    found, history = recrawled_pages(), SETTINGS[name]
     half, store = len(found) // 2, sqlite_store(tmp_path / "pages.sqlite")
     crawled(found[:half], store, **history)
     table, prints, verdicts = (tmp_path / name for name in ("pages.parquet", "prints", "verdicts"))
@@ -150,19 +155,20 @@ def test_what_a_crawl_knew_a_batch_knows(tmp_path: Path, history: dict[str, str]
     batch("fingerprint", half_file, "-o", prints, *options_of(history))
     answer = batch("judge", prints, "-o", verdicts, "--history", table, *options_of(history))
     assert answer.code == 0, answer.err
-    assert later(judged(verdicts)) == later(one_long_crawl(found, half, history))
+    assert later(judged(verdicts)) == later(one_long_crawl(name))
 
 
 def sqlite_store(path: Path) -> str:
     return f"sqlite:///{path.as_posix()}"
 
 
-def one_long_crawl(found: list[Fetch], half: int, settings: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+@cache
+def one_long_crawl(name: str) -> dict[str, list[dict[str, Any]]]:
     """The verdicts on the second half of the pages, after the first."""
-    whole, first = crawled(found, **settings), crawled(found[:half], **settings)
-    return {
-        url: those[len(first.get(url, ())) :] for url, those in whole.items() if len(those) > len(first.get(url, ()))
-    }
+    found = recrawled_pages()
+    before = Counter(one.url for one in found[: len(found) // 2])
+    whole = crawled(found, **SETTINGS[name])
+    return {url: those[before[url] :] for url, those in whole.items() if len(those) > before[url]}
 
 
 def later(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
