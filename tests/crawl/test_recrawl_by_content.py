@@ -24,17 +24,19 @@ def serve(site: Site, run: int) -> list[str]:
     return site.urls(*(f"/{number}" for number in range(COUNT)))
 
 
-@pytest.mark.parametrize("mode", ["pages", "items"])
 @on_asyncio
-async def test_of_sixty_pages_exactly_the_five_that_were_edited_are_exported(
-    site: Site, shared_url: str, mode: str
-) -> None:
+async def test_of_sixty_pages_exactly_the_five_that_were_edited_are_exported(site: Site, shared_url: str) -> None:
     """Advertisements, clocks, counters, related pages, tokens and sidebars are others on all sixty in every run."""
-    settings: dict[str, Any] = ADDON | {
-        "SIMDEDUP_STORE": shared_url,
-        "SIMDEDUP_UNCHANGED": "drop",
-        "SIMDEDUP_MODE": mode,
-    }
+    await check_what_is_exported(site, SIMDEDUP_STORE=shared_url)
+
+
+@on_asyncio
+async def test_so_they_are_where_links_are_followed(site: Site, sqlite_store: str) -> None:
+    await check_what_is_exported(site, SIMDEDUP_STORE=sqlite_store, SIMDEDUP_MODE="items")
+
+
+async def check_what_is_exported(site: Site, **more: Any) -> None:
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_UNCHANGED": "drop"} | more
     exported = [await crawl(PathsSpider, settings, urls=serve(site, run)) for run in (1, 2, 3, 4)]
     paths = [sorted(int(url.rpartition("/")[2]) for url in done.urls) for done in exported]
     assert paths == [list(range(COUNT)), [], sorted(EDITS), []]
@@ -44,9 +46,9 @@ async def test_of_sixty_pages_exactly_the_five_that_were_edited_are_exported(
 
 
 @on_asyncio
-async def test_a_session_in_each_url_makes_no_page_new(site: Site, shared_url: str) -> None:
+async def test_a_session_in_each_url_makes_no_page_new(site: Site, sqlite_store: str) -> None:
     """No URL is known in any run. What changes by itself is learned nevertheless, so that edits are what is left."""
-    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": shared_url, "SIMDEDUP_UNCHANGED": "drop"}
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": sqlite_store, "SIMDEDUP_UNCHANGED": "drop"}
     exported, last = [], 3
     for run in range(1, last + 1):
         paths = [f"/{number}?sid={run:032x}" for number in range(COUNT)]
