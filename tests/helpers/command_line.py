@@ -10,6 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest import mock
@@ -81,11 +82,9 @@ def remember(url: str, name: str, value: str) -> None:
 
 def perform_here(*arguments: object, piped: bytes = b"") -> Answer:
     """The same in this process, which is faster."""
-    parser = argparse.ArgumentParser()
     command = SimdedupCommand()
     command.settings = Settings()
-    command.add_options(parser)
-    options = parser.parse_args([*map(str, arguments)])
+    options = parser().parse_args([*map(str, arguments)])
     command.process_options([], options)
     streams = [io.TextIOWrapper(io.BytesIO(raw), "utf-8", write_through=True) for raw in (piped, b"", b"")]
 
@@ -96,6 +95,15 @@ def perform_here(*arguments: object, piped: bytes = b"") -> Answer:
     code = in_a_thread(perform_)
     out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])
     return Answer(code, out, err)
+
+
+@cache
+def parser() -> argparse.ArgumentParser:
+    """Of all actions, which takes longer to make than many an action takes."""
+    made, command = argparse.ArgumentParser(), SimdedupCommand()
+    command.settings = Settings()
+    command.add_options(made)
+    return made
 
 
 @dataclass(frozen=True)
