@@ -8,8 +8,9 @@ MODEL = .venv-model
 # The development split of WCXB, for `make model`: a folder or a zip.
 WCXB ?= wcxb-dev.zip
 FIGURES = build/bench
-# Processes of tests, one for each processor up to four; each starts the servers that it needs.
-WORKERS ?= logical --maxprocesses=4
+# Processes of tests: one more than there are processors, as each waits for a third of its time; four at most, as each
+# starts the servers that it needs.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(os.cpu_count() + 1, 4))")
 # `make test COVER=1` measures coverage too, and holds its floor; it takes half as long again.
 COVER ?=
 # The tests start hundreds of processes: each would compile the package anew where this is set.
