@@ -140,6 +140,8 @@ class SeenUrl(Event):
     """The URL that it was redirected to, or that the page calls its own: a claim, to be verified."""
     checked: bool = False
     """Whether the URL was fetched once more to see that."""
+    erred: bool = False
+    """Whether it had led to another content before that."""
 
 
 @dataclass(frozen=True, slots=True)

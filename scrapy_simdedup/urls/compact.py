@@ -6,6 +6,10 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 U64_MASK = (1 << 64) - 1
 """The identity of a URL is a sum of hashes modulo 2**64."""
@@ -69,6 +73,11 @@ class SortedMap:
         keys = self._keys[chunk]
         place = bisect_left(keys, key)
         return self._values[chunk][place] if place < len(keys) and keys[place] == key else None
+
+    def items(self) -> Iterator[tuple[int, int]]:
+        """All keys with their values."""
+        for keys, values in zip(self._keys, self._values, strict=True):
+            yield from zip(keys, values, strict=True)
 
     def put(self, key: int, value: int) -> None:
         """Set the value at a key."""
@@ -157,6 +166,12 @@ class SkipLog:
     def mark_readmitted(self, skip: int) -> None:
         """Take a skip out of what can be readmitted."""
         self.readmitted[skip - 1 >> 3] |= 1 << (skip - 1 & 7)
+
+    def latest_skipped(self, chain: int, latest: int) -> int:
+        """The latest skip of a chain that was not readmitted; 0 if there is none."""
+        while latest and self.is_readmitted(latest):
+            latest = self.previous[chain][latest - 1]
+        return latest
 
     def pop_readmitted(self, links: int = 4000, blocks: int = 60) -> list[str]:
         """Take readmitted URLs; walks so many links and decompresses so many blocks at most (some milliseconds)."""

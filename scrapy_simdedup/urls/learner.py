@@ -100,7 +100,7 @@ class UrlLearner:
             return GO
         return decide(site, self._below_prefix(site, url, parts), url, self._thresholds, dry=dry)
 
-    def observe(self, url: str, content_id: str | None, *, checked: bool = False) -> list[str]:
+    def observe(self, url: str, content_id: str | None, *, checked: bool = False, erred: bool = False) -> list[str]:
         """Learn from a fetched page.
 
         Args:
@@ -108,6 +108,7 @@ class UrlLearner:
             content_id: Names the page's content, the same for near-duplicates; None if nothing is to be learned from
                 the page (an error, a truncated page).
             checked: Whether the page showed this content twice, so that nothing is to be asked about it.
+            erred: Whether it showed another one before, so that other pages of the site may have erred as well.
 
         Returns:
             Readmitted URLs, which were skipped and have to be fetched after all; ask :meth:`decide` about them again.
@@ -129,6 +130,7 @@ class UrlLearner:
             site.observe_host(parts.host)
             if checked and site.questions is not None:
                 site.questions.sure.add(content)
+                site.questions.were_told |= erred
             self._take_page(site, url, content, self._below_prefix(site, url, parts))
         if site.questions is not None and site.questions.is_open:
             self._asking[site.name] = site
@@ -147,7 +149,8 @@ class UrlLearner:
                 del self._asking[name]
             else:
                 first = min(FIRST_QUESTIONS, site.repeats)  # where a site has few repeats, little is to be saved
-                found += site.questions.due(first + int((1 - _SAMPLED) * self._checks * len(site.skips.urls)))
+                share = self._checks * (1 - (_SAMPLED_LOW_RISK if site.questions.know_errors else _SAMPLED))
+                found += site.questions.due(first + int(share * len(site.skips.urls)))
         return found
 
     def remaining(self) -> list[str]:
@@ -163,10 +166,16 @@ class UrlLearner:
     def sample(self) -> list[str]:
         """A random sample of the skipped URLs, to be fetched whatever :meth:`decide` says, before the crawl ends.
 
+        Where the answers of a site err, it has a URL of each page that was fetched once: what came for the first URL of
+        the page, and stands for all others, may be an error. Such URLs verify rules as well, so that few others are
+        sampled there.
+
         Ask when the crawl is idle and :meth:`remaining` has nothing more, until there are none.
         """
         found: list[str] = []
         for site in self._sites.values() if self._checks > 0 else ():
+            if site.questions is not None and site.questions.know_errors:
+                found += site.draw_other_looks()
             share = self._sampled_share(site)
             chances = {"hardly": _SAMPLED_LOW_RISK, "any value": _SAMPLED, "one value": math.inf}
             for url in site.draw_skips(share):
@@ -239,9 +248,11 @@ class UrlLearner:
 
     def _sampled_share(self, site: Site) -> float:
         """The share to sample of the URLs that rules about one value skipped: what the questions left of the checks."""
-        asked = site.questions.asked if site.questions is not None else 0
-        left = self._checks - asked / max(1, len(site.skips.urls))
-        return min(_MOST_SAMPLED, max(_SAMPLED_LOW_RISK * self._checks, left))
+        least = _SAMPLED_LOW_RISK * self._checks
+        if site.questions is None or site.questions.know_errors:
+            return min(_MOST_SAMPLED, least)
+        left = self._checks - site.questions.asked / max(1, len(site.skips.urls))
+        return min(_MOST_SAMPLED, max(least, left))
 
     def _site(self, parts: UrlParts) -> Site | None:
         name = self._site_of(parts.host)
@@ -329,6 +340,12 @@ class UrlLearner:
         known_pages = [(site.pages[site.contents.first_page(known)], known) for known in known_contents]
         suspects = [(url, content)] if against or content in questions.wrong else []
         suspects += known_pages
+        if (
+            questions.know_errors
+            and content not in questions.wrong
+            and all(map(site.contents.seen_once, known_contents))
+        ):
+            suspects.reverse()  # a page that erred is hardly fetched twice, as its URLs were skipped
         for suspect, shown in suspects:
             if shown not in questions.sure:
                 if questions.is_full:
@@ -340,7 +357,9 @@ class UrlLearner:
         return False
 
     def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
-        is_known = content is not None and (content in questions.sure or site.contents.is_known(content))
+        is_known = content is not None and (
+            content in questions.sure or site.contents.is_known(content) or questions.is_shown_by_other(url, content)
+        )
         is_held = questions.is_holding(url)
         first = questions.first_content(url)
         was_known = site.contents.is_known(first) and (is_held or not site.contents.seen_once(first))

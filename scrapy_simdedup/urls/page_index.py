@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.urls.compact import U64_MASK, SortedMap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy_simdedup.urls.hypotheses import Hypothesis
     from scrapy_simdedup.urls.patterns import ActiveRules, DroppedParts, NormalizedUrl
 
@@ -203,6 +205,13 @@ class ContentCounters:
         if entry & _UNEXPLAINED <= self.limit:
             return True
         return entry >> _RUN & 0xF >= _MANY_RUNS and content not in self.misled
+
+    def fetched_once(self) -> Iterator[tuple[int, int]]:
+        """The contents that a single fetch gave and that URLs were skipped in favour of, with the latest such skip."""
+        for content, entry in self.counters.items():
+            skip = entry >> _SKIP & _NUMBER
+            if skip and entry >> _FETCH & 3 == 1:
+                yield content, skip
 
     def seen_once(self, content: int) -> bool:
         """Whether a single fetch gave this content."""

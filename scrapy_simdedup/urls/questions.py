@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,8 @@ MAX_EARLY, MAX_EARLY_HERE = 4000, 6
 """Early failures that are remembered per site, and of one hypothesis at one pattern."""
 _MAX_ANSWERS = 3
 """Fetches of a page that never shows the same twice, after which its first content is believed."""
+_PROVEN_ERRORS = 2
+"""Pages that must have shown an error of their own before any may have: one may have been edited during the crawl."""
 _LASTING = 2
 """Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
@@ -82,12 +84,23 @@ class Finding(NamedTuple):
 class Questions:
     """The pages of a site that may have erred, and what was found out about them.
 
-    Two pages that should be alike, and are not: the later one is fetched again, then the known one. A page that shows
-    the same twice is believed from then on. If it shows something else, and that is known or comes twice, its first
-    content was an error.
+    Two pages that should be alike, and are not: the later one is fetched again, then the known one; the other way round
+    where pages have erred and a single fetch gave the known one. A page that shows the same twice is believed from then
+    on. If it shows something else, and that is known or comes twice, its first content was an error.
     """
 
-    __slots__ = ("_asking_about", "_due", "_early", "_errors", "_inquiries", "asked", "by_content", "sure", "wrong")
+    __slots__ = (
+        "_asking_about",
+        "_due",
+        "_early",
+        "_errors",
+        "_inquiries",
+        "asked",
+        "by_content",
+        "sure",
+        "were_told",
+        "wrong",
+    )
 
     def __init__(self) -> None:
         self._inquiries: dict[str, _Inquiry] = {}
@@ -100,13 +113,21 @@ class Questions:
         self.by_content: dict[int, list[EarlyFailure]] = {}
         """Content → the early failures that it took part in."""
         self._asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = {}
-        self._errors: int = 0
+        self._errors: Counter[int] = Counter()
+        """Contents that were errors → how often they were seen."""
         self.asked: int = 0
+        self.were_told: bool = False
+        """Whether another process found an error."""
 
     @property
     def is_open(self) -> bool:
         """Whether any question is not answered yet."""
         return bool(self._inquiries)
+
+    @property
+    def know_errors(self) -> bool:
+        """Whether pages showed errors of their own, unlike all others, so that any page may have shown one."""
+        return self.were_told or sum(count == 1 for count in self._errors.values()) >= _PROVEN_ERRORS
 
     def waits_for(self, url: str) -> bool:
         """Whether the next page of a URL is an answer, be it asked for or not."""
@@ -124,6 +145,10 @@ class Questions:
         """Whether the page of a URL that is asked for is held, so that nothing was learned from it."""
         return any(held.url == url for held in self._inquiries[url].held)
 
+    def is_shown_by_other(self, url: str, content: int) -> bool:
+        """Whether a page that waits for what another URL shows has this content."""
+        return any(held.content == content and held.url != url for held in self._inquiries[url].held)
+
     def first_content(self, url: str) -> int:
         """What the page of a URL that is asked for showed first."""
         return self._inquiries[url].first
@@ -133,7 +158,7 @@ class Questions:
 
         ``lasting`` is how often it was proven that a page which was fetched twice is unlike those that it repeats.
         """
-        return lasting >= _LASTING and lasting > self._errors
+        return lasting >= _LASTING and lasting > self._errors.total()
 
     @property
     def is_full(self) -> bool:
@@ -195,16 +220,17 @@ class Questions:
             return None
         del self._inquiries[url]
         wrong = first if found != first else None
+        self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
         self.sure.add(found)
         self.wrong.pop(found, None)
         for pair in inquiry.about:
             self._asking_about[pair].remove(url)
             if not self._asking_about[pair]:
                 del self._asking_about[pair]
-        if wrong is not None:
-            self._errors += 1
-            if not was_known:
-                self.wrong[wrong] = found
+        if wrong is not None and not was_known:
+            self.wrong[wrong] = found
+        elif wrong is not None:
+            self._errors[wrong] += 1  # another page shows it as well
         return Finding(url, found, wrong, inquiry.held, inquiry.failures)
 
     def give_up(self) -> list[HeldPage]:

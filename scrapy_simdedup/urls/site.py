@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.compact import BY_CONTENT, BY_RULES, U64_MASK, KeyedRandom, SkipLog, SortedMap, UrlLog
@@ -29,6 +30,8 @@ _MAX_DIFFERING = 3
 """Parts that two URLs of one page may differ in to suggest hypotheses."""
 _MAX_HOSTS_PER_LEAF = 64
 """Hosts whose rules are kept at hand at a leaf."""
+_MAX_OTHER_LOOKS = 2000
+"""Pages that another look is taken at before it is found out which ones still need it."""
 _MAX_ENTRIES_PER_URL = 4
 """Entries of the index per URL that may be logged."""
 
@@ -249,6 +252,20 @@ class Site:
             if not self.skips.is_readmitted(self.drawn_to):
                 drawn.append(self.skips.urls[self.drawn_to - 1])
                 self.skips.mark_readmitted(self.drawn_to)
+
+    def draw_other_looks(self) -> list[str]:
+        """Draw a skipped URL of each page of which a single look was taken, as that one may have erred; some at a time.
+
+        Pages of which all skipped URLs were drawn are left out, and those that showed the same twice.
+        """
+        sure = self.questions.sure if self.questions is not None else frozenset()
+        doubtful = (skip for content, skip in self.contents.fetched_once() if content not in sure)
+        skips = (self.skips.latest_skipped(BY_CONTENT, skip) for skip in doubtful)
+        drawn = sorted(islice(filter(None, skips), _MAX_OTHER_LOOKS))
+        for skip in drawn:
+            self.skips.mark_readmitted(skip)
+        self.skipped -= len(drawn)
+        return [self.skips.urls[skip - 1] for skip in drawn]
 
     def pop_readmitted(self) -> list[str]:
         """Take some of the readmitted URLs."""

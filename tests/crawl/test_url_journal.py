@@ -199,6 +199,25 @@ def test_bytes_that_are_no_note_are_an_error(raw: bytes) -> None:
 
 
 @on_asyncio
+async def test_a_process_that_takes_the_run_up_knows_that_a_page_had_erred() -> None:
+    """One page in doubt is one that was fetched once, whose other URL was skipped in favour of it."""
+    store, ref, bare = MemoryStore(), SITE + "/story?id=99&ref=home", SITE + "/story?id=99"
+    one = Worker(store, "one")
+    await one.teach(range(40))
+    for note in (SeenUrl(bare, "half a page"), SeenUrl(bare, "99", checked=True), SeenUrl(bare, "99", checked=True)):
+        await one.journal.record_seen(note)
+    for number in range(100, 140):
+        await one.fetch(f"/story?id={number}", number)
+    other = Worker(store, "other")
+    other.learner = other.journal._learner = UrlLearner(seed=1, checks=0.001)
+    await other.journal.open()
+    skipped = {url for n in range(100, 140) if other.learner.decide(url := f"{SITE}/story?id={n}&ref=home").skip}
+    assert ref not in skipped
+    assert len(skipped) > 20
+    assert set(other.learner.sample()) == skipped
+
+
+@on_asyncio
 async def test_what_was_fetched_twice_is_not_asked_for_again_by_a_process_that_takes_the_run_up() -> None:
     store, ref = MemoryStore(), SITE + "/story?id=99&ref=home"
     one = Worker(store, "one")

@@ -80,8 +80,12 @@ def crawl(pages: Sequence[Page], learner: Learner, patience: int = 3) -> Outcome
     return Outcome(len(known), fetched, frozenset(lost), first_skip, returns.total())
 
 
-def crawl_and_ask(pages: Sequence[Page], learner: UrlLearner, rate: float, rng: random.Random) -> tuple[Outcome, int]:
+def crawl_and_ask(
+    pages: Sequence[Page], learner: UrlLearner, rate: float, rng: random.Random, *, errors_hide: bool = False
+) -> tuple[Outcome, int]:
     """Crawl the pages in order and answer what the learner asks; of each answer, a share of ``rate`` errs.
+
+    If ``errors_hide`` the page, an answer that errs shows nothing of it, and what no first answer shows is not counted.
 
     Returns:
         What came of it, and how many questions were asked.
@@ -95,7 +99,8 @@ def crawl_and_ask(pages: Sequence[Page], learner: UrlLearner, rate: float, rng: 
     def observe(page: Page, content: str) -> None:
         nonlocal fetched, readmitted
         fetched += 1
-        seen.add(page.content)
+        if content == page.content or not errors_hide:
+            seen.add(page.content)
         again = learner.observe(page.url, content)
         readmitted += len(again)
         queue.extend(known[url] for url in again)
@@ -127,7 +132,8 @@ def crawl_and_ask(pages: Sequence[Page], learner: UrlLearner, rate: float, rng: 
                 observe(known[url], known[url].content_id)
             if not sample:
                 break
-    lost = {page.content for page in known.values() if not page.stub} - seen
+    shown = (page for page in known.values() if not page.stub and not (errors_hide and page.told))
+    lost = {page.content for page in shown} - seen
     return Outcome(len(known), fetched, frozenset(lost), first_skip, readmitted), asked
 
 

@@ -135,7 +135,7 @@ def test_posts_whose_reply_pages_differ_cost_no_page_and_half_of_the_requests_is
         pages = noisy(replies(differing, rng), rate, rng)
         outcome, _ = crawl_and_ask(pages, UrlLearner(seed=seed, checks=0.05), rate, rng)
         assert outcome.lost == frozenset()
-        assert outcome.saved > 0.4
+        assert outcome.saved > (0.35 if rate else 0.4)  # where answers err, two looks are taken at each page
 
 
 @pytest.mark.slow

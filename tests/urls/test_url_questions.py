@@ -210,6 +210,79 @@ def test_an_exception_in_the_sample_readmits_what_the_rule_has_skipped() -> None
     assert set(readmitted) == urls - set(sample)
 
 
+# ------------------------------------------------------------------ pages that were fetched once, where answers err
+
+
+def err(learner: UrlLearner, *numbers: int) -> None:
+    """Have the learner find out that pages had shown errors of their own."""
+    for number in numbers or (100, 101):
+        url = f"https://e.com/item?id={number}"
+        learner.observe(url, f"item {number}")
+        learner.observe(f"{url}&view=x", f"half of page {number}")
+        assert asked(learner) == [f"{url}&view=x"]
+        learner.observe(f"{url}&view=x", f"item {number}")
+
+
+def test_a_single_page_that_is_another_one_later_makes_no_other_page_doubtful() -> None:
+    """It may have been edited."""
+    learner = taught(checks=0.001)
+    skipped(learner, 30)
+    err(learner, 100)
+    assert len(learner.sample()) < 3
+
+
+def test_where_pages_erred_each_that_was_fetched_once_is_seen_under_another_url_before_the_end() -> None:
+    learner = taught(checks=0.001)
+    urls = skipped(learner, 30)
+    err(learner)
+    assert set(learner.sample()) == urls
+
+
+def test_where_no_page_erred_the_sample_is_no_larger_for_pages_that_were_fetched_once() -> None:
+    learner = taught(checks=0.001)
+    skipped(learner, 30)
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "item 100")
+    assert len(learner.sample()) < 3
+
+
+def test_an_error_page_that_many_urls_show_makes_no_page_doubtful_that_is_unlike_it() -> None:
+    learner = taught(checks=0.001)
+    skipped(learner, 30)
+    for number in (98, 99):
+        learner.observe(f"https://e.com/item?id={number}", "out of order")
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "out of order")
+    assert asked(learner) == [VIEW]
+    learner.observe(VIEW, "item 100")
+    assert len(learner.sample()) < 3
+
+
+def test_a_page_that_was_seen_under_two_urls_or_fetched_twice_is_not_seen_under_a_third_one() -> None:
+    learner = taught(checks=0.001)
+    urls = skipped(learner, 30)
+    err(learner)
+    learner.observe("https://e.com/item?id=200&ref=1", "item 200")
+    learner.observe("https://e.com/item?id=201", "item 201", checked=True)
+    assert urls - set(learner.sample()) == {f"https://e.com/item?id={number}&view=x" for number in (200, 201)}
+
+
+def test_a_page_whose_first_url_showed_an_error_is_found_by_one_more_look_at_that_url() -> None:
+    """The URL that was skipped shows the page; what its first URL showed stood for both."""
+    learner = taught(checks=0.2)
+    err(learner)
+    learner.observe("https://e.com/item?id=300", "error 4711 at /item?id=300")
+    for other in ("&view=x", "&ref=1", "&ref=2"):
+        assert learner.decide("https://e.com/item?id=300" + other).skip
+    (other,) = learner.sample()
+    assert learner.observe(other, "item 300") == []
+    assert asked(learner) == ["https://e.com/item?id=300"]
+    assert len(learner.observe("https://e.com/item?id=300", "item 300")) == 2
+    assert asked(learner) == []
+    assert in_force(learner)
+    assert learner.decide("https://e.com/item?id=300&ref=2").skip
+
+
 # ------------------------------------------------------------------ whole sites
 
 
@@ -225,6 +298,19 @@ def test_answers_that_err_now_and_then_cost_neither_pages_nor_savings(site: Site
     assert outcome.lost == frozenset()
     assert outcome.saved >= least
     assert count <= 20 + 0.05 * outcome.saved * outcome.urls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.01, 0.03])
+@pytest.mark.parametrize(
+    ("site", "least"), [(platform_sites.board, 0.55), (platform_sites.blog, 0.45)], ids=["board", "blog"]
+)
+def test_no_page_is_lost_to_errors_that_show_nothing_of_it(site: Site, least: float, rate: float) -> None:
+    rng = random.Random(1)
+    pages = noisy(site(rng), rate, rng)
+    outcome, _ = crawl_and_ask(pages, UrlLearner(seed=1, checks=0.05), rate, rng, errors_hide=True)
+    assert outcome.lost == frozenset()
+    assert outcome.saved >= least
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
@@ -90,6 +91,9 @@ class UrlJournal:
 
     async def record_seen(self, note: SeenUrl) -> None:
         """Note what a URL led to; if it was skipped before, it no longer is."""
+        before = await self._note_of(note.url) if note.checked else None
+        if isinstance(before, SeenUrl) and (before.erred or before.content != note.content):
+            note = replace(note, erred=True)
         site = site_of(note.url)
         await self._store.put_note(journal_name(self.run, site), event_key(note.url), bytes(note))
         await self._read(site)
@@ -195,7 +199,7 @@ class UrlJournal:
         if isinstance(note, SeenUrl):
             if note.same_as is not None:
                 self._learner.hint(note.url, note.same_as)
-            return self._learner.observe(note.url, note.content, checked=note.checked)
+            return self._learner.observe(note.url, note.content, checked=note.checked, erred=note.erred)
         stays = note.worker == self.worker or (self._skips and self._would_skip(note.url))
         return [] if stays else [note.url]
 
