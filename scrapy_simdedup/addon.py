@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 DOWNLOADER_PRIORITY = 540
 """Behind retries, redirects and decompression (550 and up), and behind a project's own middlewares at 543."""
-OUTER_PRIORITY, INNER_PRIORITY = 10, 100_000
-"""Next to the engine, and next to the callback."""
+OUTER_PRIORITY, INNER_PRIORITY = -100_000, 100_000
+"""Next to the engine, and next to the callback: an item that a middleware further out swallows seems to be on its way
+for ever, and its repeats wait for it."""
 PIPELINE_PRIORITY = 900
 """Behind the pipelines that clean items."""
 

@@ -1,8 +1,8 @@
 """The middlewares: the downloader's has requests filtered and pages judged, the spider's drop pages and watch delivery.
 
-Of the two spider middlewares the outer one (10) stands next to the engine and sees the end of a callback's output; the
-inner one (100000) stands next to the callback and sees whether it is called and whether it raises, before another
-middleware can swallow that.
+Of the two spider middlewares the outer one (-100000) stands next to the engine: it sees which items get there, and
+when a callback's output ends. The inner one (100000) stands next to the callback and sees whether it is called and
+whether it raises, before another middleware can swallow that.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Pages(Spider):
 kind, *middlewares = sys.argv[1:]
 settings = {"SIMDEDUP_MODE": "page", "TWISTED_REACTOR_ENABLED": kind != "reactorless"}
 if middlewares:
-    settings["SPIDER_MIDDLEWARES"] = dict(zip(middlewares, (10, 100_000)))
+    settings["SPIDER_MIDDLEWARES"] = dict(zip(middlewares, (-100_000, 100_000)))
 else:
     settings["ADDONS"] = {"scrapy_simdedup.Addon": 500}
 if kind == "select":

@@ -78,6 +78,29 @@ async def test_an_item_that_is_lost_in_a_pipeline_comes_through_its_twin(
     assert done.stat("pages/dropped") == 1
 
 
+class KeepsItems:
+    """A spider middleware that stores items itself and passes none on."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    async def process_spider_output(self, response: Any, result: Any) -> Any:
+        async for output in result:
+            if isinstance(output, Request):
+                yield output
+            else:
+                self.kept.append(output)
+
+
+@pytest.mark.parametrize("priority", [5, 543])
+@on_asyncio
+async def test_nobody_waits_for_an_item_that_a_spider_middleware_keeps_for_itself(site: Site, priority: int) -> None:
+    done = await crawl(PathsSpider, ADDON | {"SPIDER_MIDDLEWARES": {KeepsItems: priority}}, urls=serve_twins(site, 4))
+    assert done.stat("pages/in_work_reason_count/timeout") == 0
+    assert done.stat("pages/kept_reason_count/no_item_yet") == 1
+    assert done.stat("pages/dropped") == 2
+
+
 @on_asyncio
 async def test_a_page_whose_callback_asks_for_it_again_is_not_delivered_by_the_first_try(site: Site) -> None:
     class Retrying(PathsSpider):
