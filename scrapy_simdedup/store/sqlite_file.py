@@ -36,18 +36,20 @@ COLUMNS = """
 SELECT CAST(made.name AS BLOB), cid, CAST(part.name AS BLOB), CAST(part.type AS BLOB)
 FROM sqlite_master AS made JOIN pragma_table_info(made.name) AS part
 """
-SHARE = "name a file on a local disk, or use redis:// or postgresql:// for several hosts"
+SHARE = "name a file on a local disk in SIMDEDUP_STORE, or use redis:// or postgresql:// for several hosts"
+UNREACHABLE = "check the path and its permissions, or name another file in SIMDEDUP_STORE"
 REMEDIES = {
-    "not a database": "name another file; this one was left as it is",
+    "not a database": "name another file in SIMDEDUP_STORE; this one was left as it is",
     "malformed": "move the damaged file away, or put back a copy; it was left as it is",
     "readonly": "make the file and its directory writable",
     "full": "free some disk space",
-    "unable to open": "check the path and its permissions",
-    "File exists": "name a file in a directory; what stands there is none",
-    "Not a directory": "name a file in a directory; what stands there is none",
-    "disk I/O error": "name an ordinary file on a disk that works",
+    "No space left": "free some disk space",
+    "unable to open": UNREACHABLE,
+    "File exists": "name a file in a directory in SIMDEDUP_STORE; what stands there is none",
+    "Not a directory": "name a file in a directory in SIMDEDUP_STORE; what stands there is none",
+    "disk I/O error": "name an ordinary file on a disk that works in SIMDEDUP_STORE",
 }
-"""What to do, by a part of SQLite's message."""
+"""What to do, by a part of the message of SQLite or of the system."""
 MALFORMED = "database disk image is malformed"
 """What SQLite says of a damaged file."""
 MOUNTS = Path("/proc/self/mounts")
@@ -167,7 +169,8 @@ class SqliteFile:
             raise StoreError(self._url, "is another program's database", REMEDIES["not a database"])
         if found != version:
             problem = f"has tables of version {found}; this scrapy-simdedup works with version {version}"
-            raise StoreError(self._url, problem, "name another file, or use the scrapy-simdedup that made this one")
+            remedy = "name another file in SIMDEDUP_STORE, or use the scrapy-simdedup that made this one"
+            raise StoreError(self._url, problem, remedy)
         # Garbage in the middle lets look-ups and inserts succeed; only a check finds it.
         verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
@@ -197,7 +200,8 @@ class SqliteFile:
 
     def _error(self, exc: Exception) -> StoreError:
         message = str(exc)
-        return StoreError(self._url, message, next((REMEDIES[part] for part in REMEDIES if part in message), ""))
+        other = UNREACHABLE if isinstance(exc, OSError) else ""
+        return StoreError(self._url, message, next((REMEDIES[part] for part in REMEDIES if part in message), other))
 
 
 def _columns(db: sqlite3.Connection) -> set[tuple[bytes, int, bytes, bytes]]:

@@ -325,6 +325,7 @@ async def test_tombstones_and_silent_workers_are_cleared_another_day(path: Path)
         ("folder", "check the path and its permissions"),
         ("file/pages.sqlite", "name a file in a directory"),
         (f"{'n' * 300}.sqlite", "check the path and its permissions"),
+        (f"{'n' * 300}/pages.sqlite", "or name another file in SIMDEDUP_STORE"),
     ],
 )
 @on_asyncio
