@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
@@ -59,6 +61,8 @@ LAST_PRIORITY = -1_000_000_000
 """The priority of deferred requests; those of a pattern are spread over some thirty priorities from there down."""
 WAIT_SECONDS = 1.0
 """How long a deferred request waits for the trials of its pattern that are on their way, before it is put back."""
+QUEUE_HEAD = 4
+"""Bytes at the head of the file in which Scrapy keeps the requests of one priority in a JOBDIR."""
 NO_CONTENT_STATUSES = frozenset({404, 410})
 """Statuses that say that a link leads to nothing. Any other error may be one of the moment."""
 
@@ -273,6 +277,18 @@ class DeferredLinks:
             state = getattr(self._crawler.spider, "state", None)
             self._patterns_ = LinkPatterns({} if state is None else state.setdefault(STATE, {}))
         return self._patterns_
+
+
+def remove_headless_queues(jobdir: str) -> None:
+    """Remove the files of a job's queue that have no head, before Scrapy opens one.
+
+    A process that is killed leaves them, as what is written to a file stays in memory at first, and the deferred
+    requests have a file for each of their priorities. Scrapy would lose every request that it is to put into one.
+    """
+    for file in Path(jobdir, "requests.queue").rglob("*"):
+        with suppress(OSError):
+            if file.suffix != ".json" and file.is_file() and file.stat().st_size < QUEUE_HEAD:
+                file.unlink()
 
 
 def _is_new(status: int, verdict: Mapping[str, Any] | None, chain: int) -> bool | None:

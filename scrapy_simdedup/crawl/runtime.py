@@ -20,7 +20,7 @@ from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, Del
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge, Parking
-from scrapy_simdedup.crawl.links import DeferredLinks
+from scrapy_simdedup.crawl.links import DeferredLinks, remove_headless_queues
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
 from scrapy_simdedup.crawl.refusal import probe_store, refusing
@@ -170,6 +170,8 @@ class Runtime:
         self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
         if not self._is_inspection:  # then nothing is written that an unusable store could spoil
             probe_store(store, self.settings)
+            if jobdir:
+                remove_headless_queues(jobdir)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 

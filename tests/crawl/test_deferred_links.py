@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,6 +134,25 @@ async def test_a_job_that_is_stopped_and_resumed_loses_no_link(site: Site, tmp_p
     assert sorted(items) == site.urls(*sorted(numbered("/chapter-", 9)), "/post")
     tried = len([path for path in site.requested if "replytocom" in path])
     assert NEEDED <= tried < NEEDED + 5
+
+
+@on_asyncio
+async def test_a_job_that_is_killed_takes_up_links_of_its_priorities(site: Site, tmp_path: Path) -> None:
+    """What Scrapy writes to its files stays in memory at first, so that a kill leaves them empty."""
+    serve_repeats(site, 3, *numbered("/chapter-", 9))
+    for url in numbered("/chapter-", 9):
+        site[url] = page(url)
+    urls, settings = site.urls("/post"), ADDON | {"JOBDIR": str(tmp_path / "job")}
+    await crawl(Following, settings | {"CLOSESPIDER_PAGECOUNT": 1}, urls=urls)
+    queue = tmp_path / "job/requests.queue"
+    (host,) = [path for path in queue.iterdir() if path.is_dir()]
+    for priority in (0, *range(1_000_000_000, 1_000_000_020)):
+        (host / str(priority)).write_bytes(b"")
+    (queue / "active.json").unlink()
+    (tmp_path / "job/requests.seen").unlink()
+    done = await crawl(Following, settings, urls=urls)
+    assert {*site.urls(*numbered("/chapter-", 9))} <= {*done.urls}
+    assert "log_count/ERROR" not in done.crawler.stats.get_stats()
 
 
 @on_asyncio
