@@ -131,7 +131,7 @@ class DroppedFeed:
         self._files.clear()
 
     def _give_up(self, path: str, exc: Exception) -> None:
-        logger.error("The dropped pages are no longer written to %s: %s", path, exc)
+        logger.error("SIMDEDUP_DROPPED_FEED: the dropped pages are no longer written to %s: %s", path, exc)
         file = self._files.pop(path, None)
         if isinstance(file, ParquetTable):
             file.discard()
@@ -252,7 +252,7 @@ class Reporter:
                 try:
                     write_report(report, path)
                 except OSError as exc:  # noqa: PERF203 - the other files are written nevertheless
-                    logger.error("The report could not be written to %s: %s", path, exc)  # noqa: TRY400 - says it all
+                    logger.error("SIMDEDUP_REPORT: the report could not be written to %s: %s", path, exc)  # noqa: TRY400
                 else:
                     logger.info("The report is in %s", path)
         except Exception:  # the crawl is over, and must come to its end

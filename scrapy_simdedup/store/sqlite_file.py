@@ -174,7 +174,7 @@ class SqliteFile:
         # Garbage in the middle lets look-ups and inserts succeed; only a check finds it.
         verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise sqlite3.DatabaseError(f"{MALFORMED}: {verdict}")
+            raise sqlite3.DatabaseError(f"{MALFORMED}: {verdict.splitlines()[-1]}")
         if not _columns_made_by(tables) <= _columns(db):
             raise sqlite3.DatabaseError(f"{MALFORMED}: its tables have other columns than they were made with")
         db.execute("PRAGMA journal_mode = WAL")

@@ -161,7 +161,7 @@ async def test_a_feed_that_cannot_be_written_costs_no_page(
     feeds = [str(tmp_path / "file/dropped.jsonl"), "/dev/full/../full.jsonl", str(tmp_path / "dropped.jsonl")]
     done = await crawl(PatientSpider, ADDON | {"SIMDEDUP_DROPPED_FEED": feeds}, urls=serve(site))
     assert len(done.urls) == 2
-    assert "are no longer written to" in caplog.text
+    assert "SIMDEDUP_DROPPED_FEED: the dropped pages are no longer written to" in caplog.text
     assert len(lines(tmp_path / "dropped.jsonl")) == 2, "the other feeds are written"
 
 
