@@ -90,10 +90,10 @@ class DeferredLinks:
         """Requests of repeats whose links are deferred → the chain of these links."""
 
     def open(self, *, tracks_delivery: bool) -> None:
-        """Begin; ``tracks_delivery``: the spider middlewares are there to take the items of repeats away."""
+        """Begin; ``tracks_delivery``: the spider middlewares are there, so that links can be deferred."""
         policy = self._settings.links if self._settings.mode == "pages" else "drop"
         self._defers = policy == "defer" and tracks_delivery
-        self._follows = self._defers or policy == "follow_new"
+        self._follows = policy != "drop"
         if self._follows:
             self._memory = LinkMemory(self._settings.scope, self._detector.secret, MAX_LINKS)
             self._crawler.signals.connect(self._scheduled, signals.request_scheduled)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.crawl.stats import CrawlStats
     from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
     from scrapy_simdedup.detect.detector import NearDuplicateDetector
+    from scrapy_simdedup.detect.verdict import Reason
     from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
 PERMANENT_REDIRECTS = frozenset({301, 308})
 """Statuses of redirects that are meant to last."""
+MAX_DROPPED_KEYS = 10_000
+"""Keys of dropped pages that are remembered, the newest, where an errback may ask for them again and again."""
 
 
 class ResponseHandler:
@@ -80,6 +83,7 @@ class ResponseHandler:
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Requests of dropped pages whose callbacks are called, for their links."""
+        self._dropped_keys: dict[bytes, None] = {}
 
     def open(self, *, tracks_delivery: bool) -> None:
         """Judge responses from now on; ``tracks_delivery``: both spider middlewares are there to see callbacks end."""
@@ -216,12 +220,34 @@ class ResponseHandler:
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
         if verdict.is_duplicate and not is_second and self._has_own_arguments(request, response, verdict):
-            request.meta[META_VERDICT] = replace(verdict, is_duplicate=False, reason="other_arguments").as_dict()
-            self._stats.kept_for_arguments()
+            self._keep(request, verdict, "other_arguments")
+        elif verdict.is_duplicate and not is_second and self._needs_callback(request, response):
+            self._keep(request, verdict, "for_callback")
         elif verdict.is_duplicate and not is_second:
             await self._drop(request, response, verdict, site)
         elif verdict.is_duplicate or verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
+
+    def _keep(self, request: Request, verdict: Verdict, reason: Reason) -> None:
+        """Let a repeat reach its callback as any page."""
+        request.meta[META_VERDICT] = replace(verdict, is_duplicate=False, reason=reason).as_dict()
+        self._stats.repeat_kept(reason)
+
+    def _needs_callback(self, request: Request, response: Response) -> bool:
+        """Whether a repeat is kept where no spider middleware is there that could take its items alone.
+
+        It brings new links, which would be lost with it. Or it was dropped before: an errback that asks for it again
+        would do so for ever.
+        """
+        if self._tracks_delivery or self._settings.mode != "pages":
+            return False
+        key = self._crawler.request_fingerprinter.fingerprint(request)
+        if key in self._dropped_keys or self._links.brings_new(request, response):
+            return True
+        self._dropped_keys[key] = None
+        if len(self._dropped_keys) > MAX_DROPPED_KEYS:
+            del self._dropped_keys[next(iter(self._dropped_keys))]
+        return False
 
     def _has_own_arguments(self, request: Request, response: Response, verdict: Verdict) -> bool:
         """Whether the callback may make another item of a repeat than it made of others.
@@ -271,7 +297,7 @@ class ResponseHandler:
         is_entrance = verdict.kind == "unchanged" and request.meta.get("is_start_request")
         if is_entrance or self._settings.mode == "items":
             self._followed.add(request)
-        elif self._links.brings_new(request, response):
+        elif self._tracks_delivery and self._links.brings_new(request, response):
             self._followed.add(request)
             self._links.follow(request)
         logger.debug("Dropped: %s", dropped, extra={"spider": self._crawler.spider})

@@ -13,7 +13,7 @@ from scrapy_simdedup.unjudged import UNJUDGED
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
+    from scrapy_simdedup.detect.verdict import Reason, Verdict, VerdictKind
     from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.unjudged import UnjudgedReason
 
@@ -201,9 +201,9 @@ class CrawlStats:
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
-    def kept_for_arguments(self) -> None:
-        """A repeat is kept because its callback may make another item of it, with what its request brings."""
-        self._add("pages/kept_reason_count/<reason>", "other_arguments")
+    def repeat_kept(self, reason: Reason) -> None:
+        """A repeat is kept for the sake of its callback."""
+        self._add("pages/kept_reason_count/<reason>", reason)
 
     def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
         """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""

@@ -163,6 +163,9 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
     if kept["other_arguments"]:
         repeats = plural(kept["other_arguments"], "repeat")
         lines.append(f"  {repeats} kept, whose requests brought other values for the items (cb_kwargs, meta)")
+    if kept["for_callback"]:
+        repeats = plural(kept["for_callback"], "repeat")
+        lines.append(f"  {repeats} kept with items and links, which only the delivery middlewares can part")
     if kept["within_budget"]:
         lines.append(f"  {plural(kept['within_budget'], 'repeat')} kept within SIMDEDUP_MAX_COPIES")
     if stats["pages/preferred"]:

@@ -27,6 +27,7 @@ Reason: TypeAlias = (
         "for_links",
         "other_callback",
         "other_arguments",
+        "for_callback",
         "own_text",
     ]
 )
@@ -70,9 +71,9 @@ class Verdict:
     place of its original; ``no_item_yet`` where the first page with its content gave no item; ``for_links`` where the
     page gave no item in an earlier run, and its links may lead to what is new; ``other_callback`` where its original
     was got by another callback, or for another spider; ``other_arguments`` where its request brings values for the item
-    that no other brought; ``own_text`` where it is ``near`` only because it says what its
-    original does not, see :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool
-    knew its request; else None."""
+    that no other brought; ``for_callback`` where the downloader middleware is there alone, and the page brings new
+    links or was asked for again; ``own_text`` where it is ``near`` only because it says what its original does not, see
+    :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool knew its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None

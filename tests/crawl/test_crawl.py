@@ -264,6 +264,24 @@ async def test_an_errback_that_tries_again_for_ever_does_not_hold_the_crawl(site
 
 
 @on_asyncio
+async def test_where_no_spider_middleware_sees_its_errback_a_page_is_dropped_once(site: Site) -> None:
+    class Stubborn(PathsSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(errback=self.failed)
+
+        def failed(self, failure: Any) -> Any:
+            yield failure.request.replace(dont_filter=True)
+
+    urls = serve_articles(site)
+    alone = {"DOWNLOADER_MIDDLEWARES": {"scrapy_simdedup.NearDuplicateDownloaderMiddleware": 540}}
+    done = await crawl(Stubborn, alone, urls=urls)
+    assert sorted(done.urls) == sorted(urls)
+    assert len(site.requested) == len(urls) + 2
+    assert done.stat("pages/dropped") == 2
+
+
+@on_asyncio
 async def test_a_signal_tells_of_every_dropped_page(site: Site) -> None:
     dropped = []
 

@@ -327,13 +327,16 @@ async def test_a_server_that_ignores_the_end_of_a_path_does_not_hold_the_crawl(s
 
 
 @on_asyncio
-async def test_without_the_spider_middlewares_no_link_of_a_repeat_is_followed(site: Site) -> None:
-    """They take the items of repeats away."""
-    serve_repeats(site, 3)
+async def test_without_the_spider_middlewares_a_repeat_with_new_links_is_kept(site: Site, caplog: Any) -> None:
+    """Only they could take its items away."""
+    serve_repeats(site, 3, "/chapter-1")
+    site["/chapter-1"] = page("chapter")
     alone = {"DOWNLOADER_MIDDLEWARES": {"scrapy_simdedup.NearDuplicateDownloaderMiddleware": 540}}
     done = await crawl(Following, alone, urls=site.urls("/post"))
-    assert done.urls == site.urls("/post")
-    assert len(site.requested) == 3
+    assert {*done.urls} == {*site.urls("/post", "/again", "/chapter-1")}
+    assert done.stat("pages/kept_reason_count/for_callback") == 1
+    assert done.stat("pages/dropped") == 3
+    assert "1 repeat kept with items and links" in caplog.text
 
 
 @on_asyncio
