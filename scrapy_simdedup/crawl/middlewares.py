@@ -16,7 +16,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
-from scrapy_simdedup.crawl.response_handler import META_VERDICT
+from scrapy_simdedup.crawl.response_handler import META_DROPS, META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 from scrapy_simdedup.crawl.second_fetch import META_SECOND
 
@@ -127,8 +127,10 @@ class DeliveryOuterMiddleware:
         made_request = False
         try:
             async for output in result:
-                if is_errback and isinstance(output, Request) and self._asks_again(output, response):
-                    continue
+                if is_errback and isinstance(output, Request):
+                    if self._asks_again(output, response):
+                        continue
+                    output.meta[META_DROPS] = response.meta.get(META_DROPS, 0)
                 if isinstance(output, Request):
                     made_request = True
                     if delivery is not None:

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 META_VERDICT = "simdedup_verdict"
 META_IDENTITY = "simdedup_identity"
+META_DROPS = "simdedup_drops"
+"""How often a page was dropped for which an errback asks again, under other URLs; it goes from request to request."""
+MAX_DROPS = 3
+"""Drops in a row after which the page is kept, lest the errback asks for ever."""
 NOT_MODIFIED = 304
 GONE_STATUSES = frozenset({404, 410})
 """Statuses that say that the page of a URL is gone."""
@@ -234,11 +238,12 @@ class ResponseHandler:
         self._stats.repeat_kept(reason)
 
     def _needs_callback(self, request: Request, response: Response) -> bool:
-        """Whether a repeat is kept where no spider middleware is there that could take its items alone.
+        """Whether a repeat is kept, as an errback asks for it again and again, or would if it were dropped again.
 
-        It brings new links, which would be lost with it. Or it was dropped before: an errback that asks for it again
-        would do so for ever.
+        Where no spider middleware is there that could take its items alone, so is one that brings new links.
         """
+        if request.meta.get(META_DROPS, 0) >= MAX_DROPS:
+            return True
         if self._tracks_delivery or self._settings.mode != "pages":
             return False
         key = self._crawler.request_fingerprinter.fingerprint(request)
@@ -300,6 +305,8 @@ class ResponseHandler:
         elif self._tracks_delivery and self._links.brings_new(request, response):
             self._followed.add(request)
             self._links.follow(request)
+        if request not in self._followed:
+            request.meta[META_DROPS] = request.meta.get(META_DROPS, 0) + 1
         logger.debug("Dropped: %s", dropped, extra={"spider": self._crawler.spider})
         self._send(near_duplicate_dropped, response, verdict)
         if not self._tracks_delivery and request not in self._followed:

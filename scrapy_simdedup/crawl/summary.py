@@ -165,7 +165,7 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
         lines.append(f"  {repeats} kept, whose requests brought other values for the items (cb_kwargs, meta)")
     if kept["for_callback"]:
         repeats = plural(kept["for_callback"], "repeat")
-        lines.append(f"  {repeats} kept with items and links, which only the delivery middlewares can part")
+        lines.append(f"  {repeats} kept for an errback that asks again, or for links without delivery middlewares")
     if kept["within_budget"]:
         lines.append(f"  {plural(kept['within_budget'], 'repeat')} kept within SIMDEDUP_MAX_COPIES")
     if stats["pages/preferred"]:

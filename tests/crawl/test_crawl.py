@@ -264,6 +264,27 @@ async def test_an_errback_that_tries_again_for_ever_does_not_hold_the_crawl(site
 
 
 @on_asyncio
+async def test_an_errback_that_tries_other_urls_for_ever_gets_the_page_in_the_end(site: Site) -> None:
+    """As where a session id in the URL is to be another one."""
+
+    class Stubborn(PathsSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(errback=self.failed)
+
+        def failed(self, failure: Any) -> Any:
+            self.failures.append(failure.value)
+            yield Request(f"{failure.request.url}&again", self.parse, errback=self.failed)
+
+    urls = serve_articles(site)
+    for count in range(1, 4):
+        site["/one?print=1" + count * "&again"] = page("one", count)
+    done = await crawl(Stubborn, urls=urls[:2])
+    assert done.urls == [urls[0], f"{urls[1]}&again&again&again"]
+    assert len(done.spider.failures) == 3
+
+
+@on_asyncio
 async def test_where_no_spider_middleware_sees_its_errback_a_page_is_dropped_once(site: Site) -> None:
     class Stubborn(PathsSpider):
         async def start(self) -> Any:

@@ -336,7 +336,7 @@ async def test_without_the_spider_middlewares_a_repeat_with_new_links_is_kept(si
     assert {*done.urls} == {*site.urls("/post", "/again", "/chapter-1")}
     assert done.stat("pages/kept_reason_count/for_callback") == 1
     assert done.stat("pages/dropped") == 3
-    assert "1 repeat kept with items and links" in caplog.text
+    assert "1 repeat kept for an errback that asks again, or for links" in caplog.text
 
 
 @on_asyncio
