@@ -93,6 +93,7 @@ REMEDIES = {
     "permission denied for function": "let the user call all functions that begin with 'simdedup_'",
     "permission denied": "let the user create tables in the schema, or let somebody open the store once who may",
     "connection refused": "check that the server runs, and host and port in SIMDEDUP_STORE",
+    "resolve host": "correct the host in SIMDEDUP_STORE",
     "too many": "allow more connections in postgresql.conf, or put a pooler in front",
     "disk full": "free some disk space on the server",
     "read-only transaction": "name the primary, not a standby, and a database that is not set to read only",

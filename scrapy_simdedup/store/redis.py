@@ -75,6 +75,7 @@ REMEDIES = {
     "max number of clients": "allow more clients: maxclients in redis.conf",
     "wrongtype": "name another database: a key of this name is not the store's",
     "moved": "name the cluster as 'redis+cluster://host:6379'",
+    "index is out of range": "name another database in SIMDEDUP_STORE, by a smaller number at its end",
     "cluster mode is not enabled": "name a single server as 'redis://host:6379/0'",
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }

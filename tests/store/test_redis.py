@@ -98,6 +98,12 @@ async def test_a_wrong_password_is_said_without_it(guarded: RedisServer, credent
     assert "wrong@" not in str(caught.value)
 
 
+@on_asyncio
+async def test_a_database_that_the_server_has_not_is_said_with_a_remedy(redis_server: RedisServer) -> None:
+    with pytest.raises(StoreError, match="name another database in SIMDEDUP_STORE"):
+        await store_by_url(f"redis://127.0.0.1:{redis_server.port}/99").open()
+
+
 @pytest.mark.parametrize(
     ("rights", "remedy"),
     [
