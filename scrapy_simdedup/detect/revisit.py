@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, MAX_EDITED_SHARE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units, what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record
@@ -117,6 +117,8 @@ def _compare_units(
     assert before.units is not None
     found = compare_units(now.page_units, before.units, clocks)
     edited, equal = dict(found.edited_places), set(found.equal_places)
+    if found.edited_share <= MAX_EDITED_SHARE:
+        edited |= found.edited_spots
     changes = found.changes
     same_title = now.title == before.title or now.page_units.title == before.units.title
     other_comments = now.units is not None and now.units.has_other_comments(before.units)

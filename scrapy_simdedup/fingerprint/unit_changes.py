@@ -6,7 +6,8 @@
 2. Where the digests of the two sequences are equal, nothing changed.
 3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
-   place the text was *edited*, the others were *added* or *removed*.
+   place the text was *edited*, the others were *added* or *removed*. A line with a number that stands where another
+   line stood is known by its spot besides, the units around it: of "Thursday, 5 May" on the day after no word is left.
 4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
 5. With equal sets in another order, units were *reordered*.
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods.minhash import b_bit_values, minhash, resemblance
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
-from scrapy_simdedup.page.amounts import MAX_LENGTH
+from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_short
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Sequence
@@ -66,6 +68,8 @@ class UnitComparison(NamedTuple):
     """The places with an equal text."""
     edited_share: float
     """The share of the words of the content that are in units without an equal one, 0..1."""
+    edited_spots: dict[int, str] = {}  # noqa: RUF012 - of a tuple
+    """The spots of lines with a number that stand where others stood, and at another place, with the text of now."""
 
 
 def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
@@ -78,7 +82,8 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         chosen = units.without(clocks)
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
-        return UnitComparison(UnitChanges(), {}, frozenset(places.tolist()), 0.0)
+        equal_spots = spots_of(units)[chosen].tolist()
+        return UnitComparison(UnitChanges(), {}, frozenset([*places.tolist(), *equal_spots]), 0.0)
     rows, first = table_rows(digests, places, before.joined_by)
     old = before.rows
     added, removed = list(range(len(rows))), list(range(len(old)))
@@ -90,16 +95,25 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     row_places = places[first] if len(rows) else places
     share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
     is_alone = np.diff(first, append=len(places)) == 1  # of units that share a row nobody knows which one differs
-    equal_places = frozenset(row_places[is_equal & is_alone].tolist())
-    removed_at = Counter(old["place"][removed].tolist())
     at = chosen.nonzero()[0][first]
+    spots = spots_of(units)[at]
+    equal_places = frozenset([*row_places[is_equal & is_alone].tolist(), *spots[is_equal & is_alone].tolist()])
+    removed_at = Counter(old["place"][removed].tolist())
     edited_places = {
         int(row_places[number]): units.samples[at[number]]
         for number in added
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
     kept_clocks = set() if is_joined else set(kept_places(clocks))
+    edited_spots: dict[int, str] = {}
     if not is_joined:
+        for one, other in _in_place_of_others(rows, added, old, removed):
+            spot = int(spots[one])
+            if spot and rows["place"][one] != old["place"][other]:
+                edited_spots[spot] = units.samples[at[one]]
+                if spot in clocks:
+                    added.remove(one)
+                    removed.remove(other)
         added = [number for number in added if int(row_places[number]) not in clocks]
         removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
         removed = _without_moves_to_boilerplate(units, before, chosen, removed)
@@ -114,7 +128,42 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     if not added and not removed:
         reordered = _moved(rows, old, kept_clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
-    return UnitComparison(changes, edited_places, equal_places, share)
+    return UnitComparison(changes, edited_places, equal_places, share, edited_spots)
+
+
+def spots_of(units: PageUnits) -> NDArray[np.uint32]:
+    """The spot of each short line of the content with a number, 0 for others; shape (m,).
+
+    It is made of the places of the nearest other units before and behind it, and of how many lines of its kind stand
+    between it and the former.
+    """
+    spots = np.zeros(len(units.lengths), np.uint32)
+    before, lines = 0, list[int]()
+    for at in [*units.places.nonzero()[0].tolist(), -1]:
+        sample = units.samples[at] if at >= 0 else ""
+        if is_short(sample) and has_number(sample):
+            lines.append(at)
+            continue
+        behind = int(units.places[at]) if at >= 0 else 0
+        for number, line in enumerate(lines):
+            spots[line] = crc32(b"%d %d %d" % (before, number, behind))
+        before, lines = behind, []
+    return spots
+
+
+def _in_place_of_others(
+    rows: NDArray[np.void], added: Sequence[int], old: NDArray[np.void], removed: Sequence[int]
+) -> list[tuple[int, int]]:
+    """The added rows that each stand in the place of a removed row, with these: as many between the same equal rows."""
+    if (np.delete(rows["digest"], added) != np.delete(old["digest"], removed)).any():
+        return []
+    gaps: dict[int, tuple[list[int], list[int]]] = {}
+    for which, numbers in enumerate((added, removed)):
+        for others, number in enumerate(numbers):
+            gaps.setdefault(number - others, ([], []))[which].append(number)
+    return [
+        pair for ours, theirs in gaps.values() if len(ours) == len(theirs) for pair in zip(ours, theirs, strict=True)
+    ]
 
 
 def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> bool:

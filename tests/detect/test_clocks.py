@@ -198,3 +198,21 @@ async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(tmp_path: P
         changed = await visit(store, str(run), pages)
     assert "https://r.example/9" in changed
     assert not {f"https://r.example/{n}" for n in range(1, 9)} & changed.keys()
+
+
+@on_asyncio
+async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeting_is_none(tmp_path: Path) -> None:
+    """No word of a date need be left on the day after, so it is known by what stands around it."""
+    store = f"sqlite:///{(tmp_path / 'village.sqlite').as_posix()}"
+
+    def meeting(number: int, today: str, when: str) -> str:
+        facts = f"<table><tr><td>When</td><td>{when}</td></tr><tr><td>Where</td><td>Village hall</td></tr></table>"
+        top = f"<title>{number}</title><div class=nav>Home</div><div id=today><span>{today}</span></div>"
+        return f"{top}<div><h1>Meeting of {NAMES[number]}</h1>{facts}{prose(number, 900)}</div>"
+
+    changed = {}
+    for run, today in enumerate(("Thursday, 30 April 2026", "Friday, 1 May 2026", "Saturday, 2 May 2026")):
+        moved = {3: "Sunday, 7 June"} if run == 2 else {}
+        pages = {f"https://v.example/{n}": meeting(n, today, moved.get(n, "Monday, 4 May")) for n in range(10)}
+        changed = await visit(store, str(run), pages)
+    assert set(changed) == {"https://v.example/3"}

@@ -329,6 +329,23 @@ def test_a_long_text_at_the_place_of_a_clock_is_compared_where_it_is_a_good_part
     assert bool(compare_units(now.page_units, before.units, set(found.edited_places)).changes) is is_seen
 
 
+def test_a_line_with_a_number_in_place_of_another_is_known_by_what_stands_around_it() -> None:
+    """Of the title of a page that others read most no word is left an hour later; a line more is no other line."""
+    list_ = "<h3>Most read today</h3><ul>{}</ul><p>Our editors choose each of them.</p>"
+    hours = ["Storm on the coast, 91 readers"], ["Cup won, 8 readers"], ["Cup won, 8 readers", "Fog, 3 readers"]
+    one, two, three = (
+        page([*PARAGRAPHS, list_.format("".join(f"<li>{item}</li>" for item in items))]) for items in hours
+    )
+    assert one.units is not None
+    assert two.page_units is not None
+    assert three.page_units is not None
+    found = compare_units(two.page_units, one.units)
+    assert (found.changes, found.edited_places) == (UnitChanges(added=1, removed=1), {})
+    assert not compare_units(two.page_units, one.units, set(found.edited_spots)).changes
+    assert set(found.edited_spots) <= compare_units(one.page_units, one.units).equal_places
+    assert compare_units(three.page_units, one.units, set(found.edited_spots)).changes
+
+
 def test_what_a_page_is_tagged_with_is_its_own() -> None:
     tags = "<div class=tags><span>Garden</span> <span>{}</span></div>"
     assert changes(page([*PARAGRAPHS, tags.format("Lift")]), page([*PARAGRAPHS, tags.format("Guest toilet")]))
