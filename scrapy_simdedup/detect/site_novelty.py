@@ -8,11 +8,12 @@
    stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
 4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
-   description that twenty products share. A headline vouches if both pages have it, and few others of the site do; a
-   title only once the site is known, and not where such a line is the first heading, or the first line of a content
-   without headings: the title may be that of an album, the line the name of a picture. Where one vouches, such a line
-   is a clock, a greeting or an advertisement. A line that differs in its numbers alone may be either, so where none
-   vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them.
+   description that twenty products share. No original may lack one: the name of one of them and the town of another are
+   a page of their own together. A headline vouches if both pages have it, and few others of the site do; a title only
+   once the site is known, and not where such a line is the first heading, or the first line of a content without
+   headings: the title may be that of an album, the line the name of a picture. Where one vouches, such a line is a
+   clock, a greeting or an advertisement. A line that differs in its numbers alone may be either, so where none vouches
+   it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -22,18 +23,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, MIN_SHARE
+from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.page.amounts import is_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.detect.copy_check import CopyCheck
     from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine
     from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.novelty import ReplacedLines
     from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
     from scrapy_simdedup.store.packed_records import PackedRecords
 
@@ -136,33 +136,40 @@ class SiteNovelty:
         if together:
             return OwnText(together, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
-        if self._are_facts(lines, fp, chosen, others, sampled=len(sample)):
-            facts = lines.words if lines.words.any() else lines.of_texts(units)
+        facts = lines.words
+        if not facts.any() or np.count_nonzero(lines.of_texts(units)) < MIN_FIELDS:
+            vouches = cache(partial(self._has_same_name, fp, chosen, others))
+            facts = self._names(units, kept, clocks, lambda is_first: vouches(0 if is_first else len(sample)))
+        if facts.any():
             return OwnText(max(1, int(novelty.words_of_units(units)[facts].max())), counts=True)
         shown = most if most > novelty.MIN_OWN_WORDS else 0
         return OwnText(shown, counts=False, other_line=lines.difference(units))
 
-    def _are_facts(
+    def _names(
         self,
-        lines: ReplacedLines,
-        fp: PageFingerprint,
-        copied: Sequence[int],
-        others: Sequence[int],
-        *,
-        sampled: int,
-    ) -> bool:
-        """Whether lines in place of others of the originals keep a page: steps 4 and 5 of this module."""
-        units = fp.page_units
-        assert units is not None
-        of_texts = lines.of_texts(units)
-        count = np.count_nonzero(of_texts)
-        if lines.words.any():
-            if count >= MIN_FIELDS:
-                return True
-            sampled = 0 if lines.words[units.headline] else sampled
-        elif count < MIN_NUMBERS and not (of_texts[units.headline] and is_name(units.samples[units.headline])):
-            return False
-        return not self._has_same_name(fp, copied, others, sampled)
+        units: PageUnits,
+        kept: Sequence[TextUnits],
+        clocks: Collection[int],
+        has_same_name: Callable[[bool], bool],
+    ) -> Mask:
+        """The lines by which a page has another name than each of the originals: step 4 of this module.
+
+        ``has_same_name`` says whether title or h1 vouch for it, if such a line is the headline, and if not.
+        """
+        found = nothing = np.zeros(len(units.lengths), np.bool_)
+        for original in kept:
+            lines = novelty.replaced_lines(units, [original], clocks)
+            of_texts = lines.of_texts(units)
+            names = lines.words
+            if not names.any() and (
+                np.count_nonzero(of_texts) >= MIN_NUMBERS
+                or (of_texts[units.headline] and is_name(units.samples[units.headline]))
+            ):
+                names = of_texts
+            if not names.any() or has_same_name(bool(lines.words[units.headline])):
+                return nothing
+            found = found | names
+        return found
 
     def _words_of_variant(
         self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]
@@ -180,7 +187,7 @@ class SiteNovelty:
         """Whether title or h1 vouch that a page is one with originals: step 4 of this module."""
         theirs = self._originals.comparison_rows(np.array(copied, np.intp))
         elsewhere = self._originals.comparison_rows(np.array(others, np.intp))
-        many = max(1.0, MIN_SHARE * sampled)
+        many = min(max(1.0, MIN_SHARE * sampled), MIN_PAGES)
         for name, own in (("h1", fp.h1), ("title", fp.title if sampled >= MIN_SAMPLE else 0)):
             if own and (theirs[name] == own).any() and np.count_nonzero(elsewhere[name] == own) < many:
                 return True

@@ -229,3 +229,19 @@ async def test_a_title_is_that_of_an_album_where_the_content_begins_with_another
         again = await detector.add(picture(names[1], "Good evening"), url="https://photos.example/latest")
     assert [verdict.is_duplicate for verdict in kept] == [False, False, False]
     assert again.is_duplicate
+
+
+@on_asyncio
+async def test_the_name_of_one_page_and_the_town_of_another_are_a_page_of_their_own() -> None:
+    """Small advertisements with one title: each name and each town is known, but not what is sold where."""
+
+    def offer(name: str, town: str) -> str:
+        facts = f"<table><tr><td>{name}</td></tr><tr><td>{town}</td></tr></table>"
+        return f"<title>For sale</title>{facts}<p>{said('collect', 60)}</p>"
+
+    sold = [(name, town) for name in ("Pram", "Desk", "Tent") for town in ("Marsham", "Thornby", "Dunmere")]
+    async with NearDuplicateDetector(secret="offers") as detector:
+        kept = [await detector.add(offer(*one), url=f"https://shop.example/{at}") for at, one in enumerate(sold)]
+        again = [await detector.add(offer(*one) + "<!---->", url=f"https://shop.example/{one}") for one in sold]
+    assert not any(verdict.is_duplicate for verdict in kept)
+    assert all(verdict.is_duplicate for verdict in again)
