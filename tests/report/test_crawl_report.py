@@ -77,7 +77,7 @@ async def test_a_report_that_cannot_be_written_is_said_and_costs_nothing(
     done = await crawl(PathsSpider, settings, urls=site.urls("/one"))
     assert len(done.items) == 1
     assert done.crawler.stats.get_value("finish_reason") == "finished"
-    assert "The report could not be written" in caplog.text
+    assert "SIMDEDUP_REPORT: the report could not be written" in caplog.text
     assert (tmp_path / "report.json").exists(), "the others are"
 
 
