@@ -125,7 +125,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     units = None
     if settings.keeps_units and unjudged in {None, "too_short"}:
         units = page_units(shingles, page.blocks, settings.shingle_size)
-        title, offer = (_headline_digest(text, words, 2) for text in (page.own_title, page.offer))
+        said = (normalise(one, settings.ignore) for one in (page.own_title, page.offer))
+        title, offer = (_headline_digest(one, words, 2) for one in said)
         units = units._replace(title=title, offer=offer)
     if units is not None and settings.ignore:
         texts = [page.blocks[number].text for number in shingles.blocks.tolist()]

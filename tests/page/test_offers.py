@@ -8,7 +8,7 @@ import pytest
 
 from helpers.changing_site import product
 from helpers.on_asyncio import on_asyncio
-from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup import NearDuplicateDetector, fingerprint_page
 from scrapy_simdedup.page.page import read_page
 
 JSON_LD = '<script type="application/ld+json">{}</script>'
@@ -43,6 +43,20 @@ CHANGES = {
     "another price": ('"29.00"', '"31.00"', True),
     "another scheme": ('"https://schema.org/InStock"', '"http://schema.org/InStock"', False),
 }
+
+
+@pytest.mark.parametrize(("ignore", "differs"), [((), True), (("numbers",), False)])
+def test_numbers_that_are_ignored_are_ignored_in_titles_and_offers_too(
+    ignore: tuple[str, ...], *, differs: bool
+) -> None:
+    made = (
+        fingerprint_page(
+            f"<title>{n} chairs</title><p>It is blue.</p><form><button>{n} EUR</button></form>", ignore=ignore
+        )
+        for n in (29, 31)
+    )
+    one, other = ((fp.page_units.title, fp.page_units.offer) for fp in made if fp.page_units is not None)
+    assert (one != other) is differs
 
 
 @pytest.mark.parametrize("change", CHANGES)
