@@ -125,9 +125,12 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     units = None
     if settings.keeps_units and unjudged in {None, "too_short"}:
         units = page_units(shingles, page.blocks, settings.shingle_size)
-        said = (normalise(one, settings.ignore) for one in (page.own_title, page.offer))
-        title, offer = (_headline_digest(one, words, 2) for one in said)
-        units = units._replace(title=title, offer=offer)
+        title, offer = page.own_title, page.offer
+        if settings.ignore:
+            title, offer = normalise(title, settings.ignore), normalise(offer, settings.ignore)
+        units = units._replace(
+            title=_headline_digest(title, words, 2), offer=_headline_digest(offer, words, 2) if offer else 0
+        )
     if units is not None and settings.ignore:
         texts = [page.blocks[number].text for number in shingles.blocks.tolist()]
         units = units._replace(digests=_masked_digests(texts, settings.ignore, words))

@@ -138,7 +138,7 @@ def read_page(
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
     headings = [block.text for block in blocks if block.heading]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
-    offer = find_offer(document.root, html)
+    offer = find_offer(document.root, html, has_form=any(roles & FORM for roles in tree.node_roles))
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
 
 
@@ -174,17 +174,22 @@ def own_title(title: str, headline: str, headings: Collection[str]) -> str:
     of_headline, words = _words(headline), [_words(part) for part in parts]
     if not any(found in of_headline for found in words):
         return title
-    of_headings = set(map(_words, headings))
     own = (
         part
         for part, found in zip(parts, words, strict=True)
-        if found in of_headline or found in of_headings or _shares_word(found, of_headline) or is_price(part)
+        if found in of_headline or _shares_word(found, of_headline) or is_price(part) or _is_one_of(headings, found)
     )
     return "|".join(own)
 
 
 def _shares_word(one: str, other: str) -> bool:
     return any(f" {word} " in other for word in one.split() if not word.isdigit())
+
+
+def _is_one_of(headings: Collection[str], words: str) -> bool:
+    """Whether a heading has these words and no others; one that lacks the longest of them needs no closer look."""
+    longest = max(words.split(), key=len)
+    return any(longest in heading.casefold() and _words(heading) == words for heading in headings)
 
 
 def _words(text: str) -> str:

@@ -26,7 +26,7 @@ OFFERS = {
     "data of a script": (f"<script>state = {STOCK}</script>", ""),
     "microdata": ('<link itemprop="availability" href="http://schema.org/SoldOut">', "availability SoldOut"),
     "Open Graph": (
-        '<meta property="product:price:amount" content="29"><meta property=og:availability content=instock>',
+        '<meta property="product:price:amount" content="29"><meta property="og:availability" content=instock>',
         "availability instock\nprice 29",
     ),
 }
