@@ -43,8 +43,15 @@ _SAYS_RELATED = re.compile(
     | recomendad\w+ | relacionad\w+ | similares | vistos\ reci?ent\w+
     | correlati | simili | consigliat\w+ | visti\ di\ recente
     | gerelateerde? | vergelijkbare | aanbevolen | onlangs\ bekeken
-    | похожие | рекомендуем\w* | недавно\ просмотренн\w+ )\b
-    | 相关 | 相關 | 推荐 | 推薦 | 猜你喜欢 | 関連 | おすすめ
+    | похожие | рекомендуем\w* | недавно\ просмотренн\w+
+    | most\ (?:read|viewed|popular|shared|commented|discussed|watched) | trending
+    | popular\ (?:now|posts?|articles|stories)
+    | meist\ ?(?:gelesen|geklickt|kommentiert|geteilt)\w* | am\ meisten\ gelesen\w* | beliebte\ (?:artikel|beiträge)
+    | (?:les|articles)\ (?:les\ )?plus\ (?:lus|lues|vus|partagés|populaires) | articles\ populaires
+    | m[áa]i?s\ (?:leíd[oa]s?|vist[oa]s?|lid[oa]s?|compartidas) | più\ (?:lett[ie]|vist[ie]|condivis[ie])
+    | meest\ (?:gelezen|bekeken) | mest\ läst\w* | najczęściej\ czytane | najpopularniejsze
+    | самое\ читаемое | популярное )\b
+    | 相关 | 相關 | 推荐 | 推薦 | 猜你喜欢 | 関連 | おすすめ | 热门 | 熱門 | 人気
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -53,6 +60,7 @@ _STEMS = tuple(
     recommend suggest simil relat viewed bought purchased like enjoy
     angesehen empf ähnlich kaufte auch verwandt récemment aussi recomend relacion vistos correlat consigli visti
     aanbevolen vergelijkbar bekeken похож рекоменд просмотр 相关 相關 推荐 推薦 猜你 関連 おすすめ
+    most trending popul meist beliebt plus más mais più gelezen läst czytane читаем популярн 热门 熱門 人気
     """.split()
 )
 """Each of these phrases has one of these, which are looked for much faster, in all headings of a page at once."""

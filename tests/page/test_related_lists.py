@@ -35,6 +35,14 @@ def classes(html: str) -> set[BlockClass]:
         "Produits similaires",
         "Artículos relacionados",
         "Похожие товары",
+        "Most read",
+        "Popular posts",
+        "Meistgelesene Artikel",
+        "Lo más leído",
+        "Les plus lus",
+        "Mais lidas",
+        "Самое читаемое",
+        "热门文章",
         "相关文章",
         "おすすめ商品",
     ],
@@ -56,7 +64,9 @@ def test_cards_under_such_a_heading_are_boilerplate(heading: str, below: str) ->
     assert text["Details"] is text["29 EUR"] is BlockClass.CONTENT
 
 
-@pytest.mark.parametrize("heading", ["What is in the box", "Related work", "Products", "Likely questions"])
+@pytest.mark.parametrize(
+    "heading", ["What is in the box", "Related work", "Products", "Likely questions", "Popular physics", "Latest news"]
+)
 def test_cards_under_another_heading_are_content(heading: str) -> None:
     assert classes(f"{SITE}<main>{PRODUCT}<h2>{heading}</h2><ul>{cards()}</ul></main>") == {BlockClass.CONTENT}
 
