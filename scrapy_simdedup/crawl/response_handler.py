@@ -234,6 +234,7 @@ class ResponseHandler:
 
     def _keep(self, request: Request, verdict: Verdict, reason: Reason) -> None:
         """Let a repeat reach its callback as any page."""
+        request.meta.pop(META_DROPS, None)  # else requests that a callback gives this meta would all be kept
         request.meta[META_VERDICT] = replace(verdict, is_duplicate=False, reason=reason).as_dict()
         self._stats.repeat_kept(reason)
 

@@ -276,6 +276,11 @@ async def test_an_errback_that_tries_other_urls_for_ever_gets_the_page_in_the_en
             self.failures.append(failure.value)
             yield Request(f"{failure.request.url}&again", self.parse, errback=self.failed)
 
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+            if "again" in response.url:  # as spiders do that copy all of the meta: the repeat of a repeat is dropped
+                yield Request(urls[3], self.parse, meta=response.meta)
+
     urls = serve_articles(site)
     for count in range(1, 4):
         site["/one?print=1" + count * "&again"] = page("one", count)
