@@ -154,14 +154,14 @@ class ItemValues:
         for field in [field for field in self._unseen if field in adapter]:
             del self._unseen[field]
         if not any(_has_value(adapter.get(field)) for field in page.fields):
-            self._stats.item_without_fields()
+            self._stats.increment("items/without_fields")
             return None
         entry, identity = self._entry(page, adapter)
         group = await self._group(page, identity)
         if len(group.seen) >= MAX_ITEMS:
             return "new"
         change = group.compare(entry, is_page=any(adapter.get(field) in page.urls for field in URL_FIELDS))
-        self._stats.item_compared(change)
+        self._stats.increment("items/<change>", change)
         if change != "unchanged":
             await self._void(page, group)
         page.items.setdefault(id(item), (item, []))[1].append((group, entry))

@@ -123,7 +123,7 @@ class Judge:
             return verdict
         verdict = await self._detector.judge_page(page, keep_pending=True)
         if verdict.reason == "in_work" and request is not None:
-            self._stats.kept_in_work(reason)
+            self._stats.increment("pages/in_work_reason_count/<reason>", reason)
         return verdict
 
     async def _wait(self, verdict: Verdict, page: FetchedPage) -> tuple[Verdict, str]:

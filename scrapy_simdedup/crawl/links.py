@@ -174,7 +174,7 @@ class DeferredLinks:
             return None
         if self._memory.is_full:  # it might be deferred again and again
             return request
-        self._stats.link_deferred()
+        self._stats.increment("links/deferred")
         # Each link has about its place in a random order of its pattern, as those that were met first may all be of one
         # part of the site. Powers of two are few priorities, and all patterns have their first trials first.
         place = int(self._patterns.defer(link_pattern(request.url, chain)) * key[1] / 2**64)
@@ -258,7 +258,9 @@ class DeferredLinks:
             return
         self._patterns.end(trial[0], request, is_new=is_new)
         if is_new is not None:
-            self._stats.link_tried(is_new=is_new)
+            self._stats.increment("links/tried")
+        if is_new:
+            self._stats.increment("links/tried_new")
         self._trial_ended.notify(trial[0])
 
     def _scheduled(self, request: Request) -> None:

@@ -180,7 +180,7 @@ class DeliveryOuterMiddleware:
         return asks_again
 
     def _drop_item(self, delivery: Delivery | None) -> None:
-        self.runtime.stats.item_dropped()
+        self.runtime.stats.increment("items/dropped")
         if delivery is not None:  # of a page that is kept: its item was delivered before
             delivery.gave_item = True
 

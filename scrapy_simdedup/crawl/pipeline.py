@@ -86,7 +86,7 @@ class NearDuplicatePipeline:
         site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.scope)}"
         verdict = await self.runtime.judge.judge_item(texts, url=url, site=site, identity=identity)
         if verdict.is_duplicate and self.runtime.settings.mode != "observe":
-            self.runtime.stats.item_dropped()
+            self.runtime.stats.increment("items/dropped")
             raise NearDuplicateItem(
                 f"Repeats the item of {verdict.original or 'another page'} (similarity {verdict.similarity:.3f})",
                 log_level="DEBUG",
@@ -123,7 +123,7 @@ class NearDuplicatePipeline:
             )
         for name, unseen in self._unseen.items():
             if unseen:
-                self.runtime.stats.item_fields_unseen(len(unseen))
+                self.runtime.stats.increment("items/fields_unseen", amount=len(unseen))
             if unseen and name not in self._unseen_classes:
                 logger.warning(
                     "No item%s had the fields %s of SIMDEDUP_ITEM_FIELDS, so they were not compared",

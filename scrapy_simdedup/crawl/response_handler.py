@@ -236,7 +236,7 @@ class ResponseHandler:
         """Let a repeat reach its callback as any page."""
         request.meta.pop(META_DROPS, None)  # else requests that a callback gives this meta would all be kept
         request.meta[META_VERDICT] = replace(verdict, is_duplicate=False, reason=reason).as_dict()
-        self._stats.repeat_kept(reason)
+        self._stats.increment("pages/kept_reason_count/<reason>", reason)
 
     def _needs_callback(self, request: Request, response: Response) -> bool:
         """Whether a repeat is kept, as an errback asks for it again and again, or would if it were dropped again.

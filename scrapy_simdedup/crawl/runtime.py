@@ -244,7 +244,7 @@ class Runtime:
 
     def store_failed(self, error: StoreError) -> None:
         """Count a failure of the store, and mention it in the log."""
-        self.stats.store_error()
+        self.stats.increment("store/error_count")
         if time.monotonic() - self._last_error_log >= ERROR_LOG_SECONDS:
             self._last_error_log = time.monotonic()
             logger.error("The store failed, so pages are kept: %s", error, extra={"spider": self.crawler.spider})

@@ -197,7 +197,7 @@ class SecondFetches:
         except Exception:  # the crawl is closing, or the request is of a class that cannot be copied
             logger.exception("%s was dropped for a stub, and could not be fetched once more", request.url)
             return None
-        self._stats.page_fetched_twice()
+        self._stats.increment("pages/fetched_twice")
         return again
 
 

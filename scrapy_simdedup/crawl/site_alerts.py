@@ -53,7 +53,7 @@ class RedesignAlerts:
         """Count the changes of a page that was fetched again."""
         if verdict.change is None:
             return
-        self._stats.page_refetched(verdict.change)
+        self._stats.increment("change_count/<change>", verdict.change)
         found = self._changes.pop(site, None) or _SiteChanges(next(self._parts))
         self._changes[site] = found  # so that the site whose page was fetched longest ago comes first
         counts = found.counts
@@ -79,7 +79,7 @@ class RedesignAlerts:
             100 * redesign.share,
             extra={"spider": self._crawler.spider},
         )
-        self._stats.redesign_suspected()
+        self._stats.increment("redesigns_suspected")
         self._crawler.signals.send_catch_log(site_redesigned, redesign=redesign, spider=self._crawler.spider)
         await self._history.site_redesigned(redesign.site, redesign.pages, redesign.share)
 
@@ -93,5 +93,5 @@ def report_wall(wall: Wall, *, crawler: Crawler, stats: CrawlStats) -> None:
         ", ".join(wall.samples[:3]),
         extra={"spider": crawler.spider},
     )
-    stats.wall_suspected()
+    stats.increment("walls_suspected")
     crawler.signals.send_catch_log(wall_suspected, wall=wall, spider=crawler.spider)

@@ -13,8 +13,7 @@ from scrapy_simdedup.unjudged import UNJUDGED
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simdedup.detect.verdict import Reason, Verdict, VerdictKind
-    from scrapy_simdedup.fingerprint.unit_changes import Change
+    from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 PREFIX = "simdedup/"
@@ -126,8 +125,8 @@ def _warning(site: str, reason: UnjudgedReason, count: int, pages: int) -> str:
 class CrawlStats:
     """Counts what the plugin does, in Scrapy's stats, and keeps the counts for the summary beside them.
 
-    A new counter is a method here and a line in docs/reference/stats.md. Its name is written without the prefix; a part
-    that varies, such as a reason, stands at its end in angle brackets.
+    What no method counts is counted where it happens, by :meth:`increment`. A new counter gets a line in
+    docs/reference/stats.md.
 
     Args:
         stats: the stats of Scrapy, which may be of a class that keeps nothing.
@@ -158,8 +157,12 @@ class CrawlStats:
         """A count by its name without the prefix, such as ``pages/dropped``."""
         return self._counts[name]
 
-    def _add(self, name: str, value: str = "", *, amount: int = 1) -> None:
-        """Count; ``value`` takes the place of the part that varies."""
+    def increment(self, name: str, value: str = "", *, amount: int = 1) -> None:
+        """Count.
+
+        Names are written without the prefix. ``value`` takes the place of what varies in one: a reason, say, which
+        stands at its end in angle brackets.
+        """
         name = name.partition("<")[0] + value
         self._counts[name] += amount
         self._inc_value(PREFIX + name, amount)
@@ -176,22 +179,22 @@ class CrawlStats:
             self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"), site)
             return
         self.sites.page_judged(site, verdict.kind)
-        self._add("pages/judged")
-        self._add("pages/<kind>", verdict.kind)
+        self.increment("pages/judged")
+        self.increment("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
             # Buckets of 0.01, wide enough to stay few and fine enough to see both thresholds.
-            self._add("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
+            self.increment("similarity_count/<similarity>", f"{int(verdict.similarity * 100) / 100:.2f}")
         if verdict.supersedes is not None:
-            self._add("pages/preferred")
+            self.increment("pages/preferred")
         for change, count in (verdict.unit_changes or {}).items():
-            self._add("units/<change>", change, amount=count)
+            self.increment("units/<change>", change, amount=count)
         if verdict.kind in {"unchanged", "changed"} and verdict.unit_changes is None:
-            self._add("pages/revisited_by_similarity")
+            self.increment("pages/revisited_by_similarity")
         if verdict.reason in KEPT_REASONS and not verdict.is_duplicate:
-            self._add("pages/kept_reason_count/<reason>", verdict.reason)
+            self.increment("pages/kept_reason_count/<reason>", verdict.reason)
         if not verdict.is_duplicate:
             if verdict.kind == "identical" and verdict.reason is None:
-                self._add("pages/kept_reason_count/<reason>", "own_url")
+                self.increment("pages/kept_reason_count/<reason>", "own_url")
             elif verdict.kind == "near" and verdict.page is not None:
                 self.near_kept += 1
                 pair = verdict.similarity or 0.0, verdict.page.url, verdict.original or ""
@@ -201,19 +204,11 @@ class CrawlStats:
             if len(self.repeated) > REPEATED_LIMIT:
                 self.repeated = Counter(dict(self.repeated.most_common(REPEATED_LIMIT // 2)))
 
-    def repeat_kept(self, reason: Reason) -> None:
-        """A repeat is kept for the sake of its callback."""
-        self._add("pages/kept_reason_count/<reason>", reason)
-
     def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
         """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""
         self.sites.page_unjudged(site, reason)
-        self._add("pages/unjudged")
-        self._add("pages/unjudged_reason_count/<reason>", reason)
-
-    def kept_in_work(self, reason: str) -> None:
-        """A repeat is kept because its original is still in work, and ``reason`` says why it does not wait for it."""
-        self._add("pages/in_work_reason_count/<reason>", reason)
+        self.increment("pages/unjudged")
+        self.increment("pages/unjudged_reason_count/<reason>", reason)
 
     def page_dropped(self, size: int, site: str = "", *, other_headline: bool = False, observed: bool = False) -> None:
         """A page of ``size`` bytes was dropped, or its items will be, maybe for one with another headline.
@@ -222,33 +217,13 @@ class CrawlStats:
         """
         self.sites.page_dropped(site, size)
         if observed:
-            self._add("pages/would_drop")
-            self._add("bytes_would_drop", amount=size)
+            self.increment("pages/would_drop")
+            self.increment("bytes_would_drop", amount=size)
         else:
-            self._add("pages/dropped")
-            self._add("bytes_dropped", amount=size)
+            self.increment("pages/dropped")
+            self.increment("bytes_dropped", amount=size)
         if other_headline:
-            self._add("pages/dropped_other_headline")
-
-    def page_fetched_twice(self) -> None:
-        """A page that was dropped is fetched once more, as its original turned out to be a stub."""
-        self._add("pages/fetched_twice")
-
-    def item_dropped(self) -> None:
-        """An item was dropped because its page, or it itself, is a repeat, or has the values of an earlier run."""
-        self._add("items/dropped")
-
-    def item_compared(self, change: str) -> None:
-        """The values of an item are ``new``, ``changed`` or ``unchanged`` since an earlier run."""
-        self._add("items/<change>", change)
-
-    def item_without_fields(self) -> None:
-        """An item had no value in the fields of ``SIMDEDUP_UNCHANGED_BY``."""
-        self._add("items/without_fields")
-
-    def item_fields_unseen(self, count: int) -> None:
-        """So many fields of ``SIMDEDUP_ITEM_FIELDS`` were in no item."""
-        self._add("items/fields_unseen", amount=count)
+            self.increment("pages/dropped_other_headline")
 
     def extracted(self, seconds: float) -> None:
         """Reading and fingerprinting a page took ``seconds``."""
@@ -259,85 +234,25 @@ class CrawlStats:
     def settled(self, failure: str | None, site: str = "", *, gave_item: bool = True) -> None:
         """A page was confirmed (None), with an item or without, or released for a reason."""
         if failure is None:
-            self._add("confirmed")
+            self.increment("confirmed")
             if not gave_item:
-                self._add("itemless")
+                self.increment("itemless")
         else:
             self.sites.page_released(site)
-            self._add("released")
-            self._add("released_reason_count/<reason>", failure)
-
-    def store_error(self) -> None:
-        """The store could not be used for a page, which was kept."""
-        self._add("store/error_count")
-
-    def wall_suspected(self) -> None:
-        """A site answers everything with one content."""
-        self._add("walls_suspected")
-
-    def page_refetched(self, change: Change) -> None:
-        """A known page was fetched again, and ``change`` says what is new on it."""
-        self._add("change_count/<change>", change)
-
-    def redesign_suspected(self) -> None:
-        """Half of a site's known pages came in a new template."""
-        self._add("redesigns_suspected")
-
-    def link_deferred(self) -> None:
-        """A link that only a repeat brings waits behind all other requests."""
-        self._add("links/deferred")
-
-    def link_tried(self, *, is_new: bool) -> None:
-        """A deferred link was followed; ``is_new`` if it led to new content."""
-        self._add("links/tried")
-        if is_new:
-            self._add("links/tried_new")
+            self.increment("released")
+            self.increment("released_reason_count/<reason>", failure)
 
     def link_left(self, bound: float) -> None:
         """A deferred link is not followed, as at most the share ``bound`` of links like it lead to new content."""
-        self._add("links/left")
+        self.increment("links/left")
         self.links_bound = max(self.links_bound, bound)
         self._raise("links/bound_max", bound)
 
-    def url_seen(self) -> None:
-        """It was noted for the learner what a URL leads to."""
-        self._add("urls/seen")
-
-    def url_skipped(self) -> None:
-        """A request was not made, as its URL leads to known content."""
-        self._add("urls/skipped")
-
-    def url_asked(self) -> None:
-        """A URL is fetched once more, to see whether its page or a rule was wrong."""
-        self._add("urls/asked")
-
-    def url_sampled(self) -> None:
-        """A request that was skipped is made after all, as one of a sample."""
-        self._add("urls/sampled")
-
-    def url_would_skip(self) -> None:
-        """A request would not have been made, if URLs were not only observed."""
-        self._add("urls/would_skip")
-
-    def url_readmitted(self) -> None:
-        """A request that was skipped is made after all."""
-        self._add("urls/readmitted")
-
-    def url_deprioritized(self) -> None:
-        """A request was scheduled again with a lower priority."""
-        self._add("urls/deprioritized")
-
     def url_kept(self, reason: str, example: str = "") -> None:
         """A request that could have been skipped was made, for a reason, of which ``example`` says more."""
-        self._add("urls/kept_reason_count/<reason>", reason)
+        self.increment("urls/kept_reason_count/<reason>", reason)
         if example:
             self.kept_urls.setdefault(reason, example)
-
-    def url_verified(self, *, wrong: bool) -> None:
-        """A request was made although rules spoke against it; ``wrong`` if it led to new content."""
-        self._add("urls/verified")
-        if wrong:
-            self._add("urls/verified_wrong")
 
     def urls_closed(self, rules: int, unseen_bound: float | None) -> None:
         """The crawl is over, with so many rules about URLs in force.

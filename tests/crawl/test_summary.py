@@ -120,10 +120,10 @@ def test_a_share_says_of_what_and_is_not_rounded_to_all_or_nothing(
 def test_one_is_no_plural(stats: CrawlStats) -> None:
     stats.judged(Verdict("new"))
     stats.page_dropped(100, other_headline=True)
-    stats.kept_in_work("timeout")
+    stats.increment("pages/in_work_reason_count/<reason>", "timeout")
     stats.settled(None, gave_item=False)
     stats.settled("callback_error")
-    stats.url_skipped()
+    stats.increment("urls/skipped")
     stats.not_judged("status")
     text = summary(stats, url_mode="skip")
     assert "1 page judged: 1 new" in text
@@ -138,8 +138,8 @@ def test_one_is_no_plural(stats: CrawlStats) -> None:
 def test_two_are(stats: CrawlStats) -> None:
     for _ in range(2):
         stats.page_dropped(100, other_headline=True)
-        stats.kept_in_work("no_room")
-    stats.kept_in_work("closing")
+        stats.increment("pages/in_work_reason_count/<reason>", "no_room")
+    stats.increment("pages/in_work_reason_count/<reason>", "closing")
     text = summary(stats)
     assert "warning: 2 of 2 dropped pages have another headline than their original; if these are other pages" in text
     reasons = "2 with no room to wait, 1 as the crawl ended"

@@ -21,7 +21,7 @@ from scrapy_simdedup.settings import PREFIX
 from scrapy_simdedup.store.url import STORES
 
 FROZEN = Path(__file__).parents[1] / "public_api.txt"
-COUNTING = {"_add", "_set", "_raise"}
+COUNTING = {"increment", "_set", "_raise"}
 """The methods of CrawlStats that take a stat's name."""
 
 
@@ -112,11 +112,14 @@ def _settings() -> Iterator[str]:
 
 def stat_names() -> list[str]:
     """The names that the code gives to Scrapy's stats, with <words> for what varies."""
-    calls = (node for node in ast.walk(ast.parse(inspect.getsource(stats))) if isinstance(node, ast.Call))
+    sources = (path.read_text(encoding="utf-8") for path in Path(stats.__file__).parent.rglob("*.py"))
+    calls = (node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     names = {
-        ast.literal_eval(call.args[0])
+        call.args[0].value
         for call in calls
-        if isinstance(call.func, ast.Attribute) and call.func.attr in COUNTING
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in COUNTING
+        and isinstance(call.args[0], ast.Constant)
     }
     return sorted(stats.PREFIX + name for name in names)
 

@@ -68,7 +68,9 @@ class UrlObservations:
             return
         if request in self._verifying:
             self._verifying.discard(request)
-            self._stats.url_verified(wrong=original is None and not is_second_try)
+            self._stats.increment("urls/verified")
+            if original is None and not is_second_try:
+                self._stats.increment("urls/verified_wrong")
         if request.method != "GET" or len(request.url) > MAX_URL_LENGTH:
             return
         is_check = request in self._checking
@@ -147,5 +149,5 @@ class UrlObservations:
         with reporting_failures(self._on_store_error):  # nothing is learned then, so its other URLs are fetched, too
             for seen in notes:
                 await self._journal.record_seen(seen)
-                self._stats.url_seen()
+                self._stats.increment("urls/seen")
             self.noted()

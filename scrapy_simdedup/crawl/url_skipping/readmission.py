@@ -150,9 +150,9 @@ class Readmission:
             logger.exception("%s is readmitted, and could not be scheduled", note.url)
         else:
             self._in_scheduler.add(event_key(note.url))
-            self._stats.url_readmitted()
+            self._stats.increment("urls/readmitted")
             if is_sample:
-                self._stats.url_sampled()
+                self._stats.increment("urls/sampled")
                 self._sample.discard(note.url)
 
     def _idle(self) -> None:
@@ -273,5 +273,5 @@ class UrlChecks:
         except Exception:  # the crawl is closing, or the spider has lost a callback
             logger.exception("%s could not be scheduled once more", question.url)
             return False
-        self._stats.url_asked()
+        self._stats.increment("urls/asked")
         return True

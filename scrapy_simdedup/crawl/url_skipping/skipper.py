@@ -146,7 +146,7 @@ class UrlSkipper:
                 return None
             if self.mode == "observe":
                 if decision.skip:
-                    self._stats.url_would_skip()
+                    self._stats.increment("urls/would_skip")
                 return None
             if decision.skip and self.mode == "skip":
                 await self._skip(request, decision)
@@ -202,13 +202,13 @@ class UrlSkipper:
         if not is_noted or readmitted:
             self._stats.url_kept("readmitted" if readmitted else "another_request")
             return
-        self._stats.url_skipped()
+        self._stats.increment("urls/skipped")
         skipped = SkippedRequest(url, known_url, rule)
         logger.debug("Skipped: %s", skipped, extra={"spider": self._crawler.spider})
         raise skipped
 
     def _deprioritize(self, request: Request) -> Request:
-        self._stats.url_deprioritized()
+        self._stats.increment("urls/deprioritized")
         return request.replace(
             priority=request.priority - PRIORITY_PENALTY,
             dont_filter=True,  # the dupefilter knows it already
