@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.settings import BaseSettings
 
 from scrapy_simdedup.crawl.middlewares import (
     DeliveryInnerMiddleware,
@@ -13,10 +13,6 @@ from scrapy_simdedup.crawl.middlewares import (
 )
 from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.settings import DedupSettings
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 DOWNLOADER_PRIORITY = 540
 """Behind retries, redirects and decompression (550 and up), and behind a project's own middlewares at 543."""

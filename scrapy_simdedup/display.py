@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 CELL_STYLE = "text-align: left; vertical-align: top; white-space: normal; min-width: 7em; overflow-wrap: anywhere"
 """The style of a table's cells; Jupyter aligns them to the right, in one line, where a table has none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -11,8 +12,6 @@ from scrapy_simdedup.display import shorten
 from scrapy_simdedup.errors import SettingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy.settings import BaseSettings
 
 PREFIX = "SIMDEDUP_"

@@ -7,11 +7,12 @@ outside of its site, so all that an engine has to do is to bring the rows of eac
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import heapreplace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
 from scrapy_simdedup.batch.records import RECORD_COLUMNS, record_row
@@ -35,17 +36,12 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.page.page import Page
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record, SiteNote
+from scrapy_simdedup.unjudged import UnjudgedReason
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.unjudged import UnjudgedReason
-
-    Watch = Callable[[int], AbstractContextManager[UnjudgedReason | None]]
-    """Stands around the work on the page at a position of its file; gives the reason not to touch the page."""
+Watch = Callable[[int], AbstractContextManager[UnjudgedReason | None]]
+"""Stands around the work on the page at a position of its file; gives the reason not to touch the page."""
 
 PAGES_PER_BATCH = 64
 """Pages with their HTML that are held at a time."""

@@ -11,23 +11,19 @@ import io
 import json
 import re
 import sqlite3
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from scrapy.http import Headers, HtmlResponse
 from scrapy.responsetypes import responsetypes
 
 from scrapy_simdedup.batch.tables import open_table, package_of
-from scrapy_simdedup.batch.things import FeedEntry
+from scrapy_simdedup.batch.things import FeedEntry, ItemFields
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.batch.things import ItemFields
-    from scrapy_simdedup.detect.verdict import Verdict
 
 ROWS_PER_BATCH = 256
 BYTES_PER_ROW_GROUP = 32 * 1024 * 1024

@@ -7,26 +7,22 @@ import io
 import sys
 import zlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from scrapy_simdedup.batch.archives import PAGES_PER_BATCH
 from scrapy_simdedup.batch.feeds import FORMATS, FeedFormat, Warc, format_of, sniffed
 from scrapy_simdedup.batch.tables import package_of, pages_schema
-from scrapy_simdedup.batch.things import ItemFields
+from scrapy_simdedup.batch.things import FeedEntry, ItemFields
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.unjudged import UNJUDGED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from scrapy_simdedup.batch.things import FeedEntry
-    from scrapy_simdedup.detect.verdict import Verdict
 
 
 @contextmanager

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, history_row, verdicts
 from scrapy_simdedup.batch.files import whole_file
@@ -26,15 +27,10 @@ from scrapy_simdedup.batch.tables import (
     verdicts_schema,
 )
 from scrapy_simdedup.batch.verdict_files import WORK
-from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.batch.workers import Jobs, PageWatch
 from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from scrapy_simdedup.batch.workers import PageWatch
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 PAGES_PER_PARTITION = 50_000
 """Pages for which there is another partition."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.archives import Making, fingerprints
 from scrapy_simdedup.batch.files import Reading, output_names, read_pages, whole_file
 from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, package_of, read_metadata
-from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.batch.workers import Jobs, PageWatch
 from scrapy_simdedup.errors import SimdedupError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from scrapy_simdedup.batch.workers import PageWatch
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 KEY_FILE = "secret"
 """The file beside fingerprints that has the secret under their hashes."""

@@ -6,9 +6,11 @@ import json
 import sys
 from base64 import b64decode, b64encode
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict, fields, replace
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, get_args, get_type_hints
+from pathlib import Path
+from typing import IO, Any, get_args, get_type_hints
 
 from scrapy_simdedup.batch.tables import ROWS_PER_BATCH, TableWriter, open_table, package_of
 from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
@@ -17,10 +19,6 @@ from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import COLUMNS, LogPart, Record, SiteNote, State, Tail
 from scrapy_simdedup.store.memory import MemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
 
 EXPORT_VERSION = 1
 """Version of the lines and tables."""

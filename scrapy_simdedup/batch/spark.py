@@ -15,13 +15,14 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy.cmdline import execute
 
@@ -33,11 +34,7 @@ from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summ
 from scrapy_simdedup.batch.workers import Jobs
 from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 MAKING = "_making"
 """Where a directory of fingerprints says how they were made; Spark passes over what begins like that."""

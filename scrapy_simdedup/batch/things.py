@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from itemadapter import ItemAdapter
 from scrapy import Request
@@ -18,19 +18,14 @@ from scrapy.utils.request import fingerprint as request_fingerprint
 from scrapy_simdedup.crawl.items import comparable_item, item_url
 from scrapy_simdedup.detect.names import site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.site_judge import SiteJudge
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError, SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import did_you_mean, nearest
-from scrapy_simdedup.settings import DedupSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.settings import Scope
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.settings import DedupSettings, Scope
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 Thing = TypeVar("Thing")
 HTML_FIELDS = ("html", "body")

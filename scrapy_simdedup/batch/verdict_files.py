@@ -8,29 +8,25 @@ copy of the last page of its line, which is kept.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
 from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
-from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.batch.workers import Jobs, PageWatch
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import Comparison
+from scrapy_simdedup.settings import DedupSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from scrapy_simdedup.batch.workers import PageWatch
-    from scrapy_simdedup.fingerprint.fingerprint import Comparison
-    from scrapy_simdedup.settings import DedupSettings
-
-    Entry = tuple[str, int]
-    """A file of an archive, and the position of an entry in it."""
+Entry = tuple[str, int]
+"""A file of an archive, and the position of an entry in it."""
 
 WORK = ".work"
 """The directory of what is needed only until there is a verdict on all pages."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import traceback
 from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from scrapy_simdedup.errors import SimdedupError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from ctypes import c_longlong
 
     from scrapy_simdedup.unjudged import UnjudgedReason

@@ -5,13 +5,10 @@ Scrapy loads this module whenever it is called, so everything else is imported w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
-
-if TYPE_CHECKING:
-    import argparse
 
 BELOW_CMDLINE_PRIORITY = 39
 """A priority that overrides a project's settings."""

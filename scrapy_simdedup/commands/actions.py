@@ -6,7 +6,9 @@ import asyncio
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
+
+from scrapy.settings import Settings
 
 from scrapy_simdedup.commands import (
     batch,
@@ -23,11 +25,6 @@ from scrapy_simdedup.commands import (
 from scrapy_simdedup.commands.console import FAILED, Action, Console, Context
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from scrapy.settings import Settings
 
 ACTIONS: dict[str, Action] = {
     "compare": compare.COMPARE,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from argparse import ArgumentParser
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.batch import spark
 from scrapy_simdedup.batch.archives import Making
@@ -28,9 +29,6 @@ from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.data import Savings
 from scrapy_simdedup.report.document import write_report
 from scrapy_simdedup.report.gather import CrawlFacts, build_report
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
 
 MAX_SHOWN_DAMAGES = 5
 

@@ -5,26 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, document_path, format_table, positive_int
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.document import write_calibration
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, closest_pairs, fingerprint_of
 from scrapy_simdedup.report.sample import Reservoir
 from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.settings import DedupSettings
 
 LABEL_VALUES = {"same": True, "different": False}
 MAX_BAR_WIDTH, FIRST_STEP = 48, 60

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
-from scrapy_simdedup.report.change_rates import ChangeRates
+from scrapy_simdedup.report.change_rates import ChangeRates, DueUrl
+from scrapy_simdedup.report.data import DriftRow, RunChanges
 from scrapy_simdedup.report.history import Move, find_moves, read_run_history
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.report.tallies import SiteTally
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.report.change_rates import DueUrl
-    from scrapy_simdedup.report.data import DriftRow, RunChanges
-    from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import Record
 
 SITE_FIELDS = ("site", "revisited", "changed", "similarity", "changes_per_visit", "redesign")
 PAGE_FIELDS = ("url", "visits", "changes", "changes_per_day", "last_changed", "last_seen")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
+from scrapy.settings import Settings
+from twisted.python.failure import Failure
 
 from scrapy_simdedup.commands import BELOW_CMDLINE_PRIORITY
 from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table
@@ -28,14 +32,6 @@ from scrapy_simdedup.report.comparison import (
     compare_with_settings,
     diff_lines,
 )
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-
-    from scrapy.http import Response
-    from scrapy.settings import Settings
-    from twisted.python.failure import Failure
 
 ISOLATED_SETTINGS: dict[str, Any] = {
     "SIMDEDUP_ENABLED": False,

@@ -7,25 +7,21 @@ import os
 import shutil
 import stat
 import time
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, Any, TextIO
+
+from scrapy.settings import Settings
 
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.gather import live_records
 from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.url import job_store, store_by_url
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-
-    from scrapy.settings import Settings
-
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import FingerprintStore, Record
 
 YES, NO, FAILED = 0, 1, 2
 """The exit codes."""

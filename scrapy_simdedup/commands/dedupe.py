@@ -6,7 +6,9 @@ import asyncio
 import io
 import json
 import signal
+from argparse import ArgumentParser
 from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AsyncExitStack, ExitStack
@@ -14,7 +16,7 @@ from dataclasses import replace
 from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from scrapy_simdedup.batch.feeds import FORMATS, JSON, FeedFormat, Warc, format_of, sniffed
 from scrapy_simdedup.batch.files import open_input, open_output
@@ -34,15 +36,10 @@ from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.worker import read_fingerprint, write_fingerprint
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.unjudged import UNJUDGED
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.settings import DedupSettings
 
 ENTRIES_PER_JOB = 8
 """Entries that are read ahead for each process."""

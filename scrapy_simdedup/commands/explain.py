@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.commands.compare import folded_boilerplate, is_url, read_pages, shown_line
 from scrapy_simdedup.commands.console import (
@@ -24,11 +26,12 @@ from scrapy_simdedup.commands.console import (
 )
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.events import PageCompared
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
-from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
@@ -36,17 +39,9 @@ from scrapy_simdedup.report.gather import live_records
 from scrapy_simdedup.report.near_pages import event_of, read_compared_pages, what_kept
 from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of, push_largest
 from scrapy_simdedup.setting_checks import did_you_mean
-from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
-
-    from scrapy_simdedup.detect.events import PageCompared
-    from scrapy_simdedup.fingerprint.fingerprint import Comparison
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import FingerprintStore, Record
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import FingerprintStore, Record
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED, UnjudgedReason
 
 MAX_SUGGESTED = 3
 STATE_MEANINGS = {

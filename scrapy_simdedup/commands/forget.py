@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from argparse import ArgumentParser
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context
 from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
@@ -14,14 +15,9 @@ from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.url_rules import remembered_rules
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.urls import RememberedRules
 from scrapy_simdedup.urls.hosts import registrable_domain
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Callable
-
-    from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.urls import RememberedRules
 
 DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.commands.console import (
     NO,
@@ -24,19 +26,13 @@ from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.clusters import Cluster, ClusterDetails, TopClusters
+from scrapy_simdedup.report.data import Report
 from scrapy_simdedup.report.document import write_report
 from scrapy_simdedup.report.gather import build_report
-from scrapy_simdedup.report.near_pages import NearPages, read_compared_pages
+from scrapy_simdedup.report.near_pages import NearPage, NearPages, read_compared_pages
 from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.url import store_by_url
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.report.data import Report
-    from scrapy_simdedup.report.near_pages import NearPage
-    from scrapy_simdedup.store.base import Record
 
 SHOWN_ROWS = 20
 

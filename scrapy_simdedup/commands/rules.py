@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
 from scrapy_simdedup.display import plural
+from scrapy_simdedup.report.data import UrlSavings
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
-from scrapy_simdedup.urls import export_obstacle, export_own_rules, export_rules
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.report.data import UrlSavings
-    from scrapy_simdedup.urls import Rule
+from scrapy_simdedup.urls import Rule, export_obstacle, export_own_rules, export_rules
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dbm
 import sqlite3
 import time
+from argparse import ArgumentParser
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.batch.records import (
@@ -33,13 +34,8 @@ from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError, StoreError
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.setting_checks import redact_password
-from scrapy_simdedup.store.base import IMPORTED, SiteNote
+from scrapy_simdedup.store.base import IMPORTED, Record, SiteNote
 from scrapy_simdedup.store.bulk_writer import BulkWriter, SiteLogWriter
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
-    from scrapy_simdedup.store.base import Record
 
 MAX_SHOWN_ERRORS = 10
 """Lines that cannot be read and are shown; all are counted."""

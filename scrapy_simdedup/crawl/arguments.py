@@ -14,21 +14,19 @@ product at each. So a repeat is kept whose arguments go into items, and with whi
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.http import Response
 
 from scrapy_simdedup.crawl.items import IS_URL, plain_values
 from scrapy_simdedup.crawl.requests import NAMES_OF_TOOLS
 from scrapy_simdedup.detect.events import event_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from scrapy import Request
-    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine, Hashable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Hashable
-
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

@@ -9,27 +9,20 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
-from scrapy_simdedup.crawl.concurrency import KeyedCondition
+from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.verdict import PageRef
 from scrapy_simdedup.errors import SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import PageRef
-    from scrapy_simdedup.settings import Confirm
+from scrapy_simdedup.settings import Confirm
 
 FEED_SECONDS = 300.0
 """How long a feed may take to be stored before its pages are released."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 from scrapy_simdedup.detect.events import event_key, journal_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 JOURNAL = "item-values:"
 """What stands in the place of a run in the names of the journals of item values, which are those of all runs."""

@@ -8,36 +8,37 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itemadapter import ItemAdapter
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 
+from scrapy_simdedup.crawl.delivery import DeliverySettler
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
-from scrapy_simdedup.crawl.item_notes import DIGEST_BYTES, Entry, ItemGroup, Note, item_values_journal, page_note_key
+from scrapy_simdedup.crawl.item_notes import (
+    DIGEST_BYTES,
+    Entry,
+    ItemChange,
+    ItemGroup,
+    Note,
+    item_values_journal,
+    page_note_key,
+)
 from scrapy_simdedup.crawl.items import MAX_VALUES, URL_FIELDS
 from scrapy_simdedup.crawl.requests import handler_name
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import reporting_failures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_simdedup.crawl.delivery import DeliverySettler
-    from scrapy_simdedup.crawl.item_notes import ItemChange
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")

@@ -8,30 +8,24 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
+from scrapy.http import TextResponse
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_simdedup.crawl.concurrency import wake_engine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import TextResponse
-
-    from scrapy_simdedup.crawl.concurrency import KeyedCondition
-    from scrapy_simdedup.crawl.delivery import DeliveryTracker
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.crawl.concurrency import KeyedCondition, wake_engine
+from scrapy_simdedup.crawl.delivery import DeliveryTracker
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
+from scrapy_simdedup.settings import DedupSettings
 
 POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0
 """How often a repeat checks whether its original was settled, or the crawl closed, without a notification; the more

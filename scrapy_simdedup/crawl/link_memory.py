@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from html import unescape
 from itertools import islice
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakSet
 
+from scrapy import Request
+from scrapy.http import TextResponse
 from scrapy.utils.response import get_base_url
 
 from scrapy_simdedup.detect.names import comparable_url, host_of, site_of
+from scrapy_simdedup.settings import Scope
 from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
 from scrapy_simdedup.urls.parts import query_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request
-    from scrapy.http import TextResponse
-
-    from scrapy_simdedup.settings import Scope
 
 MAX_LINKS = 10_000_000
 """Entries of the memory, at most 20 bytes each; repeats are followed for other links at once. A link that was requested

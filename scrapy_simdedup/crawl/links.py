@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response, TextResponse
 
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
@@ -35,18 +38,10 @@ from scrapy_simdedup.crawl.link_memory import (
     wilson_upper,
 )
 from scrapy_simdedup.crawl.requests import handler_name, is_ordinary
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.page.parse import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response, TextResponse
-
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 META_DEFERRED = "simdedup_deferred"

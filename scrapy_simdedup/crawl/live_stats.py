@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.crawl.concurrency import KeyedCondition
-    from scrapy_simdedup.crawl.delivery import DeliveryTracker
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.crawl.concurrency import KeyedCondition
+from scrapy_simdedup.crawl.delivery import DeliveryTracker
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 

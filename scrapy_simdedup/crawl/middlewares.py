@@ -8,26 +8,22 @@ whether it raises, before another middleware can swallow that.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, cast
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
+from scrapy.http import Response
 
+from scrapy_simdedup.crawl.delivery import Delivery
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
+from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_DROPS, META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 from scrapy_simdedup.crawl.second_fetch import META_SECOND
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_simdedup.crawl.delivery import Delivery
-    from scrapy_simdedup.crawl.live_stats import LiveStats
 
 logger = logging.getLogger(__name__)
 

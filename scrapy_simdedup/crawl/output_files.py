@@ -10,21 +10,19 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+from scrapy import Spider
+from scrapy.http import Response
+
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.report.sample import DroppedPair, Reservoir, pack_text
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.http import Response
-
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 FIELDS = "url", "original", "similarity", "kind", "own_words"

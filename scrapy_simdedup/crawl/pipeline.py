@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
+from scrapy.crawler import Crawler
 
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.crawl.items import comparable_item, item_url
 from scrapy_simdedup.crawl.runtime import Runtime
 from scrapy_simdedup.detect.names import site_of
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.detect.verdict import PageRef
+from scrapy_simdedup.detect.verdict import PageRef
 
 logger = logging.getLogger(__name__)
 MAX_PENDING_ITEMS = 10_000

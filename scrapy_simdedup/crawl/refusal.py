@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 from weakref import WeakSet
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import is_asyncio_available
 from twisted.logger import globalLogBeginner
 
 from scrapy_simdedup.detect.detector import check_compatible
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import Sleep
 from scrapy_simdedup.store.url import store_by_url
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
-    from typing import Any
-
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import Sleep
 
 logger = logging.getLogger(__name__)
 FOREIGN_LOGGERS = "asyncio", "twisted"

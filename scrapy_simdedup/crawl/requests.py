@@ -9,17 +9,20 @@ import codecs
 import hashlib
 import os
 import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
-from scrapy.http import HtmlResponse
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import build_from_crawler, load_object
-from scrapy.utils.request import RequestFingerprinter
+from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.refusal import refusing
@@ -27,19 +30,9 @@ from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.parse import remember_utf8
 from scrapy_simdedup.settings import PREFIX, DedupSettings
-from scrapy_simdedup.store.base import whole_log
+from scrapy_simdedup.store.base import FingerprintStore, whole_log
+from scrapy_simdedup.unjudged import UnjudgedReason
 from scrapy_simdedup.urls import canonical_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.utils.request import RequestFingerprinterProtocol
-
-    from scrapy_simdedup.store.base import FingerprintStore
-    from scrapy_simdedup.unjudged import UnjudgedReason
 
 META_OPT_OUT = "simdedup"
 """``Request.meta["simdedup"] = False`` opts a request out."""

@@ -5,35 +5,31 @@ from __future__ import annotations
 import logging
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response, TextResponse
+
+from scrapy_simdedup.crawl.arguments import CallbackArguments
+from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
-from scrapy_simdedup.crawl.requests import handler_name, is_inspection, is_page, unjudged_reason
+from scrapy_simdedup.crawl.item_values import ItemValues
+from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.links import DeferredLinks
+from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
+from scrapy_simdedup.crawl.requests import ImportedPages, handler_name, is_inspection, is_page, unjudged_reason
+from scrapy_simdedup.crawl.second_fetch import SecondFetches
+from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.detect.verdict import Reason, Verdict
 from scrapy_simdedup.page.metadata import declared_canonical_url
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.unjudged import UNJUDGED
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response, TextResponse
-
-    from scrapy_simdedup.crawl.arguments import CallbackArguments
-    from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
-    from scrapy_simdedup.crawl.item_values import ItemValues
-    from scrapy_simdedup.crawl.judge import Judge
-    from scrapy_simdedup.crawl.links import DeferredLinks
-    from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
-    from scrapy_simdedup.crawl.requests import ImportedPages
-    from scrapy_simdedup.crawl.second_fetch import SecondFetches
-    from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.detect.verdict import Reason
-    from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 META_VERDICT = "simdedup_verdict"

@@ -8,10 +8,10 @@ import time
 import weakref
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import scrapy
 from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.arguments import CallbackArguments
@@ -35,17 +35,12 @@ from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
-from scrapy_simdedup.errors import SimdedupError, StoreBusy
+from scrapy_simdedup.errors import SimdedupError, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter
+from scrapy_simdedup.page.content import Content
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.memory import SnapshotStore
 from scrapy_simdedup.store.url import job_store, store_by_url
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.errors import StoreError
-    from scrapy_simdedup.page.content import Content
 
 logger = logging.getLogger(__name__)
 META_DELIVER = "simdedup_deliver"

@@ -18,13 +18,17 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import serialize_request
+from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect.events import (
     DROPPED,
     DroppedPage,
@@ -33,24 +37,14 @@ from scrapy_simdedup.detect.events import (
     event_key,
     journal_name,
 )
+from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import is_alive
 from scrapy_simdedup.detect.stubs import MIN_PLACES, MIN_PLACES_OF_WORDS
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.base import reporting_failures, whole_journal
+from scrapy_simdedup.store.base import FingerprintStore, reporting_failures, whole_journal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.names import RunContext
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.store.base import FingerprintStore
-
-    Original: TypeAlias = tuple[str, bytes]
+Original: TypeAlias = tuple[str, bytes]
 
 logger = logging.getLogger(__name__)
 META_SECOND = "simdedup_second"

@@ -6,18 +6,14 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.signals import Redesign, site_redesigned, wall_suspected
+from scrapy.crawler import Crawler
 
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.event_log import EventLog
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.fingerprint.unit_changes import Change
-    from scrapy_simdedup.signals import Wall
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.detect.event_log import EventLog
+from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.fingerprint.unit_changes import Change
+from scrapy_simdedup.signals import Redesign, Wall, site_redesigned, wall_suspected
 
 logger = logging.getLogger(__name__)
 MIN_REVISITED_PAGES, MIN_NEW_TEMPLATE_SHARE = 10, 0.5

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from scrapy_simdedup.crawl.stats import JUDGED_KINDS
+from scrapy_simdedup.crawl.stats import JUDGED_KINDS, CrawlStats
 from scrapy_simdedup.display import format_bytes, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.urls import Rule
+from scrapy_simdedup.urls import Rule
 
 MAX_OTHER_HEADLINE_SHARE = 0.1
 """Share of the dropped pages that may have another headline than their original without a warning in the summary."""

@@ -10,22 +10,19 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from typing import TYPE_CHECKING, BinaryIO, cast
+from collections.abc import Callable
+from typing import BinaryIO, cast
 
 from scrapy.utils.asyncio import is_asyncio_available
 
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter, body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
 from scrapy_simdedup.page.content import Content, content_with_settings
 from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.page.parse import utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 logger = logging.getLogger(__name__)
 MAX_START_FAILURES = 3

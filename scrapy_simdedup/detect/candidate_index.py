@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.inverted_index import InvertedIndex
 from scrapy_simdedup.fingerprint.fingerprint import BODY_BYTES, PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.methods.base import Method
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.methods.base import Method
-    from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.store.packed_records import PackedRecords
 
 Numbers = TypeVar("Numbers", np.uint16, np.uint64)
 SEARCH_RADIUS = 18

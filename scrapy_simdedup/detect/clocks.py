@@ -19,19 +19,14 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING
 from zlib import crc32
 
+from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.page.amounts import is_amount, is_counter
-from scrapy_simdedup.store.base import reporting_failures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.errors import StoreError
-    from scrapy_simdedup.store.base import FingerprintStore
+from scrapy_simdedup.store.base import FingerprintStore, reporting_failures
 
 MIN_PAGES = 5
 """Pages on which a place must have been seen twice before it can be a clock."""

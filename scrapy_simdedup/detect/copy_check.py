@@ -13,23 +13,18 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.site_boilerplate import NO_RECORD, BoilerplateSample
+from scrapy_simdedup.detect.candidate_index import CandidateIndex
+from scrapy_simdedup.detect.site_boilerplate import NO_RECORD, BoilerplateSample, RecordSlot
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.methods.base import Method
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, differ
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.detect.candidate_index import CandidateIndex
-    from scrapy_simdedup.detect.site_boilerplate import RecordSlot
-    from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.methods.base import Method
-    from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.store.packed_records import PackedRecords
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.packed_records import PackedRecords
 
 MAX_MEMBERS = 16
 """Members from which on the original alone decides: what so many pages of one content differ in is noise. Were they all

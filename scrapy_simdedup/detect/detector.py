@@ -6,18 +6,21 @@ import asyncio
 import hashlib
 import secrets
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext, site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.site_logs import worker_name
 from scrapy_simdedup.detect.transactions import Transactions
-from scrapy_simdedup.detect.verdict import FetchedPage
+from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM
+from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM, PageFingerprint
 from scrapy_simdedup.fingerprint.make import (
+    Fingerprinter,
     LocalFingerprinter,
     body_digest,
     fingerprint,
@@ -28,19 +31,9 @@ from scrapy_simdedup.fingerprint.make import (
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import reporting_failures
+from scrapy_simdedup.signals import Wall
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep, reporting_failures
 from scrapy_simdedup.store.url import store_by_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from scrapy_simdedup.detect.event_log import EventLog
-    from scrapy_simdedup.detect.verdict import PageRef, Verdict
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.fingerprint.make import Fingerprinter
-    from scrapy_simdedup.signals import Wall
-    from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep
-
 
 REMEDY = "set it back, or name another store"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from scrapy_simdedup.detect.events import (
     COMPARED_JOURNAL,
     ContentLeft,
+    HistoryEvent,
     PageCompared,
     RunStarted,
     SiteChangeCounts,
@@ -15,18 +16,12 @@ from scrapy_simdedup.detect.events import (
     event_journal,
     event_key,
 )
+from scrapy_simdedup.detect.names import RunContext
+from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
-from scrapy_simdedup.store.base import reporting_failures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy_simdedup.detect.events import HistoryEvent
-    from scrapy_simdedup.detect.names import RunContext
-    from scrapy_simdedup.detect.site_logs import SiteLogs
-    from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
-    from scrapy_simdedup.fingerprint.unit_changes import Change
-    from scrapy_simdedup.store.base import FingerprintStore, Record
+from scrapy_simdedup.fingerprint.unit_changes import Change
+from scrapy_simdedup.store.base import FingerprintStore, Record, reporting_failures
 
 MAX_COMPARED_PER_SITE = 256
 """Pages of a site of which the journal of compared pages has an event: so many that are near and kept for text of their

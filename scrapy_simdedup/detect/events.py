@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from scrapy_simdedup.fingerprint.unit_changes import Change
+from scrapy_simdedup.fingerprint.unit_changes import Change
 
 AnyEvent = TypeVar("AnyEvent")
 EVENTS = "history:"

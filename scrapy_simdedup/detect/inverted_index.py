@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.methods.base import Method
+from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.methods.base import Method
 
 _STEP = 1_000
 """Rows that may be added before outdated ones are looked for, and rows that are read at a time."""

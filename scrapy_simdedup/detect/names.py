@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
+from scrapy_simdedup.settings import Scope
+from scrapy_simdedup.store.base import Sleep
 from scrapy_simdedup.urls.hosts import registrable_domain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.settings import Scope
-    from scrapy_simdedup.store.base import Sleep
 
 ALL_SITES = "*"
 """The one site of the scope ``all``."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.setting_checks import host_of_key, is_pattern
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.urls.given import UrlPattern
 from scrapy_simdedup.urls.hosts import registrable_domain
 from scrapy_simdedup.urls.parts import canonical_url, is_nearly_canonical
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.settings import DedupSettings
 
 _PORT = re.compile(r"\A(https?://[^/?]*?):\d+(?=[/?]|\Z)")
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from scrapy_simdedup.detect.clocks import ClockEvidence
 from scrapy_simdedup.detect.preference import is_preferred
-from scrapy_simdedup.detect.revisit import compare_with_same_path, compare_with_version, revisit_of_imported
-from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.detect.revisit import Revisit, compare_with_same_path, compare_with_version, revisit_of_imported
+from scrapy_simdedup.detect.site_index import SiteIndex
+from scrapy_simdedup.detect.verdict import FetchedPage, Match, PageRef, Reason, Verdict, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Record, State
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from scrapy_simdedup.detect.clocks import ClockEvidence
-    from scrapy_simdedup.detect.revisit import Revisit
-    from scrapy_simdedup.detect.site_index import SiteIndex
-    from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason, VerdictKind
-    from scrapy_simdedup.settings import DedupSettings
 
 
 @dataclass(frozen=True, slots=True)

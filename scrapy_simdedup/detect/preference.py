@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urldefrag
 
 from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.detect.verdict import FetchedPage
-    from scrapy_simdedup.settings import Criterion
-    from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.settings import Criterion
+from scrapy_simdedup.store.base import Record
 
 MAX_PAGES = 50_000
 """Pages of a site whose claims are remembered; beyond, the one that was kept longest ago is forgotten."""

@@ -7,22 +7,17 @@ are judged by it, and so are all pages where ``SIMDEDUP_UNCHANGED_BY`` says so.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, MAX_EDITED_SHARE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.detect.site_index import SiteIndex
+from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units, what_changed
+from scrapy_simdedup.fingerprint.unit_changes import Change, UnitChanges, compare_units, what_changed
 from scrapy_simdedup.store.base import IMPORTED, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from scrapy_simdedup.detect.site_index import SiteIndex
-    from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
-    from scrapy_simdedup.fingerprint.unit_changes import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,32 +23,28 @@ from __future__ import annotations
 
 import struct
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.candidate_index import comparison_group
+from scrapy_simdedup.detect.candidate_index import CandidateIndex, comparison_group
 from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.similarity import (
     BELOW_IDENTICAL,
     BELOW_THRESHOLD_FACTOR,
     FREE_SIGNATURES,
     NEAR_RESEMBLANCE,
     UNSHARED_PENALTY,
+    Scores,
     resemblance_for_similarity,
 )
 from scrapy_simdedup.fingerprint.sketch import BINS, estimate_resemblance
 from scrapy_simdedup.page.classify import BlockClass
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.detect.candidate_index import CandidateIndex
-    from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.similarity import Scores
-    from scrapy_simdedup.store.base import Record
-    from scrapy_simdedup.store.packed_records import PackedRecords
+from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.packed_records import PackedRecords
 
 MIN_SAMPLE = 5
 """Pages that the sample must have before the site's boilerplate is known."""

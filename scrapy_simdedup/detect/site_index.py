@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,19 +16,13 @@ from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.preference import CanonicalClaims
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.url_variants import UrlVariants
-from scrapy_simdedup.detect.verdict import Match
+from scrapy_simdedup.detect.verdict import FetchedPage, Match
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, NEAR_RESEMBLANCE
-from scrapy_simdedup.store.base import IMPORTED
+from scrapy_simdedup.store.base import IMPORTED, Outcome, Record, Tail
 from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from scrapy_simdedup.detect.verdict import FetchedPage
-    from scrapy_simdedup.store.base import Outcome, Record, Tail
 
 SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
 """States of the records that a page is compared with, but for repeats of a stub: the stub stands for them."""

@@ -6,27 +6,22 @@ each in the order in which its pages were fetched, on as many machines as there 
 
 from __future__ import annotations
 
+from collections.abc import Coroutine, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from scrapy_simdedup.detect import clocks, stub_watch
 from scrapy_simdedup.detect.names import RunContext, without_surrogates
 from scrapy_simdedup.detect.page_settings import PageSettings
 from scrapy_simdedup.detect.transactions import Transactions
-from scrapy_simdedup.detect.verdict import FetchedPage
+from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
+from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.store.base import SiteNote
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import Record, SiteNote
 from scrapy_simdedup.store.memory import MemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
-
-    from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.errors import StoreError
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import Record
 
 Result = TypeVar("Result")
 WORKER = "batch"

@@ -9,24 +9,19 @@ import socket
 import time
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_simdedup.detect.names import ALL_SITES
+from scrapy_simdedup.detect.names import ALL_SITES, RunContext
 from scrapy_simdedup.detect.site_index import HandlerItems, SiteIndex
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Tail
 from scrapy_simdedup.store.memory import MemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.detect.names import RunContext
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.packed_records import PackedRecords
+from scrapy_simdedup.store.packed_records import PackedRecords
 
 BATCH = 1_000
 """Records that are looked through, or deleted, at a time: some milliseconds in which nothing else runs here."""

@@ -23,27 +23,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scrapy_simdedup.detect.candidate_index import CandidateIndex
+from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
+from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import is_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.detect.candidate_index import CandidateIndex
-    from scrapy_simdedup.detect.copy_check import CopyCheck
-    from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine
-    from scrapy_simdedup.fingerprint.hashing import Rows
-    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
-    from scrapy_simdedup.store.packed_records import PackedRecords
+from scrapy_simdedup.store.packed_records import PackedRecords
 
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an

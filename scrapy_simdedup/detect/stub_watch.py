@@ -9,20 +9,16 @@ while, and the page that takes their place is counted with them.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_simdedup.detect.stubs import StubDetector
+from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine, PageRef
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint import novelty
-from scrapy_simdedup.store.base import reporting_failures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine, PageRef
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.store.base import FingerprintStore, Outcome
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, reporting_failures
 
 MAX_BYTES = 64_000_000
 """Bytes of the watch on all sites, about; the site whose page came longest ago is forgotten first."""

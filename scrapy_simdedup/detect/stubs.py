@@ -15,16 +15,14 @@ import zlib
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.threads import MarkedLines
+from scrapy_simdedup.detect.verdict import OtherLine
+from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.urls.parts import query_parameters
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.detect.verdict import OtherLine
-    from scrapy_simdedup.fingerprint.novelty import OtherRows
 
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from scrapy_simdedup.fingerprint.novelty import OtherRows
+from scrapy_simdedup.fingerprint.novelty import OtherRows
 
 MAX_ROWS = 4
 """Rows of a unit table in which a page of a thread differs from the original at most: two, and what joined rows make of

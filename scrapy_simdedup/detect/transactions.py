@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.event_log import EventLog
-from scrapy_simdedup.detect.policy import decide, is_copy_of
+from scrapy_simdedup.detect.names import RunContext
+from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
 from scrapy_simdedup.detect.site_logs import SiteLogs
 from scrapy_simdedup.detect.stub_watch import FailedPages, StubWatch
-from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.novelty import other_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.detect.names import RunContext
-    from scrapy_simdedup.detect.policy import Decision
-    from scrapy_simdedup.detect.verdict import FetchedPage
-    from scrapy_simdedup.fingerprint.novelty import OtherRows
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.signals import Wall
-    from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record
+from scrapy_simdedup.fingerprint.novelty import OtherRows, other_rows
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.signals import Wall
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record
 
 logger = logging.getLogger(__name__)
 

@@ -16,13 +16,10 @@ Nothing of this is stored: it follows from the URLs and the states of the site's
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.parts import query_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MIN_RESTS, MIN_SHARE = 8, 0.5
 """Rests with variants that were kept, from which a place tells contents apart; and their share of all variants."""

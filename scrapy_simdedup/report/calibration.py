@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.report.neighbours import ClosePair
 from scrapy_simdedup.report.sample import Reservoir
 from scrapy_simdedup.setting_checks import usable_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from scrapy_simdedup.report.neighbours import ClosePair
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 THRESHOLD_GRID = tuple(step / 100 for step in range(80, 100))
 IDENTICAL_FROM, NEAR_FROM = 0.90, 0.80

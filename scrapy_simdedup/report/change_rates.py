@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.neighbours import fingerprint_of
-from scrapy_simdedup.store.base import estimate_changes_per_day
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import Record, estimate_changes_per_day
 
 
 @dataclass(frozen=True, slots=True)

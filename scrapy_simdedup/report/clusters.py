@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_html
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.unjudged import UNJUDGED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
-    from scrapy_simdedup.page.page import Block, Page
-    from scrapy_simdedup.unjudged import UnjudgedReason
-
+from scrapy_simdedup.unjudged import UNJUDGED, UnjudgedReason
 
 WEIGHTS = {BlockClass.BOILERPLATE: 0.02, BlockClass.UNMARKED: 0.3, BlockClass.CONTENT: 1.0}
 """How much a word counts, by the class of its block; see :data:`~scrapy_simdedup.fingerprint.sketch.WEIGHTS`."""

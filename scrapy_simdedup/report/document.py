@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from html import escape
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report import sections
+from scrapy_simdedup.report.data import Report
 from scrapy_simdedup.report.elements import (
+    Element,
     Series,
     data_table,
     format_number,
@@ -24,14 +27,10 @@ from scrapy_simdedup.report.elements import (
     similarity_chart,
     to_html,
 )
+from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from scrapy_simdedup.report.calibration import Calibration
-    from scrapy_simdedup.report.data import Report
-    from scrapy_simdedup.report.elements import Element
-    from scrapy_simdedup.settings import DedupSettings
 
 
 FIRST_STEP = 50

@@ -6,14 +6,11 @@ Charts fit any width, and each has its numbers in a table for readers who cannot
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from lxml import etree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 Element: TypeAlias = "etree._Element"  # noqa: SLF001 - its only name
 Child: TypeAlias = "str | Element | None"

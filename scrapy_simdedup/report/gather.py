@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.report.clusters import ClusterDetails, TopClusters
-from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings
+from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings
 from scrapy_simdedup.report.history import read_run_history
 from scrapy_simdedup.report.near_pages import NearPages, read_compared_pages
 from scrapy_simdedup.report.tallies import (
@@ -20,16 +21,8 @@ from scrapy_simdedup.report.tallies import (
     find_warnings,
 )
 from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
-from scrapy_simdedup.store.base import whole_log
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import AsyncIterator, Callable
-
-    from scrapy_simdedup.report.data import UrlSavings
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import FingerprintStore, Record
-
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import FingerprintStore, Record, whole_log
 
 MAX_CLUSTERS, MAX_MEMBERS, MAX_AUDITED, MAX_CHANGE_ROWS = 50, 5, 30, 100
 """How many clusters, near pages and stubs a report shows, repeats of each cluster, dropped pages, and changes by site

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,17 +20,14 @@ from scrapy_simdedup.detect.events import (
     split_journal_name,
 )
 from scrapy_simdedup.errors import FingerprintMismatch
+from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.report.data import RunChanges
 from scrapy_simdedup.report.neighbours import FingerprintTable, fingerprint_of
-from scrapy_simdedup.store.base import whole_journal
+from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
 from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from scrapy_simdedup.detect.page_settings import PageSettings
-    from scrapy_simdedup.fingerprint.unit_changes import Change
-    from scrapy_simdedup.store.base import FingerprintStore, Record
 
 
 SESSION_WORDS = frozenset({"query:session", "query:sess"})

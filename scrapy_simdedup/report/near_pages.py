@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event
 from scrapy_simdedup.display import plural
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.neighbours import fingerprint_of, push_largest
-from scrapy_simdedup.store.base import whole_journal
+from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.store.base import FingerprintStore, Record
-
-    ComparedPages: TypeAlias = dict[tuple[str, bytes], PageCompared]
+ComparedPages: TypeAlias = dict[tuple[str, bytes], PageCompared]
 
 MAX_HELD = 50_000
 """Events of compared pages that are held at a time, the newest."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import to_words
+from scrapy_simdedup.detect.events import ContentLeft
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.detect.events import ContentLeft
-    from scrapy_simdedup.store.base import Record
-
 
 HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
 MAX_COMPARED_PAGES = 50_000

@@ -5,18 +5,17 @@ from __future__ import annotations
 import heapq
 import json
 import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.report.comparison import Difference, Line, diff_lines, role_label
 from scrapy_simdedup.report.data import AuditedPair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.page.page import Block
 
 Name = TypeVar("Name", bound="str | tuple[Any, ...]")
 Value = TypeVar("Value")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.display import format_bytes, format_time, plural
-from scrapy_simdedup.report.comparison import diff_words
-from scrapy_simdedup.report.data import SIMILARITY_BUCKETS, VERDICT_KINDS
+from scrapy_simdedup.report.clusters import Cluster
+from scrapy_simdedup.report.comparison import Difference, diff_words
+from scrapy_simdedup.report.data import SIMILARITY_BUCKETS, VERDICT_KINDS, AuditedPair, Report
 from scrapy_simdedup.report.elements import (
     AxisMark,
+    Child,
+    Element,
     Series,
     bar_chart,
     data_table,
@@ -20,14 +23,6 @@ from scrapy_simdedup.report.elements import (
     similarity_chart,
     sortable_table,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.report.clusters import Cluster
-    from scrapy_simdedup.report.comparison import Difference
-    from scrapy_simdedup.report.data import AuditedPair, Report
-    from scrapy_simdedup.report.elements import Child, Element
 
 SHOWN_RULES = 50
 MAX_UNFOLDED, MAX_SHOWN = 3, 10

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scrapy_simdedup.report.clusters import Cluster
 from scrapy_simdedup.report.data import (
     SIMILARITY_BUCKETS,
     VERDICT_KINDS,
@@ -20,17 +21,11 @@ from scrapy_simdedup.report.data import (
     Timeline,
 )
 from scrapy_simdedup.report.history import RunHistory
-from scrapy_simdedup.report.near_pages import event_of
+from scrapy_simdedup.report.near_pages import ComparedPages, event_of
 from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
 from scrapy_simdedup.report.sample import Reservoir, random_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from scrapy_simdedup.report.clusters import Cluster
-    from scrapy_simdedup.report.near_pages import ComparedPages
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import Record
 
 TIMELINE_STEPS, MAX_RUNS, MAX_SITE_ROWS, MAX_DRIFT_ROWS = 60, 50, 1_000, 100
 """Steps of the timeline, and rows of the tables."""

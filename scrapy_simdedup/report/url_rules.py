@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from scrapy_simdedup.detect.events import (
     DROPPED,
     EVENTS,
     REMEMBERED_JOURNAL,
     SeenUrl,
+    UrlEvent,
     decode_url_event,
     split_journal_name,
 )
 from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
 from scrapy_simdedup.report.neighbours import push_largest
-from scrapy_simdedup.store.base import whole_journal
-from scrapy_simdedup.urls import RememberedRules, UrlLearner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy_simdedup.detect.events import UrlEvent
-    from scrapy_simdedup.store.base import FingerprintStore, Record
-    from scrapy_simdedup.urls import GivenRule, Rule
+from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
+from scrapy_simdedup.urls import GivenRule, RememberedRules, Rule, UrlLearner
 
 
 class Replay:

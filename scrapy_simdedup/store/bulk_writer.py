@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from scrapy_simdedup.store.base import LogPart
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.store.base import FingerprintStore, Record
+from scrapy_simdedup.store.base import FingerprintStore, LogPart, Record
 
 RECORDS_PER_LOAD, SITES_PER_LOAD = 2_000, 500
 """Records and sites that are written at a time: while one call of a busy server lasts, which has to end within seconds,

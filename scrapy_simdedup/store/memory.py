@@ -9,16 +9,13 @@ import sqlite3
 import weakref
 from array import array
 from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.store import sqlite
 from scrapy_simdedup.store.base import STEPS, FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
-    from contextlib import AbstractContextManager
 
 STEP = 1_000
 """Changes that are read at a time."""

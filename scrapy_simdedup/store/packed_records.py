@@ -9,15 +9,11 @@ from __future__ import annotations
 import math
 import struct
 from array import array
+from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from scrapy_simdedup.store.base import SETTLED, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from scrapy_simdedup.store.base import State
+from scrapy_simdedup.store.base import SETTLED, Record, State
 
 _FOOT = struct.Struct("<Q2dI2HBIH")
 """Position, when the page was first and last seen, the number of the :data:`Shared` texts, and the five sizes."""

@@ -6,8 +6,9 @@ database gets its tables; tables of another version are refused.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection, OperationalError
@@ -16,13 +17,19 @@ from psycopg_pool import AsyncConnectionPool
 
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import COLUMNS, STEPS, TOMBSTONE_SECONDS, FingerprintStore, Notes, Tail, record_of
+from scrapy_simdedup.store.base import (
+    COLUMNS,
+    STEPS,
+    TOMBSTONE_SECONDS,
+    FingerprintStore,
+    LogPart,
+    Notes,
+    Outcome,
+    Record,
+    Tail,
+    record_of,
+)
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from scrapy_simdedup.store.base import LogPart, Outcome, Record
 
 VERSION = "2"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""

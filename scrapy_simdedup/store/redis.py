@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
+from collections.abc import AsyncIterator, Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
@@ -31,18 +32,15 @@ from scrapy_simdedup.store.base import (
     STEPS,
     TOMBSTONE_SECONDS,
     FingerprintStore,
+    LogPart,
     Notes,
     Outcome,
+    Record,
     State,
     Tail,
     record_of,
 )
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from scrapy_simdedup.store.base import LogPart, Record
 
 LAYOUT = "2"
 """Version of keys and records."""

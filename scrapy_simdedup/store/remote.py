@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from scrapy_simdedup.errors import StoreBusy, StoreError
 from scrapy_simdedup.setting_checks import redact_password
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
 
 Result = TypeVar("Result")
 CALL_SECONDS = 5.0

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.store.base import COLUMNS, STEPS, TOMBSTONE_SECONDS, FingerprintStore, Notes, Tail, record_of
+from scrapy_simdedup.store.base import (
+    COLUMNS,
+    STEPS,
+    TOMBSTONE_SECONDS,
+    FingerprintStore,
+    LogPart,
+    Notes,
+    Outcome,
+    Record,
+    Sleep,
+    Tail,
+    record_of,
+)
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import AsyncIterator, Sequence
-
-    from scrapy_simdedup.store.base import LogPart, Outcome, Record, Sleep
-
 
 VERSION = 2
 """Version of the tables; the columns of ``page`` are the fields of ``Record``, in their order."""

@@ -6,6 +6,7 @@ import os
 import random
 import sqlite3
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -14,8 +15,6 @@ from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
 from scrapy_simdedup.setting_checks import redact_password
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from scrapy_simdedup.store.base import Sleep
 
 Result = TypeVar("Result")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.setting_checks import redact_password
-from scrapy_simdedup.store.base import FingerprintStore
+from scrapy_simdedup.store.base import FingerprintStore, Sleep
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.sqlite import SqliteStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.store.base import Sleep
 
 Make: TypeAlias = "Callable[[str, Sleep, float | None], FingerprintStore]"
 """From a URL, a way to sleep, and the seconds after which a server may drop a site that did not change."""

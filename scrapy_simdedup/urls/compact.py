@@ -5,11 +5,8 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 U64_MASK = (1 << 64) - 1
 """The identity of a URL is a sum of hashes modulo 2**64."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from scrapy_simdedup.urls.compact import U64_MASK
+from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.noise import Dispute
-from scrapy_simdedup.urls.page_index import entry_content, part_tag
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.page_index import PartTags
-    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
-    from scrapy_simdedup.urls.site import Site
-    from scrapy_simdedup.urls.trials import Observation, Trial
+from scrapy_simdedup.urls.page_index import PartTags, entry_content, part_tag
+from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.trials import Observation, Trial
 
 _SEVERAL_CONTENTS = 4
 """Contents with which a hypothesis was right before a page that it explains is no unrelated one."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from scrapy_simdedup.urls.hypotheses import other_parts
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.page_index import IndexHit
-    from scrapy_simdedup.urls.parts import UrlParts
-    from scrapy_simdedup.urls.patterns import ActiveRules, NormalizedUrl, PathPattern
-    from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
+from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
+from scrapy_simdedup.urls.page_index import IndexHit
+from scrapy_simdedup.urls.parts import UrlParts
+from scrapy_simdedup.urls.patterns import ActiveRules, NormalizedUrl, PathPattern
+from scrapy_simdedup.urls.site import Site
 
 _FEW_PATTERNS = 10
 """Patterns that must agree before rules hold without doubt at a pattern where they were not tried."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote_plus, urlsplit
 
 from scrapy_simdedup.errors import SettingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 GIVEN_PREFIX = "given"
 """Beginning of the names of parts that given rules have removed from URLs."""

@@ -7,19 +7,16 @@ trials of each host are counted beside those of the site, once there is more tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from tldextract import TLDExtract
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy_simdedup.urls.evidence import Evidence
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.page_index import ContentCounters
-    from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.evidence import Evidence
+from scrapy_simdedup.urls.hypotheses import Hypothesis
+from scrapy_simdedup.urls.page_index import ContentCounters
+from scrapy_simdedup.urls.patterns import PathPattern
 
 MIN_CONTENTS = 4
 """Different contents of its own with which a host must have confirmed a rule of the site."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from scrapy_simdedup.urls.compact import U64_MASK, KeyedHash
 from scrapy_simdedup.urls.given import GIVEN_PREFIX
 from scrapy_simdedup.urls.parts import FLAG_PARTS, is_session, is_tracking, looks_random
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MAX_NAMES = 200
 """Part names of a site that hypotheses are made about; parts with other names always matter."""

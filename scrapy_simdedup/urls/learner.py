@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
@@ -21,10 +21,6 @@ from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 _SAMPLED, _SAMPLED_LOW_RISK = 0.4, 0.1
 """Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session

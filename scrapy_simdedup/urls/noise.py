@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy_simdedup.urls.evidence import Evidence
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.page_index import ContentCounters, PartTags
-    from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.evidence import Evidence
+from scrapy_simdedup.urls.hypotheses import Hypothesis
+from scrapy_simdedup.urls.page_index import ContentCounters, PartTags
+from scrapy_simdedup.urls.patterns import PathPattern
 
 MAX_DISPUTES, MAX_EXCUSES = 2000, 500
 """Disputes and excused failures that are remembered per site."""

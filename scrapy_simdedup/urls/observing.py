@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.contradictions import differences, is_variant, open_dispute, promising_parts, settle_disputes
-from scrapy_simdedup.urls.hypotheses import other_parts
-from scrapy_simdedup.urls.page_index import entry_content
-from scrapy_simdedup.urls.questions import EarlyFailure
-from scrapy_simdedup.urls.trials import propose_joint_hypothesis, trials_of, trials_of_values
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.page_index import IndexHit
-    from scrapy_simdedup.urls.patterns import PathPattern
-    from scrapy_simdedup.urls.questions import Questions
-    from scrapy_simdedup.urls.trials import Observation, Trial
+from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
+from scrapy_simdedup.urls.page_index import IndexHit, entry_content
+from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.questions import EarlyFailure, Questions
+from scrapy_simdedup.urls.trials import Observation, Trial, propose_joint_hypothesis, trials_of, trials_of_values
 
 _JOINT_MIN_PAGES = 100
 """Fetched pages of a site from which on joint hypotheses are proposed."""

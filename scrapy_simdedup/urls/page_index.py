@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.compact import U64_MASK, SortedMap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.patterns import ActiveRules, DroppedParts, NormalizedUrl
+from scrapy_simdedup.urls.hypotheses import Hypothesis
+from scrapy_simdedup.urls.patterns import ActiveRules, DroppedParts, NormalizedUrl
 
 CONTENT_BITS = 48
 MAX_ASSUMED = 8

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.urls.given import SESSION_PLACEHOLDER
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.given import GivenRules
+from scrapy_simdedup.urls.given import SESSION_PLACEHOLDER, GivenRules
 
 MAX_URL_LENGTH = 2000
 """Characters of a URL above which it is neither learned from nor skipped."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.given import MAX_DEPTH, SESSION_PLACEHOLDER
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
+from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
 
 WHOLE_SITE = "**"
 """The name of the pattern that covers a whole site."""

@@ -8,12 +8,9 @@ known of it has to be learned from trials.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.urls.given import SESSION_PLACEHOLDER
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.parts import UrlParts
+from scrapy_simdedup.urls.parts import UrlParts
 
 MIN_CONTENTS = 3
 """Different contents that were found with and without a first segment before it is taken for a prefix."""

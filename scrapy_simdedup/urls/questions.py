@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.hypotheses import Hypothesis
+from scrapy_simdedup.urls.patterns import PathPattern
 
 FIRST_QUESTIONS = 20
 """Questions about a site that may be asked before anything was skipped, if it has as many repeats."""

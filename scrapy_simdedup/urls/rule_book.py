@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.evidence import wilson_lower_bound
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
-    from scrapy_simdedup.urls.hypotheses import Hypothesis
-    from scrapy_simdedup.urls.patterns import PathPattern
-    from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds, wilson_lower_bound
+from scrapy_simdedup.urls.hypotheses import Hypothesis
+from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.site import Site
 
 _RULED_OUT = 7.0
 """Negative logarithm of the probability below which it is no chance that all failures are elsewhere: 0.1 %."""

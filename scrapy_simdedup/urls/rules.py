@@ -6,18 +6,14 @@ There they are candidates until a few pages have confirmed them.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.given import PART_REMOVAL, GivenRule
 from scrapy_simdedup.urls.hypotheses import ANY_VALUE
 from scrapy_simdedup.urls.patterns import WHOLE_SITE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from scrapy_simdedup.urls.evidence import Evidence
-    from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.site import Site
 
 MAX_RULES = 200
 """Rules of a site that are remembered, those with the most successes."""

@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.urls.compact import BY_CONTENT, BY_RULES, U64_MASK, KeyedRandom, SkipLog, SortedMap, UrlLog
+from scrapy_simdedup.urls.compact import (
+    BY_CONTENT,
+    BY_RULES,
+    U64_MASK,
+    KeyedHash,
+    KeyedRandom,
+    SkipLog,
+    SortedMap,
+    UrlLog,
+)
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hosts import HostTrials
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
-from scrapy_simdedup.urls.parts import FLAG_PARTS
+from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
 from scrapy_simdedup.urls.patterns import WHOLE_SITE, ActiveRules, DroppedParts, NormalizedUrl, PathPattern, PatternTree
 from scrapy_simdedup.urls.prefixes import Prefixes
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.urls.compact import KeyedHash
-    from scrapy_simdedup.urls.evidence import Evidence
-    from scrapy_simdedup.urls.parts import UrlParts
-    from scrapy_simdedup.urls.questions import Questions
+from scrapy_simdedup.urls.questions import Questions
 
 _GIVEN_VERIFIED = 24
 """Verifications credited to a rule that is in force from the start."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 from zlib import crc32
 
 from scrapy_simdedup.urls.compact import U64_MASK
-from scrapy_simdedup.urls.hypotheses import MIN_VALUE_COUNT
+from scrapy_simdedup.urls.hypotheses import MIN_VALUE_COUNT, Hypothesis, PartHypotheses
 from scrapy_simdedup.urls.page_index import entry_content, part_tag
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
-    from scrapy_simdedup.urls.parts import UrlParts
-    from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
-    from scrapy_simdedup.urls.rule_book import RuleBook
-    from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.parts import UrlParts
+from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+from scrapy_simdedup.urls.rule_book import RuleBook
+from scrapy_simdedup.urls.site import Site
 
 MAX_PARTS_HERE = 40
 """Parts that hypotheses are tried on at one pattern."""

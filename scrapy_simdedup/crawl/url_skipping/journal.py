@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect.events import (
     DROPPED,
@@ -14,6 +14,7 @@ from scrapy_simdedup.detect.events import (
     RunStarted,
     SeenUrl,
     SkippedUrl,
+    UrlEvent,
     decode_event,
     decode_url_event,
     event_journal,
@@ -21,17 +22,10 @@ from scrapy_simdedup.detect.events import (
     journal_name,
     split_journal_name,
 )
-from scrapy_simdedup.detect.names import site_of, spider_of
+from scrapy_simdedup.detect.names import RunContext, site_of, spider_of
 from scrapy_simdedup.detect.site_logs import is_alive
-from scrapy_simdedup.urls import RememberedRules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from scrapy_simdedup.detect.events import UrlEvent
-    from scrapy_simdedup.detect.names import RunContext
-    from scrapy_simdedup.store.base import FingerprintStore
-    from scrapy_simdedup.urls import UrlLearner
+from scrapy_simdedup.store.base import FingerprintStore
+from scrapy_simdedup.urls import RememberedRules, UrlLearner
 
 logger = logging.getLogger(__name__)
 NOTES_PER_STEP = 100

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 from weakref import WeakSet
 
+from scrapy import Request
+
+from scrapy_simdedup.crawl.concurrency import BackgroundTasks
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
 from scrapy_simdedup.detect.events import SeenUrl
+from scrapy_simdedup.detect.verdict import PageRef, Verdict
+from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import reporting_failures
 from scrapy_simdedup.urls.parts import MAX_URL_LENGTH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-
-    from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
-    from scrapy_simdedup.detect.verdict import PageRef, Verdict
-    from scrapy_simdedup.errors import StoreError
 
 META_REQUESTED_URL = "simdedup_asked"
 """Holds the URL that was requested first, while a request and its redirects are on their way."""

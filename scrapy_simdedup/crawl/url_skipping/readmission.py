@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, sleep, wake_engine
 from scrapy_simdedup.crawl.link_memory import link_pattern
 from scrapy_simdedup.crawl.requests import serialize_request
+from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
 from scrapy_simdedup.crawl.url_skipping.observations import META_CHECK
 from scrapy_simdedup.detect.events import SkippedUrl, event_key
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
-    from scrapy_simdedup.urls import Question, UrlLearner
+from scrapy_simdedup.urls import Question, UrlLearner
 
 logger = logging.getLogger(__name__)
 META_RESCHEDULED = "simdedup_again"

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 
+from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
+from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
 from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission, UrlChecks
+from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.data import UrlSavings
-from scrapy_simdedup.settings import PREFIX
-from scrapy_simdedup.urls import UrlLearner, load_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-
-    from scrapy_simdedup.crawl.arguments import CallbackArguments
-    from scrapy_simdedup.crawl.stats import CrawlStats
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision
+from scrapy_simdedup.settings import PREFIX, DedupSettings
+from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision, UrlLearner, load_rules
 
 logger = logging.getLogger(__name__)
 META_SCHEDULED = "simdedup_scheduled"
