@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.crawl.middlewares import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline as NearDuplicatePipeline
     from scrapy_simdedup.crawl.requests import CanonicalRequestFingerprinter as CanonicalRequestFingerprinter
+    from scrapy_simdedup.detect.copy_check import CopyFacts as CopyFacts
     from scrapy_simdedup.detect.detector import NearDuplicateDetector as NearDuplicateDetector
-    from scrapy_simdedup.detect.preference import CopyFacts as CopyFacts
     from scrapy_simdedup.detect.site_judge import SiteJudge as SiteJudge
     from scrapy_simdedup.detect.verdict import Verdict as Verdict
     from scrapy_simdedup.errors import FingerprintMismatch as FingerprintMismatch
@@ -50,7 +50,7 @@ _NAMES_BY_MODULE = {
     "crawl.pipeline": ["NearDuplicatePipeline"],
     "crawl.requests": ["CanonicalRequestFingerprinter"],
     "detect.detector": ["NearDuplicateDetector"],
-    "detect.preference": ["CopyFacts"],
+    "detect.copy_check": ["CopyFacts"],
     "detect.site_judge": ["SiteJudge"],
     "detect.verdict": ["Verdict"],
     "errors": ["FingerprintMismatch", "SettingError", "SimdedupError", "StoreBusy", "StoreError"],

@@ -133,7 +133,7 @@ class DedupSettings:
     prefer: tuple[Criterion, ...] | str | None = None
     """What makes a repeat the better copy, which is kept and takes the place of its original: names of criteria, of
     which the first that tells the two apart decides; or the import path of a function of a URL and
-    :class:`~scrapy_simdedup.detect.preference.CopyFacts` that gives more for the better copy. With None no copy is."""
+    :class:`~scrapy_simdedup.detect.copy_check.CopyFacts` that gives more for the better copy. With None no copy is."""
     store: str | None = field(default=None, repr=False)
     """Store URL, or the import path of a class; None means ``memory:``, or the job's SQLite file where the crawl has a
     JOBDIR."""

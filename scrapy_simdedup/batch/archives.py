@@ -27,8 +27,7 @@ from scrapy_simdedup.batch.tables import (
 )
 from scrapy_simdedup.batch.things import again_in_run, request_key
 from scrapy_simdedup.detect.detector import fingerprint_description, secret_mark
-from scrapy_simdedup.detect.names import site_of, without_surrogates
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings, site_of, without_surrogates
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError, SimdedupError

@@ -18,7 +18,7 @@ from scrapy_simdedup.batch.archives import fingerprint_of
 from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
 from scrapy_simdedup.batch.workers import Jobs, PageWatch
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError

@@ -13,11 +13,10 @@ from typing import Any
 from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
 from scrapy_simdedup.detect.clocks import saved_clocks
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import format_time, plural
-from scrapy_simdedup.report.change_rates import ChangeRates, DueUrl
 from scrapy_simdedup.report.data import DriftRow, RunChanges
-from scrapy_simdedup.report.history import Move, find_moves, read_run_history
+from scrapy_simdedup.report.history import ChangeRates, DueUrl, Move, find_moves, read_run_history
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.report.tallies import SiteTally
 from scrapy_simdedup.store.base import Record

@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from scrapy_simdedup.commands import BELOW_CMDLINE_PRIORITY
 from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.page.classify import BlockClass

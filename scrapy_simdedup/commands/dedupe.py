@@ -32,7 +32,7 @@ from scrapy_simdedup.batch.things import (
 from scrapy_simdedup.batch.verdict_files import Counts
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError

@@ -25,11 +25,17 @@ from scrapy_simdedup.commands.console import (
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report.clusters import Cluster, ClusterDetails, TopClusters
+from scrapy_simdedup.report.clusters import (
+    Cluster,
+    ClusterDetails,
+    NearPage,
+    NearPages,
+    TopClusters,
+    read_compared_pages,
+)
 from scrapy_simdedup.report.data import Report
 from scrapy_simdedup.report.document import write_report
 from scrapy_simdedup.report.gather import build_report
-from scrapy_simdedup.report.near_pages import NearPage, NearPages, read_compared_pages
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.url import store_by_url

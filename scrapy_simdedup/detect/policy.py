@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from scrapy_simdedup.detect.clocks import ClockEvidence
-from scrapy_simdedup.detect.preference import is_preferred
+from scrapy_simdedup.detect.copy_check import is_preferred
 from scrapy_simdedup.detect.revisit import Revisit, compare_with_same_path, compare_with_version, revisit_of_imported
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, PageRef, Reason, Verdict, VerdictKind

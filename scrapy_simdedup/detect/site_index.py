@@ -11,11 +11,9 @@ from operator import attrgetter
 import numpy as np
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
-from scrapy_simdedup.detect.copy_check import CopyCheck
+from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.detect.preference import CanonicalClaims
-from scrapy_simdedup.detect.site_novelty import SiteNovelty
-from scrapy_simdedup.detect.url_variants import UrlVariants
+from scrapy_simdedup.detect.site_novelty import SiteNovelty, UrlVariants
 from scrapy_simdedup.detect.verdict import FetchedPage, Match
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint

@@ -12,8 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from scrapy_simdedup.detect import clocks, stub_watch
-from scrapy_simdedup.detect.names import RunContext, without_surrogates
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings, RunContext, without_surrogates
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scrapy_simdedup.detect.names import ALL_SITES
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import ALL_SITES, PageSettings
 from scrapy_simdedup.report.neighbours import ClosePair
 from scrapy_simdedup.report.sample import Reservoir
 from scrapy_simdedup.setting_checks import usable_key

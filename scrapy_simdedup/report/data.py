@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.report.clusters import Cluster
+    from scrapy_simdedup.report.clusters import Cluster, NearPage
     from scrapy_simdedup.report.comparison import Difference
-    from scrapy_simdedup.report.near_pages import NearPage
     from scrapy_simdedup.urls import Rule, UrlLearner
 
 

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from scrapy_simdedup.report.clusters import ClusterDetails, TopClusters
+from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
 from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings
 from scrapy_simdedup.report.history import read_run_history
-from scrapy_simdedup.report.near_pages import NearPages, read_compared_pages
 from scrapy_simdedup.report.tallies import (
     AuditSample,
     RunTally,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scrapy_simdedup.report.clusters import Cluster
+from scrapy_simdedup.report.clusters import Cluster, ComparedPages, event_of
 from scrapy_simdedup.report.data import (
     SIMILARITY_BUCKETS,
     VERDICT_KINDS,
@@ -21,7 +21,6 @@ from scrapy_simdedup.report.data import (
     Timeline,
 )
 from scrapy_simdedup.report.history import RunHistory
-from scrapy_simdedup.report.near_pages import ComparedPages, event_of
 from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
 from scrapy_simdedup.report.sample import Reservoir, random_rank
 from scrapy_simdedup.settings import DedupSettings

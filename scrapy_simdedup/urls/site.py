@@ -22,8 +22,15 @@ from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypothes
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
 from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
-from scrapy_simdedup.urls.patterns import WHOLE_SITE, ActiveRules, DroppedParts, NormalizedUrl, PathPattern, PatternTree
-from scrapy_simdedup.urls.prefixes import Prefixes
+from scrapy_simdedup.urls.patterns import (
+    WHOLE_SITE,
+    ActiveRules,
+    DroppedParts,
+    NormalizedUrl,
+    PathPattern,
+    PatternTree,
+    Prefixes,
+)
 from scrapy_simdedup.urls.questions import Questions
 
 _GIVEN_VERIFIED = 24

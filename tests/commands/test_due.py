@@ -18,7 +18,7 @@ from helpers.pages import page
 from helpers.report_records import record, repeat
 from helpers.site_server import Site
 from scrapy_simdedup.fingerprint.make import fingerprint_page
-from scrapy_simdedup.report.change_rates import ChangeRates
+from scrapy_simdedup.report.history import ChangeRates
 from scrapy_simdedup.store.base import FingerprintStore, Record
 
 DAY = 86_400.0

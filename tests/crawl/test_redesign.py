@@ -14,7 +14,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.report.history import find_moves
 from scrapy_simdedup.signals import page_changed, site_redesigned
 from scrapy_simdedup.store.url import store_by_url

@@ -11,8 +11,8 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.prints import edited
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, Verdict
-from scrapy_simdedup.detect import preference, site_index
-from scrapy_simdedup.detect.preference import PREFERENCES, CopyFacts
+from scrapy_simdedup.detect import copy_check, site_index
+from scrapy_simdedup.detect.copy_check import PREFERENCES, CopyFacts
 from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.memory import MemoryStore
@@ -144,7 +144,7 @@ class TestWhatIsBetter:
 
     @on_asyncio
     async def test_the_claims_that_are_remembered_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(preference, "MAX_PAGES", 2)
+        monkeypatch.setattr(copy_check, "MAX_PAGES", 2)
         detector = await opened(prefer=["canonical"])
         await detector.add(page("a"), url=OTHER_HOST)
         for number in range(2):

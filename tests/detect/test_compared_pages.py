@@ -16,7 +16,7 @@ from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.make import fingerprint_page
-from scrapy_simdedup.report.near_pages import event_of, read_compared_pages
+from scrapy_simdedup.report.clusters import event_of, read_compared_pages
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import whole_journal
 from scrapy_simdedup.store.memory import MemoryStore

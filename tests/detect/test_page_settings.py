@@ -10,7 +10,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.prints import edited
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 
 
 def settings_of(url: str, site_settings: dict[str, Any], **settings: Any) -> DedupSettings:

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from scrapy_simdedup.detect.page_settings import PageSettings
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.document import render_calibration
 from scrapy_simdedup.report.neighbours import ClosePair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_simdedup.urls import LearnerThresholds, UrlLearner, export_own_rules
 from scrapy_simdedup.urls.parts import split_url
-from scrapy_simdedup.urls.prefixes import MAX_COMPARED, MIN_CONTENTS
+from scrapy_simdedup.urls.patterns import MAX_COMPARED, MIN_CONTENTS
 
 SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 ROOT = "https://e.com"
