@@ -19,7 +19,6 @@ from scrapy_simdedup.commands import (
     explain,
     forget,
     overview,
-    rules,
     transfer,
 )
 from scrapy_simdedup.commands.console import FAILED, Action, Console, Context
@@ -35,7 +34,7 @@ ACTIONS: dict[str, Action] = {
     "clocks": changes.CLOCKS,
     "drift": changes.DRIFT,
     "moved": changes.MOVED,
-    "rules": rules.RULES,
+    "rules": overview.RULES,
     "report": overview.REPORT,
     "calibrate": calibrate.CALIBRATE,
     "dedupe": dedupe.DEDUPE,
@@ -57,7 +56,8 @@ def add_actions(parser: ArgumentParser) -> None:
     )
     for name, action in ACTIONS.items():
         own = choices.add_parser(name, help=action.summary, description=action.summary)
-        action.add_options(own)
+        for add in action.options:
+            add(own)
         own.add_argument("--store", metavar="URL", help="or the path of a class; default: the project's SIMDEDUP_STORE")
         own.add_argument("--json", action="store_true", help="the answer as JSON")
         own.add_argument(

@@ -33,8 +33,7 @@ from scrapy_simdedup.report.gather import CrawlFacts, build_report
 MAX_SHOWN_DAMAGES = 5
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """The step, its inputs and its output."""
+def _add_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     steps = "fingerprint INPUT..., judge PRINTS, or keep INPUT..."
     add("step", choices=("fingerprint", "judge", "keep"), metavar="STEP", help=steps)
@@ -67,7 +66,7 @@ def run(context: Context) -> int:
     return {"fingerprint": _fingerprint, "judge": _judge, "keep": _keep}[context.options.step](context)
 
 
-BATCH = Action("judge an archive of any size, on all cores, with the verdicts of a crawl", run, add_options)
+BATCH = Action("judge an archive of any size, on all cores, with the verdicts of a crawl", run, (_add_options,))
 
 
 def _cores() -> int:

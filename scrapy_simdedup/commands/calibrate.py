@@ -5,13 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, document_path, format_table, positive_int
+from scrapy_simdedup.commands.console import (
+    YES,
+    Action,
+    Context,
+    StyledLine,
+    document_path,
+    format_table,
+    option,
+    positive_int,
+)
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
@@ -26,20 +34,6 @@ LABEL_VALUES = {"same": True, "different": False}
 MAX_BAR_WIDTH, FIRST_STEP = 48, 60
 """Characters of the longest bar; hundredths of similarity below which all pages are one bar."""
 SHOWN_SITES = 50
-
-
-def add_options(parser: ArgumentParser) -> None:
-    """The pages that are looked at, and the files that are read and written."""
-    add = parser.add_argument
-    add("--site", help="look at this site alone")
-    add("--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300")
-    add(
-        "--pairs",
-        metavar="FILE",
-        help="pairs that were looked at: a .csv or .jsonl file of one, other, label (same, different)",
-    )
-    add("--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs")
-    add("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file")
 
 
 async def run(context: Context) -> int:
@@ -58,7 +52,17 @@ async def run(context: Context) -> int:
 CALIBRATE = Action(
     "tell what each threshold would drop and how much of that looks wrong, and choose thresholds per site",
     run,
-    add_options,
+    (
+        option("--site", help="look at this site alone"),
+        option("--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300"),
+        option(
+            "--pairs",
+            metavar="FILE",
+            help="pairs that were looked at: a .csv or .jsonl file of one, other, label (same, different)",
+        ),
+        option("--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"),
+        option("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"),
+    ),
 )
 
 

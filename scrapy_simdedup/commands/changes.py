@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import time
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
 from scrapy_simdedup.batch.files import open_output
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, Soft, StyledLine, format_table, positive_int
+from scrapy_simdedup.commands.console import (
+    NO,
+    SITE,
+    YES,
+    Action,
+    Context,
+    Soft,
+    StyledLine,
+    format_table,
+    option,
+    positive_int,
+)
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import format_time, plural
@@ -28,21 +39,6 @@ MOVE_REASONS = {"changed": "shows another content", "not met": "not met"}
 """Why a page counts as gone from its old URL, in words; any other reason is the status of the old URL."""
 DEFAULT_SHARE, MAX_DUE_SHOWN = 0.5, 20
 """The chance from which a page is due, and how many due pages are shown as text unless it is said."""
-
-
-def add_changes_options(parser: ArgumentParser) -> None:
-    """When the pages are to be fetched again, how probable their changes must be, and the file that is written."""
-    add = parser.add_argument
-    add(
-        "--due",
-        type=_time,
-        metavar="DATE",
-        help="when pages are fetched next, such as 2026-12-01, in UTC; default: now",
-    )
-    add("--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5")
-    add("--site", help="of this site alone")
-    add("-n", "--limit", type=positive_int, metavar="N", help="the N most probable; default: all, 20 are shown as text")
-    add("-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider")
 
 
 async def run_changes(context: Context) -> int:
@@ -70,11 +66,6 @@ async def run_changes(context: Context) -> int:
         data = {"due": at, "share": options.share, "planned": planned, "urls": rows, "file": options.output}
         context.console.print_answer(data, _due_lines(context, due, at, planned, knows_any=rates.knows_any))
     return YES if due else NO
-
-
-CHANGES = Action(
-    "list URLs whose pages have probably changed by a day, for a crawl of those alone", run_changes, add_changes_options
-)
 
 
 def _due_lines(context: Context, due: list[DueUrl], at: float, planned: int, *, knows_any: bool) -> Iterator[str]:
@@ -113,12 +104,29 @@ def _share(text: str) -> float:
     return share
 
 
-def add_drift_options(parser: ArgumentParser) -> None:
-    """The site that is looked at, and how many rows are shown."""
-    parser.add_argument("--site", help="of this site alone")
-    parser.add_argument(
-        "-n", "--limit", type=positive_int, default=20, metavar="N", help="sites, runs and pages; default: 20"
-    )
+CHANGES = Action(
+    "list URLs whose pages have probably changed by a day, for a crawl of those alone",
+    run_changes,
+    (
+        option(
+            "--due",
+            type=_time,
+            metavar="DATE",
+            help="when pages are fetched next, such as 2026-12-01, in UTC; default: now",
+        ),
+        option(
+            "--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5"
+        ),
+        SITE,
+        option(
+            *("-n", "--limit"),
+            type=positive_int,
+            metavar="N",
+            help="the N most probable; default: all, 20 are shown as text",
+        ),
+        option("-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider"),
+    ),
+)
 
 
 async def run_drift(context: Context) -> int:
@@ -152,7 +160,10 @@ async def run_drift(context: Context) -> int:
 DRIFT = Action(
     "tell how known pages change from visit to visit, and which sites may have a new design",
     run_drift,
-    add_drift_options,
+    (
+        SITE,
+        option("-n", "--limit", type=positive_int, default=20, metavar="N", help="sites, runs and pages; default: 20"),
+    ),
 )
 
 
@@ -195,14 +206,6 @@ def _drift_lines(
             yield Soft("How often they change per day is told once their visits are an hour apart.")
 
 
-def add_moved_options(parser: ArgumentParser) -> None:
-    """The site that is looked at, and how many moves are shown."""
-    parser.add_argument("--site", help="on this site alone")
-    parser.add_argument(
-        "-n", "--limit", type=positive_int, default=100, metavar="N", help="shown; default: 100; JSON has all"
-    )
-
-
 async def run_moved(context: Context) -> int:
     """List the pages that have a new URL; the answer is no if there are none.
 
@@ -227,7 +230,10 @@ async def run_moved(context: Context) -> int:
 MOVED = Action(
     "list pages that are under a new URL, and were gone from the old one or not met there by the latest run",
     run_moved,
-    add_moved_options,
+    (
+        SITE,
+        option("-n", "--limit", type=positive_int, default=100, metavar="N", help="shown; default: 100; JSON has all"),
+    ),
 )
 
 
@@ -250,11 +256,6 @@ def _moved_lines(found: list[Move], limit: int) -> Iterator[str]:
         )
 
 
-def add_clocks_options(parser: ArgumentParser) -> None:
-    """The site that is looked at."""
-    parser.add_argument("--site", help="of this site alone")
-
-
 async def run_clocks(context: Context) -> int:
     """Show the places whose text changes by itself; the answer is no if none is known."""
     async with context.open_store() as store:
@@ -266,14 +267,12 @@ async def run_clocks(context: Context) -> int:
         (counts.seen, counts.differed, "clock" if counts.is_clock else "watched", site, counts.sample)
         for site, counts in found
     ]
-    lines = format_table(("#fetched again", "#differed", "", "site", "text"), rows) if rows else _NO_CLOCKS
-    context.console.print_answer({"places": data}, iter(lines))
+    nothing = "No place is known whose text differed between two visits of a page."
+    lines = format_table(("#fetched again", "#differed", "", "site", "text"), rows) if rows else iter([nothing])
+    context.console.print_answer({"places": data}, lines)
     return YES if any(counts.is_clock for _, counts in found) else NO
 
 
-_NO_CLOCKS = ["No place is known whose text differed between two visits of a page."]
 CLOCKS = Action(
-    "list the places whose text changes by itself, such as counters: revisits pass over them",
-    run_clocks,
-    add_clocks_options,
+    "list the places whose text changes by itself, such as counters: revisits pass over them", run_clocks, (SITE,)
 )

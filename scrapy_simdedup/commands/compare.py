@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from scrapy.settings import Settings
 from twisted.python.failure import Failure
 
 from scrapy_simdedup.commands import BELOW_CMDLINE_PRIORITY
-from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table
+from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table, option
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
@@ -44,12 +43,6 @@ ISOLATED_SETTINGS: dict[str, Any] = {
 """Settings that keep a fetch from leaving traces in what the project's crawls write."""
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """The two pages that are compared."""
-    for name in ("one", "other"):
-        parser.add_argument(name, metavar="FILE|URL", help="a file, a URL, or - for what is piped in")
-
-
 def run(context: Context) -> int:
     """Compare the pages; the answer is yes if they are identical."""
     one, other = read_pages([context.options.one, context.options.other], context.scrapy)
@@ -59,7 +52,13 @@ def run(context: Context) -> int:
     return YES if found.kind == "identical" else NO
 
 
-COMPARE = Action("tell how alike two pages are, and what differs", run, add_options)
+COMPARE = Action(
+    "tell how alike two pages are, and what differs",
+    run,
+    tuple(
+        option(name, metavar="FILE|URL", help="a file, a URL, or - for what is piped in") for name in ("one", "other")
+    ),
+)
 WHAT_A_CRAWL_DOES = {
     (True, True): "drop the later one",
     (True, False): "drop - if it comes after +, and keep both if + comes later",

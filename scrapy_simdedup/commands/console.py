@@ -94,6 +94,14 @@ class Context:
         yield batch
 
 
+def option(*names: str, **about: Any) -> Callable[[ArgumentParser], object]:
+    """An option or an argument of an action, as :meth:`argparse.ArgumentParser.add_argument` takes it."""
+    return lambda parser: parser.add_argument(*names, **about)
+
+
+SITE = option("--site", help="of this site alone")
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """One action of ``scrapy simdedup``, such as ``check``."""
@@ -103,7 +111,8 @@ class Action:
     run: Callable[[Context], int | Coroutine[Any, Any, int]]
     """Does it, prints the answer, and gives the exit code. An action that fetches pages is no coroutine: Scrapy runs a
     loop of its own."""
-    add_options: Callable[[ArgumentParser], None] = lambda _: None
+    options: tuple[Callable[[ArgumentParser], object], ...] = ()
+    """Each adds itself to the parser of the action."""
 
 
 class StyledLine(str):

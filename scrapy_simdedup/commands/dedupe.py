@@ -45,8 +45,7 @@ ENTRIES_PER_JOB = 8
 """Entries that are read ahead for each process."""
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """The feed, its fields, and the files that are written."""
+def _add_options(parser: ArgumentParser) -> None:
     add = parser.add_argument
     names = ".json, .jsonl, .csv, .parquet or .warc"
     add("feed", metavar="FEED", help=f"a {names} file, also with .gz or .zst; - for stdin")
@@ -94,7 +93,7 @@ async def run(context: Context) -> int:
 DEDUPE = Action(
     "take the repeats out of a feed (JSON, CSV, Parquet) or an archive (WARC), with the verdicts of a crawl",
     run,
-    add_options,
+    (_add_options,),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import commonprefix
@@ -22,6 +21,7 @@ from scrapy_simdedup.commands.console import (
     Soft,
     StyledLine,
     format_table,
+    option,
     positive_int,
 )
 from scrapy_simdedup.detect.clocks import saved_clocks
@@ -66,18 +66,6 @@ KEPT_BECAUSE = {
 """By verdict, or ``preferred``, ``second try`` or ``own text``: why a page was kept."""
 
 
-def add_explain_options(parser: ArgumentParser) -> None:
-    """The page that is explained."""
-    parser.add_argument("url", metavar="URL", help="a page that a crawl came by")
-    parser.add_argument(
-        "--blocks",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="fetch the page, or read it from a file, and show the blocks by which it is compared, with their weight",
-    )
-
-
 def run_explain(context: Context) -> int:
     """Explain the page; the answer is no if the store does not have it."""
     url, page = context.options.url, context.options.blocks
@@ -106,7 +94,21 @@ async def _explain_page(context: Context, url: str, settings: DedupSettings, lin
     return YES
 
 
-EXPLAIN = Action("tell why a page was dropped or kept, and what it repeats", run_explain, add_explain_options)
+EXPLAIN = Action(
+    "tell why a page was dropped or kept, and what it repeats",
+    run_explain,
+    (
+        option("url", metavar="URL", help="a page that a crawl came by"),
+        option(
+            "--blocks",
+            nargs="?",
+            const="",
+            metavar="FILE",
+            help="fetch the page, or read it from a file, and show the blocks by which it is compared, with their "
+            "weight",
+        ),
+    ),
+)
 
 
 async def _find_pages(store: FingerprintStore, url: str, site: str | None) -> list[tuple[str, Record]]:
@@ -181,14 +183,6 @@ def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[L
         yield from (Soft(f"  {line}") for line in folded_boilerplate(blocks))
 
 
-def add_similar_options(parser: ArgumentParser) -> None:
-    """The page that others are compared with, and how many are shown."""
-    add = parser.add_argument
-    add("page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read")
-    add("--site", help="compare with the pages of this site; default: that of a stored page, else all")
-    add("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10")
-
-
 def run_similar(context: Context) -> int:
     """List the most similar pages; the answer is yes if one is a near-duplicate at least."""
     name, url, site = context.options.page, context.existing_store_url, context.options.site
@@ -213,7 +207,15 @@ def run_similar(context: Context) -> int:
     return YES if any(found.similarity >= near for found in nearest.found) else NO
 
 
-SIMILAR = Action("list the pages of the store that are most like one", run_similar, add_similar_options)
+SIMILAR = Action(
+    "list the pages of the store that are most like one",
+    run_similar,
+    (
+        option("page", metavar="URL|FILE", help="a page of the store; any other URL is fetched, a file is read"),
+        option("--site", help="compare with the pages of this site; default: that of a stored page, else all"),
+        option("-n", "--limit", type=positive_int, default=10, metavar="N", help="default: 10"),
+    ),
+)
 
 
 async def _stored(context: Context, url: str, page: str) -> tuple[str, Record] | None:

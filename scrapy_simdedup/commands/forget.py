@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from scrapy_simdedup.commands.console import NO, YES, Action, Context
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, option
 from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_journal_name
 from scrapy_simdedup.detect.names import ALL_SITES
@@ -23,14 +22,6 @@ DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""
 DAY = 86_400.0
 MAX_SHOWN_RUNS = 5
-
-
-def add_forget_options(parser: ArgumentParser) -> None:
-    """The pages that are forgotten."""
-    parser.add_argument("urls", nargs="*", metavar="URL", help="these pages")
-    parser.add_argument("--site", help="all pages of this site, or those that the other options choose")
-    parser.add_argument("--older-than", type=float, metavar="DAYS", help="pages that were not seen for so long")
-    parser.add_argument("--dry-run", action="store_true", help="only say how many")
 
 
 async def run_forget(context: Context) -> int:
@@ -61,14 +52,13 @@ async def run_forget(context: Context) -> int:
 FORGET = Action(
     "take pages out of the store, with those of the same content, so that the next run keeps them",
     run_forget,
-    add_forget_options,
+    (
+        option("urls", nargs="*", metavar="URL", help="these pages"),
+        option("--site", help="all pages of this site, or those that the other options choose"),
+        option("--older-than", type=float, metavar="DAYS", help="pages that were not seen for so long"),
+        option("--dry-run", action="store_true", help="only say how many"),
+    ),
 )
-
-
-def add_rollback_options(parser: ArgumentParser) -> None:
-    """The run that is rolled back."""
-    parser.add_argument("run", metavar="RUN", help="its name, as check and report show it")
-    parser.add_argument("--dry-run", action="store_true", help="only say how many pages")
 
 
 async def run_rollback(context: Context) -> int:
@@ -96,7 +86,12 @@ async def run_rollback(context: Context) -> int:
 
 
 ROLLBACK = Action(
-    "take out what a run wrote, such as one whose output was thrown away", run_rollback, add_rollback_options
+    "take out what a run wrote, such as one whose output was thrown away",
+    run_rollback,
+    (
+        option("run", metavar="RUN", help="its name, as check and report show it"),
+        option("--dry-run", action="store_true", help="only say how many pages"),
+    ),
 )
 
 

@@ -1,27 +1,32 @@
-"""``clusters``, ``report`` and ``check``: repeats and near pages, all that is in a store, and whether it is sound."""
+"""``clusters``, ``report``, ``rules`` and ``check``: repeats, all that is in a store, its URLs, and whether it is sound."""
 
 from __future__ import annotations
 
 import asyncio
-from argparse import ArgumentParser
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scrapy_simdedup.batch.files import open_output
 from scrapy_simdedup.commands.console import (
     NO,
+    SITE,
     YES,
     Action,
     Bad,
     Context,
     Good,
+    Soft,
     StyledLine,
     document_path,
     format_table,
+    option,
     positive_int,
 )
+from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -33,12 +38,14 @@ from scrapy_simdedup.report.clusters import (
     TopClusters,
     read_compared_pages,
 )
-from scrapy_simdedup.report.data import Report
+from scrapy_simdedup.report.data import Report, UrlSavings
 from scrapy_simdedup.report.document import write_report
 from scrapy_simdedup.report.gather import build_report
+from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.urls import Rule, export_obstacle, export_own_rules, export_rules
 
 SHOWN_ROWS = 20
 
@@ -128,15 +135,6 @@ async def run_check(context: Context) -> int:
 CHECK = Action("tell whether a store is sound, and what is in it", run_check)
 
 
-def add_clusters_options(parser: ArgumentParser) -> None:
-    """Which clusters are shown, and how many."""
-    add = parser.add_argument
-    add("--site", help="of this site alone")
-    add("--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5")
-    add("--near", action="store_true", help="list instead what is near another page and was kept, and what kept it")
-    add("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20")
-
-
 async def run_clusters(context: Context) -> int:
     """List the biggest clusters, or near pages; the answer is no if nothing is repeated, or near another page."""
     options = context.options
@@ -171,7 +169,18 @@ async def _run_near(context: Context) -> int:
     return YES if pages else NO
 
 
-CLUSTERS = Action("list the pages with the most repeats, and what differs in them", run_clusters, add_clusters_options)
+CLUSTERS = Action(
+    "list the pages with the most repeats, and what differs in them",
+    run_clusters,
+    (
+        SITE,
+        option("--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"),
+        option(
+            "--near", action="store_true", help="list instead what is near another page and was kept, and what kept it"
+        ),
+        option("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20"),
+    ),
+)
 
 
 def _near_text(pages: tuple[NearPage, ...], total: int) -> Iterator[str]:
@@ -203,18 +212,6 @@ def _cluster_lines(clusters: list[Cluster], total: int, width: int) -> Iterator[
             yield f"  and {cluster.repeats - len(rows):,} more"
 
 
-def add_report_options(parser: ArgumentParser) -> None:
-    """The files that are written, and the run that the report is about."""
-    parser.add_argument(
-        *("-o", "--output"),
-        action="append",
-        type=document_path,
-        metavar="FILE",
-        help="an .html or .json file; may be repeated; default: the numbers alone",
-    )
-    parser.add_argument("--run", help="of this run alone; default: of all that are in the store")
-
-
 def run_report(context: Context) -> int:
     """Write the report to each file, and print its main numbers."""
     report = asyncio.run(_build_report(context))
@@ -231,7 +228,20 @@ def run_report(context: Context) -> int:
     return YES
 
 
-REPORT = Action("write what is in a store as one HTML file to look at, or as JSON", run_report, add_report_options)
+REPORT = Action(
+    "write what is in a store as one HTML file to look at, or as JSON",
+    run_report,
+    (
+        option(
+            *("-o", "--output"),
+            action="append",
+            type=document_path,
+            metavar="FILE",
+            help="an .html or .json file; may be repeated; default: the numbers alone",
+        ),
+        option("--run", help="of this run alone; default: of all that are in the store"),
+    ),
+)
 
 
 async def _build_report(context: Context) -> Report:
@@ -241,3 +251,89 @@ async def _build_report(context: Context) -> Report:
             return await build_report(
                 store, context.settings, name=redact_password(url), run=context.options.run, progress=show
             )
+
+
+async def run_rules(context: Context) -> int:
+    """Show the rules and what they save; the answer is no if none is in force.
+
+    The rules are those that crawls noted in the store; where no crawl learned from URLs, the stored pages are replayed.
+    """
+    options = context.options
+    async with context.open_store() as store:
+        given = load_rule_files(context.settings.url_rules)
+        remembered = [note for note in await remembered_rules(store) if options.site in {None, note.site}]
+        savings = await savings_from_notes(store, run=options.run, site=options.site, given=given)
+        if savings is None:
+            replay = Replay()
+            async for site, record in context.records(store, options.site, "pages met once more"):
+                replay.add(site, record)
+            savings = replay.url_savings
+    data, lines = asdict(savings), list(_rules_text(savings, options.limit, context.console.width))
+    count = sum(rule.holds for note in remembered for rule in note.rules)
+    data["remembered"] = count
+    if count:
+        lines += ["", Soft(f"the next crawl begins with {plural(count, 'rule')} as candidates (SIMDEDUP_URL_REMEMBER)")]
+    if options.output:
+        own = options.form == "simdedup"
+        made = export_own_rules(savings.rules) if own else export_rules(savings.rules)
+        with open_output(options.output) as file:
+            file.write(json.dumps([rule.to_dict() for rule in made], indent=1).encode() + b"\n")
+        unwritten = [
+            (rule, obstacle)
+            for rule in savings.rules
+            if rule.in_force and (obstacle := export_obstacle(rule, own=own)) is not None
+        ]
+        data["unwritten"] = [{**asdict(rule), "obstacle": obstacle} for rule, obstacle in unwritten]
+        lines += _unwritten(options.output, savings, unwritten, own=own)
+    context.console.print_answer(data, lines)
+    return YES if any(rule.in_force for rule in savings.rules) else NO
+
+
+def _unwritten(name: str, savings: UrlSavings, unwritten: list[tuple[Rule, str]], *, own: bool) -> Iterator[str]:
+    """What the file has, and why it lacks the other rules."""
+    number = sum(rule.in_force for rule in savings.rules)
+    form = "our own form" if own else "the form of duplicate-url-discarder"
+    yield ""
+    yield StyledLine(f"{name} has {number - len(unwritten):,} of {plural(number, 'rule')} in force, in {form}.")
+    for rule, obstacle in unwritten:
+        yield f"  not {rule} in {rule.pattern} on {rule.site}: {obstacle}"
+    if not own and any(export_obstacle(rule, own=True) is None for rule, _ in unwritten):
+        yield Soft("--form simdedup writes more of them, for SIMDEDUP_URL_RULES")
+
+
+RULES = Action(
+    "tell which parts of URLs do not change the page, and how many fetches that would have saved",
+    run_rules,
+    (
+        SITE,
+        option("--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"),
+        option("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30"),
+        option("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON"),
+        option(
+            "--form",
+            choices=("discarder", "simdedup"),
+            default="discarder",
+            help="of the file: as duplicate-url-discarder reads it, or with all that SIMDEDUP_URL_RULES reads; "
+            "default: discarder",
+        ),
+    ),
+)
+
+
+def _rules_text(savings: UrlSavings, limit: int, width: int) -> Iterator[str]:
+    share = savings.saved / savings.pages if savings.pages else 0.0
+    saved = f"saved {savings.saved:,} of {savings.pages:,} fetches ({share:.0%})"
+    yield StyledLine(
+        f"Learning from URLs {saved}"
+        if savings.by_crawl
+        else f"A crawl that learns from URLs would have {saved}, and lost {savings.lost:,} contents"
+    )
+    yield ""
+    rows = [
+        (
+            *(rule.skipped, rule.successes, rule.failures, str(rule), rule.pattern),
+            rule.site if rule.in_force else f"{rule.site} (refuted)",
+        )
+        for rule in savings.rules[:limit]
+    ]
+    yield from format_table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)

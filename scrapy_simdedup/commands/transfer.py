@@ -5,7 +5,6 @@ from __future__ import annotations
 import dbm
 import sqlite3
 import time
-from argparse import ArgumentParser
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,7 @@ from scrapy_simdedup.batch.records import (
     shared_metadata,
 )
 from scrapy_simdedup.batch.tables import metadata_of, open_table
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, read_share
+from scrapy_simdedup.commands.console import NO, YES, Action, Context, option, read_share
 from scrapy_simdedup.crawl.requests import IMPORTED_LOG
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.revisit import imported_record
@@ -45,13 +44,6 @@ DBM_SUFFIXES = (".dat", ".dir", ".bak", ".pag")
 """What some forms of dbm append to the name of a database, which is several files."""
 
 
-def add_export_options(parser: ArgumentParser) -> None:
-    """The file that is written."""
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: stdout; compressed if it ends with .gz")
-    parser.add_argument("--format", choices=("jsonl", "parquet"), help="default: by the name of the file; else jsonl")
-    parser.add_argument("--thin", action="store_true", help="leave out all but 16 repeats of each page")
-
-
 async def run_export(context: Context) -> int:
     """Export the store, and print where it went, unless it went to stdout."""
     output = context.options.output
@@ -66,7 +58,11 @@ async def run_export(context: Context) -> int:
 EXPORT = Action(
     "write a store as JSON lines or Parquet, with the secret under its hashes: keep the file to yourself",
     run_export,
-    add_export_options,
+    (
+        option("-o", "--output", metavar="FILE", help="default: stdout; compressed if it ends with .gz"),
+        option("--format", choices=("jsonl", "parquet"), help="default: by the name of the file; else jsonl"),
+        option("--thin", action="store_true", help="leave out all but 16 repeats of each page"),
+    ),
 )
 
 
@@ -114,11 +110,6 @@ async def _export(context: Context, file: IO[bytes], form: type[LinesOfRecords |
     return written
 
 
-def add_import_options(parser: ArgumentParser) -> None:
-    """The file that is read."""
-    parser.add_argument("file", metavar="FILE", help="what export wrote, lines or a table; - for what is piped in")
-
-
 async def run_import(context: Context) -> int:
     """Import the file, and print how many of its pages are new; NO if there are lines that are no records."""
     url = context.persistent_store_url
@@ -134,7 +125,7 @@ async def run_import(context: Context) -> int:
 IMPORT = Action(
     "read what export wrote into this store, new or old; pages that it has already stay as they are",
     run_import,
-    add_import_options,
+    (option("file", metavar="FILE", help="what export wrote, lines or a table; - for what is piped in"),),
 )
 
 
@@ -178,13 +169,6 @@ async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]
     return {"added": writer.added, "known": writer.known, "refused": refused}
 
 
-def add_migrate_options(parser: ArgumentParser) -> None:
-    """The file of the other plugin."""
-    parser.add_argument(
-        "file", metavar="FILE", help="such as .scrapy/deltafetch/news.db or .scrapy/crawl_once/news.sqlite"
-    )
-
-
 async def run_migrate(context: Context) -> int:
     """Copy the pages, and print how many are new."""
     url = context.persistent_store_url
@@ -199,7 +183,7 @@ async def run_migrate(context: Context) -> int:
 MIGRATE = Action(
     "take over the pages that deltafetch or crawl_once knew: they are unchanged when they come by next",
     run_migrate,
-    add_migrate_options,
+    (option("file", metavar="FILE", help="such as .scrapy/deltafetch/news.db or .scrapy/crawl_once/news.sqlite"),),
 )
 
 

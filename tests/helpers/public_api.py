@@ -127,7 +127,8 @@ def stat_names() -> list[str]:
 def _commands() -> Iterator[str]:
     for name, action in ACTIONS.items():
         parser = argparse.ArgumentParser(add_help=False)
-        action.add_options(parser)
+        for add in action.options:
+            add(parser)
         options = ["/".join(option.option_strings) or str(option.metavar) for option in parser._actions]
         yield " ".join(["scrapy simdedup", name, *options])
 
