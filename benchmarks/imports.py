@@ -23,9 +23,9 @@ from crowd import first_visit
 from pages import generated
 from scrapy_simdedup.batch.records import read_records, record_row, records_schema
 from scrapy_simdedup.batch.tables import TableWriter, open_table
+from scrapy_simdedup.commands.transfer import BulkWriter, SiteLogWriter
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.bulk_writer import BulkWriter, SiteLogWriter
 from scrapy_simdedup.store.url import store_by_url
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

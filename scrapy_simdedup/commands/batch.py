@@ -27,8 +27,7 @@ from scrapy_simdedup.commands.console import YES, Action, Context, document_path
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.data import Savings
-from scrapy_simdedup.report.document import write_report
-from scrapy_simdedup.report.gather import CrawlFacts, build_report
+from scrapy_simdedup.report.document import CrawlFacts, build_report, write_report
 
 MAX_SHOWN_DAMAGES = 5
 

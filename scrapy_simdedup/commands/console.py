@@ -17,7 +17,7 @@ from typing import IO, Any, TextIO
 from scrapy.settings import Settings
 
 from scrapy_simdedup.errors import SettingError, StoreError
-from scrapy_simdedup.report.gather import live_records
+from scrapy_simdedup.report.document import live_records
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record

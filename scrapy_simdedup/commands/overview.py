@@ -1,4 +1,4 @@
-"""``clusters``, ``report``, ``rules`` and ``check``: repeats, all that is in a store, its URLs, and whether it is sound."""
+"""``clusters``, ``report``, ``rules`` and ``check``: repeats, all that is in a store, its URLs, whether it is sound."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ from scrapy_simdedup.report.clusters import (
     read_compared_pages,
 )
 from scrapy_simdedup.report.data import Report, UrlSavings
-from scrapy_simdedup.report.document import write_report
-from scrapy_simdedup.report.gather import build_report
+from scrapy_simdedup.report.document import build_report, write_report
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.base import Record

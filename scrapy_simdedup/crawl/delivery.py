@@ -78,6 +78,12 @@ class DeliveryTracker:
         self._busy = 0
         """How many pages are in a callback or in pipelines; the busy time is that in which there is any."""
 
+    def connect(self, crawler: Crawler) -> None:
+        """Hear of items and errors by Scrapy's signals, which hold their receivers weakly."""
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            crawler.signals.connect(self._item_ended, signal)
+        crawler.signals.connect(self._spider_error, signals.spider_error)
+
     def track(self, request: Request, page: PageRef) -> None:
         """Watch the delivery of a page that was reserved."""
         before = self._deliveries.get(request)
@@ -163,39 +169,19 @@ class DeliveryTracker:
             self._delivered += failure is None
             self._on_ended(delivery.page, failure, delivery.gave_item or not self._items_count)
 
-
-class DeliverySignals:
-    """Forwards item and error signals to the delivery tracker.
-
-    Keep a reference: Scrapy's signals hold their receivers weakly.
-    """
-
-    def __init__(self, crawler: Crawler, tracker: DeliveryTracker) -> None:
-        self._tracker = tracker
-        connect = crawler.signals.connect
-        connect(self._item_scraped, signals.item_scraped)
-        connect(self._item_dropped, signals.item_dropped)
-        connect(self._item_error, signals.item_error)
-        connect(self._spider_error, signals.spider_error)
-
-    def _item_scraped(self, response: Response | None) -> None:
-        self._item_finished(response, None)
-
-    def _item_dropped(self, response: Response | None, exception: BaseException) -> None:
-        self._item_finished(response, None if isinstance(exception, NearDuplicateItem) else "item_dropped")
-
-    def _item_error(self, response: Response | None) -> None:
-        self._item_finished(response, "item_error")
-
-    def _item_finished(self, response: Response | None, failure: str | None) -> None:
-        if (delivery := self._tracker.delivery_of(response)) is not None:
-            self._tracker.item_finished(delivery, failure)
+    def _item_ended(
+        self, response: Response | None, exception: BaseException | None = None, failure: object = None
+    ) -> None:
+        """An item left the pipelines: with an exception if it was dropped, with a failure if a pipeline raised."""
+        if (delivery := self.delivery_of(response)) is not None:
+            is_dropped = exception is not None and not isinstance(exception, NearDuplicateItem)
+            self.item_finished(delivery, "item_error" if failure else "item_dropped" if is_dropped else None)
 
     def _spider_error(self, response: Response | None) -> None:
         # An errback's failure comes without a response of ours.
-        if (delivery := self._tracker.delivery_of(response)) is not None:
+        if (delivery := self.delivery_of(response)) is not None:
             delivery.fail("callback_error")
-            self._tracker.output_ended(delivery)
+            self.output_ended(delivery)
 
 
 class FeedConfirmation:

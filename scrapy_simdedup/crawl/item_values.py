@@ -93,12 +93,10 @@ class ItemValues:
         self._has_items = False
         self._pages: weakref.WeakKeyDictionary[Request, PageItems] = weakref.WeakKeyDictionary()
         if self.is_on:
-            connect = crawler.signals.connect
-            connect(self._scraped, signals.item_scraped)
-            connect(self._dropped, signals.item_dropped)
-            connect(self._failed, signals.item_error)
-            connect(self._spider_error, signals.spider_error)
-            connect(self._closed, signals.spider_closed)
+            for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+                crawler.signals.connect(self._item_ended, signal)
+            crawler.signals.connect(self._spider_error, signals.spider_error)
+            crawler.signals.connect(self._closed, signals.spider_closed)
 
     def page_fetched(self, request: Request, response: Response, key: bytes) -> None:
         """Watch the items of a response, whether it is a page or JSON; ``key`` is the request's fingerprint."""
@@ -247,24 +245,19 @@ class ItemValues:
             group.is_void = True
             await self._write(page, group, bytes(Note(self._now(), self._run, page.digest)))
 
-    def _scraped(self, item: Any, response: Any) -> None:
-        self._item_ended(item, response, is_lost=False)
-
-    def _dropped(self, item: Any, response: Any, exception: BaseException) -> None:
-        self._item_ended(item, response, is_lost=not isinstance(exception, NearDuplicateItem))
-
-    def _failed(self, item: Any, response: Any) -> None:
-        self._item_ended(item, response, is_lost=True)
-
     def _spider_error(self, response: Any) -> None:
         if (page := self._page_of(response)) is not None:
             page.has_ended, page.is_complete = True, False
             self._settle_if_done(page)
 
-    def _item_ended(self, item: Any, response: Any, *, is_lost: bool) -> None:
+    def _item_ended(
+        self, item: Any, response: Any, exception: BaseException | None = None, failure: object = None
+    ) -> None:
+        """An item left the pipelines: with an exception if it was dropped, with a failure if a pipeline raised."""
         page = self._page_of(response)
         if page is None:
             return
+        is_lost = bool(failure) or not (exception is None or isinstance(exception, NearDuplicateItem))
         page.pending -= 1
         # A scraped item may be another object, which a pipeline made; one that was lost is that of the callback.
         _, entries = page.items.get(id(item), (None, []))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
-from scrapy.http import TextResponse
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
@@ -54,42 +53,23 @@ class Judge:
         """Of the pages that are being judged, by their sites."""
 
     async def judge_page(
-        self,
-        response: TextResponse,
-        key: bytes,
-        *,
-        site: str,
-        canonical: str | None = None,
-        known_since: float | None = None,
-        identity: str | None = None,
-        handler: str = "",
-        request: Request | None = None,
+        self, fetch: Callable[[], Awaitable[FetchedPage]], *, site: str, size: int, request: Request | None = None
     ) -> Verdict:
-        """The page's verdict among the pages of ``site``, which is counted.
+        """The verdict on a page, which is counted, among the pages of its site.
 
-        ``key`` is the request's fingerprint, ``canonical`` the canonical URL that the page declares, ``known_since``
-        the time at which another plugin delivered it, and ``identity`` its identity, if the request gives one.
-        ``handler`` is what gets the page, and ``request`` gives up its place in the downloader while the page waits.
+        ``fetch`` makes its fingerprint. ``request`` gives up its place in the downloader while the page, of ``size``
+        bytes, waits.
         """
         # Workers may be done with a later page sooner; verdicts are given in the order of the responses.
         ticket = Ticket(self._tickets, site)
         try:
-            page = await self._detector.fetched(
-                response.text,
-                url=response.url,
-                key=key,
-                site=site,
-                canonical=canonical,
-                known_since=known_since,
-                identity=identity,
-                handler=handler,
-            )
+            page = await fetch()
             await ticket.acquire()
             verdict = await self._detector.judge_page(page)
         finally:
             ticket.release()
         if verdict.pending is not None:
-            verdict = await self._await_original(verdict, page, len(response.body), request)
+            verdict = await self._await_original(verdict, page, size, request)
         if verdict.kind == "unchanged" and verdict.original_run == page.run:
             verdict = replace(verdict, kind="identical")  # to people, unchanged is what it is since an earlier run
         self._stats.judged(verdict, site)

@@ -222,8 +222,11 @@ class Reporter:
             return
         # These bring charts and templates, which few crawls want.
         from scrapy_simdedup.report.data import Savings  # noqa: PLC0415
-        from scrapy_simdedup.report.document import write_report  # noqa: PLC0415
-        from scrapy_simdedup.report.gather import CrawlFacts, build_report  # noqa: PLC0415
+        from scrapy_simdedup.report.document import (  # noqa: PLC0415
+            CrawlFacts,
+            build_report,
+            write_report,
+        )
 
         try:
             dropped = stats.dropped

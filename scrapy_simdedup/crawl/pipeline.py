@@ -45,11 +45,9 @@ class NearDuplicatePipeline:
         self._has_items = False
         # Item objects are held, so that no other object can get the id of one that is still on its way.
         self._pending_items: dict[int, tuple[Any, PageRef]] = {}
-        connect = runtime.crawler.signals.connect
-        connect(self._scraped, signals.item_scraped)
-        connect(self._failed, signals.item_dropped)
-        connect(self._failed, signals.item_error)
-        connect(self._closed, signals.spider_closed)
+        for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
+            runtime.crawler.signals.connect(self._item_ended, signal)
+        runtime.crawler.signals.connect(self._closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
@@ -92,7 +90,7 @@ class NearDuplicatePipeline:
             self._pending_items[id(item)] = (item, verdict.page)
             if len(self._pending_items) > MAX_PENDING_ITEMS:
                 lost, _ = self._pending_items[next(iter(self._pending_items))]
-                self._failed(lost)
+                self._item_ended(lost, failure="lost")
         return item
 
     def _class_name(self, item: Any) -> str | None:
@@ -128,15 +126,9 @@ class NearDuplicatePipeline:
                     ", ".join(map(repr, unseen)),
                 )
 
-    def _scraped(self, item: Any) -> None:
-        self._settle(item, None)
-
-    def _failed(self, item: Any) -> None:
-        self._settle(item, "item_error")
-
-    def _settle(self, item: Any, failure: str | None) -> None:
+    def _item_ended(self, item: Any, exception: BaseException | None = None, failure: object = None) -> None:
         # A later pipeline that returns another object leaves the item reserved: its repeats are then kept.
         self.runtime.item_pages.pop(item)
         _, page = self._pending_items.pop(id(item), (None, None))
         if page is not None:
-            self.runtime.settler.item_ended(page, failure)
+            self.runtime.settler.item_ended(page, "item_error" if exception or failure else None)

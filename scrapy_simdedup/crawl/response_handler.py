@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import weakref
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import cast
+from functools import partial
+from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http import Response, TextResponse
+from scrapy.http import Response
 
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
@@ -17,15 +19,15 @@ from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks
+from scrapy_simdedup.crawl.live_stats import RedesignAlerts
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
 from scrapy_simdedup.crawl.requests import ImportedPages, handler_name, is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
-from scrapy_simdedup.crawl.site_alerts import RedesignAlerts
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
-from scrapy_simdedup.detect.verdict import Reason, Verdict
+from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
@@ -130,17 +132,10 @@ class ResponseHandler:
             reason = unjudged_reason(request, response) if self.is_open else "opted_out"
             if reason is not None:
                 return Verdict("unjudged", reason=reason)
-            page, given = cast("TextResponse", response), request.meta.get(META_IDENTITY)
-            again = await self._detector.fetched(
-                page.text,
-                url=page.url,
-                key=self._crawler.request_fingerprinter.fingerprint(request),
-                site=site_of(page.url, self._settings.scope),
-                identity=None if given is None else str(given),
-                handler=handler_name(request, self._crawler.spider),
-            )
+            key, site = self._crawler.request_fingerprinter.fingerprint(request), self._site_of(response)
+            again = self._fetch(request, response, key, site, handler_name(request, self._crawler.spider))
             expected = await observations.content_of(known_url)
-            content, verdict = await self._detector.known_content(again, expected)
+            content, verdict = await self._detector.known_content(await again(), expected)
         except Exception:  # the question is answered by nobody, which speaks against the rule
             logger.exception("Could not judge %s once more", response.url)
             return Verdict("unjudged", reason="error")
@@ -164,25 +159,14 @@ class ResponseHandler:
         if reason is not None:
             if UNJUDGED[reason].counted:
                 is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
-                self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
+                self._stats.not_judged(reason, self._site_of(response) if is_answer else "")
             return response
-        handler = handler_name(request, self._crawler.spider)
+        handler, site = handler_name(request, self._crawler.spider), self._site_of(response)
         self._arguments.fetched(request, handler)
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
-        page = cast("TextResponse", response)
-        site = site_of(page.url, self._settings.scope)
-        canonical = declared_canonical_url(page.text, page.url) if self._needs_canonical else None
-        given = request.meta.get(META_IDENTITY)
-        verdict = await self._judge.judge_page(
-            page,
-            key,
-            site=site,
-            canonical=canonical,
-            known_since=known_since,
-            identity=None if given is None else str(given),
-            handler=handler,
-            request=request,
-        )
+        canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
+        fetch = self._fetch(request, response, key, site, handler, canonical=canonical, known_since=known_since)
+        verdict = await self._judge.judge_page(fetch, site=site, size=len(response.body), request=request)
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
             response.flags.append(f"simdedup-{verdict.kind}")
@@ -199,6 +183,18 @@ class ResponseHandler:
             elif verdict.page is not None:
                 self._settler.settle(verdict.page, None)  # no middleware will see its delivery; the summary says so
         return response
+
+    def _site_of(self, response: Response) -> str:
+        return site_of(response.url, self._settings.scope)
+
+    def _fetch(
+        self, request: Request, response: Response, key: bytes, site: str, handler: str, **known: Any
+    ) -> Callable[[], Coroutine[Any, Any, FetchedPage]]:
+        """A function that makes the fingerprint of a page; ``known`` is what else the detector is to know of it."""
+        identity = request.meta.get(META_IDENTITY)
+        known["identity"] = None if identity is None else str(identity)
+        fetched = self._detector.fetched
+        return partial(fetched, response.text, url=response.url, key=key, site=site, handler=handler, **known)
 
     def drops(self, response: Response) -> Verdict | None:
         """The verdict of a response whose items are to be dropped, or the whole page; else None."""

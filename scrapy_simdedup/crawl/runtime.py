@@ -16,18 +16,17 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
-from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliverySignals, DeliveryTracker
+from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge, Parking
 from scrapy_simdedup.crawl.links import DeferredLinks, remove_headless_queues
-from scrapy_simdedup.crawl.live_stats import LiveStats
+from scrapy_simdedup.crawl.live_stats import LiveStats, RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
 from scrapy_simdedup.crawl.refusal import probe_store, refusing
 from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
-from scrapy_simdedup.crawl.site_alerts import RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
@@ -117,7 +116,7 @@ class Runtime:
         self.delivery_tracker: DeliveryTracker = DeliveryTracker(
             self.settler.delivery_ended, items_count=self.settings.confirm != "callback"
         )
-        self._delivery_signals = DeliverySignals(crawler, self.delivery_tracker)
+        self.delivery_tracker.connect(crawler)
         self.judge: Judge = Judge(
             self.detector,
             self.delivery_tracker,

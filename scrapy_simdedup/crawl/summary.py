@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from scrapy_simdedup.crawl.stats import JUDGED_KINDS, CrawlStats
@@ -16,6 +17,16 @@ WAITED_IN_VAIN = {
     "closing": "as the crawl ended",
 }
 """Why repeats do not wait any longer for originals that are still in work, in words."""
+WHY_KEPT = {
+    "for_links": ("known page", "visited for links, having given no item before"),
+    "other_callback": ("page", "kept, whose content another callback got"),
+    "other_arguments": ("repeat", "kept, whose requests brought other values for the items (cb_kwargs, meta)"),
+    "for_callback": ("repeat", "kept for an errback that asks again, or for links without delivery middlewares"),
+    "within_budget": ("repeat", "kept within SIMDEDUP_MAX_COPIES"),
+    "preferred": ("repeat", "kept as better copies (SIMDEDUP_PREFER)"),
+    "own_url": ("repeat", "kept, of a URL that was fetched before in this run"),
+}
+"""By the reason why pages are kept that repeat others: what they are called, and why, in words."""
 MIN_SHOWN_SECONDS = 0.05
 """Seconds that are told as saved; less would be shown as none."""
 
@@ -145,28 +156,13 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
         f"  {plural(stats['confirmed'], 'page')} delivered, {stats['released']:,} released"
         + (f": {released}" if released else "")
     )
-    kept = stats.by_reason("pages/kept_reason_count/")
+    kept = stats.by_reason("pages/kept_reason_count/") + Counter(preferred=stats["pages/preferred"])
     if stats["itemless"]:
         tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
         lines.append(
             f"  {plural(stats['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}"
         )
-    if kept["for_links"]:
-        lines.append(f"  {plural(kept['for_links'], 'known page')} visited for links, having given no item before")
-    if kept["other_callback"]:
-        lines.append(f"  {plural(kept['other_callback'], 'page')} kept, whose content another callback got")
-    if kept["other_arguments"]:
-        repeats = plural(kept["other_arguments"], "repeat")
-        lines.append(f"  {repeats} kept, whose requests brought other values for the items (cb_kwargs, meta)")
-    if kept["for_callback"]:
-        repeats = plural(kept["for_callback"], "repeat")
-        lines.append(f"  {repeats} kept for an errback that asks again, or for links without delivery middlewares")
-    if kept["within_budget"]:
-        lines.append(f"  {plural(kept['within_budget'], 'repeat')} kept within SIMDEDUP_MAX_COPIES")
-    if stats["pages/preferred"]:
-        lines.append(f"  {plural(stats['pages/preferred'], 'repeat')} kept as better copies (SIMDEDUP_PREFER)")
-    if kept["own_url"]:
-        lines.append(f"  {plural(kept['own_url'], 'repeat')} kept, of a URL that was fetched before in this run")
+    lines += [f"  {plural(kept[why], thing)} {said}" for why, (thing, said) in WHY_KEPT.items() if kept[why]]
     if waited := stats.by_reason("pages/in_work_reason_count/"):
         count = waited.total()
         originals = "its original was" if count == 1 else "their originals were"

@@ -12,12 +12,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request
-from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
 from helpers.crawl_script import SCRIPT, run
@@ -236,9 +235,8 @@ class Bench:
         return found
 
     async def page(self, url: str, html: str) -> dict[str, Any]:
-        response = HtmlResponse(url, body=html.encode(), encoding="utf-8", request=Request(url))
-        verdict = await self.judge.judge_page(response, url.encode(), site=site_of(url))
-        assert verdict is not None
+        fetch = partial(self.detector.fetched, html, url=url, key=url.encode())
+        verdict = await self.judge.judge_page(fetch, site=site_of(url), size=len(html))
         self.order.append(url)
         if verdict.page is not None:
             await self.detector.confirm(verdict.page)

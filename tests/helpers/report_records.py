@@ -12,7 +12,7 @@ from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.report.data import Report
-from scrapy_simdedup.report.gather import build_report
+from scrapy_simdedup.report.document import build_report
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore

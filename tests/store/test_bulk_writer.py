@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from helpers.on_asyncio import on_asyncio
 from helpers.store_records import record
+from scrapy_simdedup.commands.transfer import BulkWriter
 from scrapy_simdedup.store.base import LogPart
-from scrapy_simdedup.store.bulk_writer import BulkWriter
 from scrapy_simdedup.store.memory import MemoryStore
 
 
