@@ -88,12 +88,7 @@ class CallbackArguments:
                 del self._delivered[next(iter(self._delivered))]
 
     def are_new(self, request: Request, original: bytes = b"") -> bool:
-        """Whether the callback may make of a page an item that it made of none.
-
-        Args:
-            request: the page's; :meth:`fetched` has looked at it.
-            original: the key of the page that it repeats; empty where that is not known.
-        """
+        """Whether the callback may make an item of a page that it made of none; ``original`` is what it repeats."""
         arguments = self._of_request.get(request)
         names = frozenset() if arguments is None else self._names(arguments)
         if arguments is None or not names:

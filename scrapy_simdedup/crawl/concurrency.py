@@ -87,7 +87,7 @@ class BackgroundTasks:
         return self._running > 0
 
     def start(self, work: Coroutine[Any, Any, Any], *, waits: bool = True) -> None:
-        """Run a coroutine in the background; its failure is logged.
+        """Run a coroutine in the background, and log its failure.
 
         One that ``waits`` for nothing has ended when this returns: a task for it would take longer than itself.
         """

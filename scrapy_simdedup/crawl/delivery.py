@@ -57,13 +57,9 @@ class DeliveryTracker:
     """The deliveries of one crawl, by request.
 
     Requests are held weakly: one that dies without reaching a callback (another middleware raised, a download was
-    awaited inside a callback) releases its page.
-
-    Args:
-        on_ended: called once per page, with the reason why it is released, or None if it was delivered, and whether it
-            gave an item.
-        items_count: whether a page is delivered only when its items are through the pipelines; else all pages count as
-            if they gave items.
+    awaited inside a callback) releases its page. ``on_ended`` is called once per page, with the reason why it is
+    released, or None if it was delivered, and whether it gave an item. Unless ``items_count``, a page does not wait for
+    its items, and counts as if it gave some.
     """
 
     def __init__(self, on_ended: Callable[[PageRef, str | None, bool], None], *, items_count: bool = True) -> None:
@@ -134,10 +130,7 @@ class DeliveryTracker:
             self._settle(self._orphans.popleft(), "request_died")
 
     def release_unclaimed(self, page: PageRef, is_under_way: Callable[[Request], bool]) -> None:
-        """Release a page whose response a callback awaited itself, and may hold for as long as it runs.
-
-        A request may still be under way to a callback of its own.
-        """
+        """Release a page whose response a callback awaited itself: its request is not under way to a callback."""
         delivery = self._pages.get((page.site, page.id))
         request = None if delivery is None or delivery.callback_started else delivery.request()
         if delivery is not None and request is not None and not is_under_way(request):
@@ -185,12 +178,9 @@ class DeliveryTracker:
 
 
 class FeedConfirmation:
-    """Holds delivered pages back until Scrapy's feed exporter has stored every feed.
+    """Holds delivered pages back until Scrapy's feed exporter has stored every feed: before that, no item is on disk.
 
-    Items are on disk only when their feed is closed and stored.
-
-    Raises:
-        SettingError: ``SIMDEDUP_CONFIRM="feed"`` without ``FEEDS``, so that nothing would ever be confirmed.
+    Raises :class:`~scrapy_simdedup.SettingError` without ``FEEDS``, as nothing would ever be confirmed.
     """
 
     def __init__(self, crawler: Crawler) -> None:

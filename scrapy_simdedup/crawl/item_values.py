@@ -306,12 +306,9 @@ def _has_value(value: Any) -> bool:
 
 
 def _parts(value: Any) -> Iterator[bytes]:
-    """What two equal values have in common, and no two others.
+    """What two equal values have in common, and no two others; a ValueError where they have no end.
 
     White space, the order of names, and names without a value do not count.
-
-    Raises:
-        ValueError: the value has more than :data:`~scrapy_simdedup.crawl.items.MAX_VALUES`, or contains itself.
     """
     stack: list[Any] = [value]
     for _ in range(MAX_VALUES):

@@ -44,17 +44,11 @@ def item_url(item: Mapping[str, Any]) -> str:
 
 
 def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = "") -> ComparableItem:
-    """What an item is compared by: some of its fields, or all but those that hold a URL.
+    """What an item is compared by: the texts and numbers of some of its fields, or of all but those that hold a URL.
 
-    Numbers are a small part of a text and a large part of an item: of two sizes of a shoe all else may be equal.
-
-    Args:
-        item: the item.
-        fields: the names of the fields; none takes all but :data:`URL_FIELDS` and values that are URLs.
-        kind: the item's class; items of different classes are no copies.
-
-    Raises:
-        ValueError: the item has more than :data:`MAX_VALUES`, or contains itself.
+    Numbers are a small part of a text and a large part of an item: of two sizes of a shoe all else may be equal. Items
+    of different classes, by their ``kind``, are no copies. A ValueError says that the item has more than
+    :data:`MAX_VALUES`, or contains itself.
     """
     texts, exact = [], []
     for field in fields or [field for field in item if field not in URL_FIELDS]:

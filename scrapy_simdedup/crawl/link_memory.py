@@ -174,10 +174,7 @@ def link_pattern(url: str, chain: int = 1) -> str:
 
 
 class LinkPatterns:
-    """Counts, pattern by pattern, how many links were tried, and how many of them led to new content.
-
-    The counts are those of a job so far.
-    """
+    """Counts of a job so far: how many links of each pattern were tried, and how many of them led to new content."""
 
     def __init__(self, counts: dict[str, list[int]]) -> None:
         self._counts = counts

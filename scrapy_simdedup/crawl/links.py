@@ -97,10 +97,7 @@ class DeferredLinks:
     # ------------------------------------------------------------------ repeats
 
     def brings_new(self, request: Request, response: Response) -> bool:
-        """Whether a repeat has a link to its own site that was not requested, and was on no repeat before.
-
-        Where that cannot be told, it has.
-        """
+        """Whether a repeat has a new link to its own site: not requested, and on no repeat before; or nobody knows."""
         if not self._follows:
             return False
         try:
@@ -186,11 +183,7 @@ class DeferredLinks:
     # ------------------------------------------------------------------ requests
 
     async def filter(self, request: Request) -> Request | None:
-        """Let a request pass (None), or give the request that is to be scheduled in its place.
-
-        Raises:
-            LinkNotFollowed: the request is not to be made.
-        """
+        """Let a request pass (None), give the one to be scheduled in its place, or raise :class:`LinkNotFollowed`."""
         if not self._defers:  # a job may be taken up with other settings
             request.meta.pop(META_TRIAL, None)
         if (trial := request.meta.get(META_TRIAL)) is not None:

@@ -42,12 +42,7 @@ class NearDuplicateDownloaderMiddleware:
         return cls(Runtime.of(crawler))
 
     async def process_request(self, request: Request) -> Request | Response | None:
-        """Ask whether the request's URL leads to known content, or was dropped and is at hand.
-
-        Raises:
-            LinkNotFollowed: only repeats link to the URL, and links like it lead to known content.
-            SkippedRequest: the URL leads to known content, so the request is not made.
-        """
+        """Give the page if it is at hand; raise SkippedRequest or LinkNotFollowed if the request is not made."""
         # Where a user copies response.meta into a request, the verdict is that of another page.
         request.meta.pop(META_VERDICT, None)
         skipper = self.runtime.url_skipper
@@ -67,11 +62,7 @@ class NearDuplicateDownloaderMiddleware:
             return None
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Judge the response and tag it.
-
-        Raises:
-            NearDuplicatePage: it is a repeat, and no spider middleware is there to drop it.
-        """
+        """Judge and tag the response; raise NearDuplicatePage where no spider middleware is there to drop a repeat."""
         if self.runtime.url_skipper.mode != "off":
             self.runtime.url_skipper.observations.answered(request)
         try:
@@ -101,11 +92,7 @@ class DeliveryOuterMiddleware:
         return cls(Runtime.of(crawler))
 
     def process_spider_input(self, response: Response) -> None:
-        """Keep a repeated page from its callback.
-
-        Raises:
-            NearDuplicatePage: the page is dropped.
-        """
+        """Raise :class:`NearDuplicatePage` to keep a repeat from its callback."""
         verdict = self.runtime.handler.dropped_page_verdict(response)
         if verdict is not None:
             raise NearDuplicatePage(response, verdict)

@@ -54,11 +54,7 @@ class Placeholders(dict[str, Any]):
             raise KeyError(name) from None
 
     def fill(self, setting: str, paths: tuple[str, ...]) -> tuple[str, ...]:
-        """The paths of a setting with their placeholders filled.
-
-        Raises:
-            SettingError: a placeholder stands for nothing.
-        """
+        """The paths of a setting with their placeholders filled; a SettingError where one stands for nothing."""
         return tuple(self._filled(setting, path) for path in paths)
 
     def _filled(self, setting: str, path: str) -> str:
@@ -76,11 +72,8 @@ class Placeholders(dict[str, Any]):
 class DroppedFeed:
     """Writes what was dropped, and in favour of what. Like Scrapy's feeds it adds to a file that is there.
 
-    No failure of the feed costs a page: it is logged, and no more is written to that file.
-
-    Args:
-        paths: ``.jsonl`` or ``.jl`` for JSON lines, ``.csv`` for CSV, ``.parquet`` for a table, which is written when
-            the crawl ends.
+    By its name a file has JSON lines, CSV, or a table of Parquet, which is written when the crawl ends. No failure of
+    the feed costs a page: it is logged, and no more is written to that file.
     """
 
     def __init__(self, paths: tuple[str, ...]) -> None:
@@ -187,9 +180,8 @@ class ParquetTable:
 class Reporter:
     """Keeps a random sample of texts while the crawl runs, and writes the report when it ends.
 
-    The sample is bounded, however long the crawl: some originals, and some of the pages that were dropped in favour of
-    them. No failure of the reporter costs a page, or keeps the crawl from its end. Without ``SIMDEDUP_REPORT`` nothing
-    is written, and nothing needs to be sampled.
+    However long the crawl, the sample has some originals, and some of the pages that were dropped in favour of them. No
+    failure of the reporter costs a page, or keeps the crawl from its end.
     """
 
     def __init__(self, settings: DedupSettings) -> None:

@@ -55,11 +55,7 @@ class NearDuplicatePipeline:
         return cls(Runtime.of(crawler))
 
     async def process_item(self, item: Any) -> Any:
-        """Pass the item on, or drop it.
-
-        Raises:
-            NearDuplicateItem: its text repeats that of an item that was delivered.
-        """
+        """Pass the item on, or raise :class:`NearDuplicateItem` if it repeats an item that was delivered."""
         try:
             return await self._process(item)
         except NearDuplicateItem:

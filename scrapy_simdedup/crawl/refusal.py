@@ -88,10 +88,7 @@ _without_tracebacks = _WithoutTracebacks()
 def probe_store(url: str, settings: DedupSettings) -> None:
     """Open and close a store, and wait for that: nothing else runs here meanwhile, for some milliseconds as a rule.
 
-    A store that is busy passes, since it can be opened a moment later.
-
-    Raises:
-        StoreError: it cannot be opened, or its fingerprints are made in another way.
+    Raises :class:`~scrapy_simdedup.StoreError`; but a store that is busy passes, as it can be opened a moment later.
     """
     if url == "memory:":
         return

@@ -170,11 +170,7 @@ def is_skippable(request: Request) -> bool:
 
 
 def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]:
-    """The request as plain values from which it can be made later.
-
-    Raises:
-        ValueError: it holds others; the message names the first of them.
-    """
+    """The request as plain values from which it can be made later; a ValueError names the first that is none."""
     try:
         values = {name: value for name, value in request.to_dict(spider=spider).items() if value}
     except ValueError as exc:
@@ -261,9 +257,6 @@ class CanonicalRequestFingerprinter:
     Before Scrapy's fingerprinter, or the one that ``SIMDEDUP_REQUEST_FINGERPRINTER`` names, sees a request, its URL
     loses the fragment, the default port, dot segments and needless percent-encoding, an international host name is
     written in ASCII, parameters are sorted, and ``?a`` becomes ``?a=``. The request itself stays as it is.
-
-    Raises:
-        SettingError: there is no such fingerprinter.
     """
 
     def __init__(self, inner: RequestFingerprinterProtocol) -> None:
@@ -311,11 +304,7 @@ class ImportedPages:
         """Seconds since the epoch by key; empty where nothing was imported."""
 
     async def load(self, store: FingerprintStore) -> None:
-        """Read what ``scrapy simdedup migrate`` wrote.
-
-        Raises:
-            StoreError: the store failed.
-        """
+        """Read what ``scrapy simdedup migrate`` wrote; a StoreError if the store fails."""
         async for record in whole_log(store, IMPORTED_LOG):
             if not record.forgotten:
                 self.times[record.key] = record.first_seen

@@ -96,11 +96,7 @@ class ResponseHandler:
         self.is_open = False
 
     async def process(self, request: Request, response: Response) -> Response:
-        """Judge a response, tag it, and drop it where no spider middleware will.
-
-        Raises:
-            NearDuplicatePage: it is a repeat, and this is the last place where it can be dropped.
-        """
+        """Judge a response, tag it, and raise NearDuplicatePage for a repeat where no spider middleware will."""
         known_url = self._observations.checks(request) if self._observations is not None else None
         if self._observations is not None and known_url is not None:
             verdict = await self._check(self._observations, request, response, known_url)
@@ -124,9 +120,8 @@ class ResponseHandler:
     ) -> Verdict | None:
         """Learn from a page that was fetched once more to check a rule; its verdict, or None if its content is new.
 
-        A page that is like several is one that is like the page of ``known_url``, if it is.
-
-        What cannot be judged is not delivered either, as the URL was fetched before.
+        A page that is like several is one that is like the page of ``known_url``, if it is. What cannot be judged is
+        not delivered either, as the URL was fetched before.
         """
         try:
             reason = unjudged_reason(request, response) if self.is_open else "opted_out"

@@ -173,10 +173,8 @@ class Runtime:
     def of(cls, crawler: Crawler) -> Runtime:
         """The crawler's runtime; made when the first part asks for it.
 
-        Raises:
-            NotConfigured: ``SIMDEDUP_ENABLED`` is off.
-            SettingError: a setting cannot be used.
-            StoreError: the store cannot be used.
+        Raises NotConfigured if ``SIMDEDUP_ENABLED`` is off, and an error of ours if the settings or the store are
+        unusable.
         """
         known = _runtimes.get(crawler)
         runtime = known() if known is not None else None

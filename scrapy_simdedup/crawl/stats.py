@@ -126,10 +126,7 @@ class CrawlStats:
     """Counts what the plugin does, in Scrapy's stats, and keeps the counts for the summary beside them.
 
     What no method counts is counted where it happens, by :meth:`increment`. A new counter gets a line in
-    docs/reference/stats.md.
-
-    Args:
-        stats: the stats of Scrapy, which may be of a class that keeps nothing.
+    docs/reference/stats.md. The stats of Scrapy may be of a class that keeps nothing.
     """
 
     def __init__(self, stats: StatsCollector) -> None:

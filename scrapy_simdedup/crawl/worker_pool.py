@@ -50,10 +50,8 @@ class NoWorker(Exception):
 class WorkerPool:
     """Makes fingerprints and reads contents in worker processes, each one page at a time, in the order of the calls.
 
-    A worker that dies or takes too long costs its page the result, and is replaced. Where no worker can be started, or
-    the crawl does not run on asyncio, pages are fingerprinted in the crawl's process.
-
-    A page may take ``deadline`` seconds in one of the workers, which are started for the first page; 0 starts none.
+    A worker that dies or takes more than ``deadline`` seconds costs its page the result, and is replaced. Where no
+    worker can be started, or the crawl does not run on asyncio, pages are fingerprinted in the crawl's process.
     """
 
     def __init__(self, count: int, deadline: float, on_extracted: Callable[[float], None]) -> None:

@@ -106,10 +106,8 @@ class UrlJournal:
     async def skipped_request(self, url: str) -> SkippedUrl | None:
         """The request to be made for a readmitted URL; None if this worker need not make it.
 
-        The note stays until the URL was seen, so that the request is made again if this process dies before.
-
-        Raises:
-            LookupError: the store has no note of the URL any more, as a server has that is short of memory.
+        The note stays until the URL was seen, so that the request is made again if this process dies before. A
+        LookupError says that it is gone from the store, as on a server that is short of memory.
         """
         note = await self._note_of(url)
         if note is None:

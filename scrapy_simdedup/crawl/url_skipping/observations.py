@@ -83,10 +83,7 @@ class UrlObservations:
             self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical, is_check)
 
     def checks(self, request: Request) -> str | None:
-        """The URL whose page a second look should show; None if a request is no second look.
-
-        The page of a second look is not delivered if its content is known.
-        """
+        """The URL whose page a second look, which delivers no known content, should show; None if a request is none."""
         url: str | None = request.meta.pop(META_CHECK, None)
         if url is not None:
             request.meta.pop("dont_redirect", None)  # links may copy it

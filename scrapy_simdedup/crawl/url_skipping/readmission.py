@@ -151,11 +151,7 @@ class Readmission:
                 self._sample.discard(note.url)
 
     def _idle(self) -> None:
-        """Hold the crawl open while there is work that may readmit URLs, or URLs are pending.
-
-        Raises:
-            DontCloseSpider: the crawl is not done.
-        """
+        """Raise DontCloseSpider while there is work that may readmit URLs, or URLs are pending."""
         if self._settling_tasks.busy or self._tasks.busy:
             self._wake_engine_soon()
             raise DontCloseSpider
@@ -234,10 +230,7 @@ class UrlChecks:
             del self._requests[next(iter(self._requests))]
 
     def lost_request(self, url: str, worker: str) -> SkippedUrl | None:
-        """The request of a skipped URL whose note is gone: that which was made, or one like those for similar URLs.
-
-        None where no request to its site was made so far.
-        """
+        """The request of a skipped URL whose note is gone: the one made, or one like it for its site, if any."""
         values = self._requests.get(url)
         if values is None:
             site, pattern = site_of(url), link_pattern(url)

@@ -37,11 +37,7 @@ URL_ERROR_LOG_SECONDS = 60.0
 
 
 def load_rule_files(paths: Iterable[str]) -> list[GivenRule]:
-    """The rules of these files, which are in the JSON of duplicate-url-discarder and hold from the first request on.
-
-    Raises:
-        SettingError: one of them cannot be read, or is no list of rules.
-    """
+    """The rules of files in the JSON of duplicate-url-discarder; a SettingError if one cannot be read."""
     rules: list[GivenRule] = []
     for path in paths:
         try:
@@ -118,11 +114,7 @@ class UrlSkipper:
             self._on_store_error(exc)
 
     async def filter(self, request: Request) -> Request | None:
-        """Let a request pass (None), or give the request that is to be scheduled in its place.
-
-        Raises:
-            SkippedRequest: the request is not to be made.
-        """
+        """Let a request pass (None), give the one to be scheduled in its place, or raise :class:`SkippedRequest`."""
         rescheduled = request.meta.pop(META_RESCHEDULED, None)
         scheduled = request.meta.pop(META_SCHEDULED, False)
         if rescheduled is not None:
