@@ -74,11 +74,7 @@ class Making:
 
     @classmethod
     def by(cls, settings: DedupSettings, secret: bytes) -> Making:
-        """How these settings make fingerprints.
-
-        Raises:
-            SettingError: the settings compare pages of all sites, which no process can do for an archive.
-        """
+        """How these settings make fingerprints; a SettingError if they compare all sites, which no process can."""
         if settings.scope == "all":
             remedy = "compares all sites in one task; write 'domain' or 'host', or use dedupe"
             raise SettingError("SIMDEDUP_SCOPE", settings.scope, remedy)
@@ -108,10 +104,7 @@ class Making:
 def fingerprints(
     batches: Iterable[Any], settings: DedupSettings, secret: bytes, watch: Watch | None = None
 ) -> Iterator[Any]:
-    """The fingerprints of pages.
-
-    The batches have the columns of :func:`~scrapy_simdedup.batch.tables.pages_schema`.
-    """
+    """The fingerprints of pages, in batches as :func:`~scrapy_simdedup.batch.tables.pages_schema` says."""
     of_page, arrow, schema = PageSettings(settings), package_of("batch", "pyarrow"), fingerprints_schema()
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("url", "html", "time", "unjudged", "file", "position")]
@@ -149,10 +142,7 @@ def _entry_key(file: str | None, position: int | None) -> bytes:
 
 
 def history_row(site: str, record: Record | SiteNote, number: int) -> dict[str, Any]:
-    """A record or a note of an export as a row of a table of fingerprints.
-
-    Rows keep the order of the export by their number.
-    """
+    """A record or a note of an export as a row of a table of fingerprints, which keep its order by their number."""
     if isinstance(record, SiteNote):
         note = json.dumps({"journal": record.journal, "note": record.value.hex()}).encode()
         return {"site": site, "time": float(number), "url": "", "key": b"", "record": note}
@@ -191,11 +181,9 @@ def verdicts(
 ) -> Iterator[Any]:
     """The verdicts of a crawl that meets the pages of each site in their order.
 
-    The batches have whole sites in :data:`ORDER`, and may end anywhere. ``remember`` is called with each row of
-    :func:`~scrapy_simdedup.batch.records.records_schema` of what a store would hold afterwards.
-
-    Raises:
-        UnorderedBatch: the rows are in another order.
+    The batches have whole sites in :data:`ORDER`, else :class:`UnorderedBatch` is raised, and may end anywhere.
+    ``remember`` is called with each row of :func:`~scrapy_simdedup.batch.records.records_schema` of what a store would
+    hold afterwards.
     """
     schema = verdicts_schema()
     judge = SiteJudge(settings, secret, run)
@@ -250,10 +238,7 @@ def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
 
 
 def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:
-    """Check that each site can be judged by one process.
-
-    ``sizes`` has the largest sites at least; ``max_pages`` of a site are remembered, or all.
-    """
+    """Check that each site, of which the largest are given, can be judged by one process; ``max_pages`` is its cap."""
     large = sorted(((pages, site) for site, pages in sizes.items() if pages > MAX_PAGES_OF_SITE), reverse=True)
     if large and max_pages is None:
         named = ", ".join(f"{site} ({pages:,})" for pages, site in large[:MAX_NAMED])
@@ -265,10 +250,7 @@ def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:
 
 
 def bins_of(sizes: Mapping[str, int], count: int) -> dict[str, int]:
-    """In which part of an archive each of the largest sites is judged: one after the other goes where there is least.
-
-    So no part takes much longer than its largest site.
-    """
+    """The part in which each of the largest sites is judged: one after the other goes where there is least so far."""
     loads = [(0, number) for number in range(count)]
     found = {}
     for site in sorted(sizes, key=lambda site: (-sizes[site], site))[:MAX_PLACED_SITES]:

@@ -46,11 +46,7 @@ class FeedFormat:
 
     @staticmethod
     def read(file: IO[bytes], fields: ItemFields) -> Iterator[FeedEntry]:
-        """The entries of a feed, one at a time.
-
-        Raises:
-            SimdedupError: the feed is damaged, or a package is missing.
-        """
+        """The entries of a feed, one at a time; a SimdedupError if it is damaged, or a package is missing."""
         raise NotImplementedError
 
     def keep(self, entry: FeedEntry) -> None:

@@ -58,11 +58,8 @@ def whole_file(name: str | Path) -> Iterator[Path]:
 def open_input(name: str) -> Iterator[IO[bytes]]:
     """A file to read from, or stdin for ``-``; one whose name ends with .gz or .zst is unpacked.
 
-    A name such as ``s3://bucket/file`` is opened by fsspec, which needs a package for each other file system.
-
-    Raises:
-        OSError: the file cannot be read.
-        SimdedupError: the file is compressed, and damaged or cut, or no package that unpacks it is installed.
+    A name such as ``s3://bucket/file`` is opened by fsspec, which needs a package for each other file system. An
+    OSError says that the file cannot be read, a SimdedupError that it is damaged, or that a package is missing.
     """
     if name == "-":
         yield sys.stdin.buffer
@@ -151,10 +148,8 @@ class Reading:
 def read_pages(name: str, number: int, reading: Reading, damages: list[str]) -> Iterator[Any]:
     """The pages of a file, as batches of :func:`~scrapy_simdedup.batch.tables.pages_schema`.
 
-    ``number`` is that of the file among all, and ``damages`` gets what is wrong with the file, where that may be.
-
-    Raises:
-        SimdedupError: the file is damaged, or does not say when its pages were fetched.
+    ``number`` is that of the file among all, and ``damages`` gets what is wrong with the file, where that may be; else
+    a SimdedupError says it, or that the file does not say when its pages were fetched.
     """
     arrow, schema = package_of("batch", "pyarrow"), pages_schema()
     rows: list[dict[str, Any]] = []
@@ -225,10 +220,7 @@ def kept_names(names: Iterable[str], reading: Reading) -> dict[str, str]:
 
 
 def copy_kept(name: str, output: str, reading: Reading, dropped: Mapping[int, Verdict]) -> int:
-    """Copy the entries of a file but for some, as they are; how many were dropped.
-
-    The copy is there once it is complete. ``dropped`` has the verdicts by the positions of entries.
-    """
+    """Copy a whole file without the entries at the positions of ``dropped``; how many these were."""
     count = 0
     with open_input(name) as file:
         form = sniffed(reading.format_of(name), file)

@@ -61,13 +61,10 @@ class Judging:
 
 
 def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]]:
-    """Judge the pages of which there are fingerprints; parts that are there already are passed over.
+    """Judge the pages of which there are fingerprints, but for parts that are there; the pages so far, and all.
 
-    Yields:
-        The pages judged so far, and all.
-
-    Raises:
-        SimdedupError: the fingerprints were made in another way; a site is too large; the output is of other inputs.
+    Raises a SimdedupError if the fingerprints were made in another way, a site is too large, or the output is of other
+    inputs.
     """
     duckdb = package_of("batch", "duckdb")
     prints, secret = prints_in(judging.prints, judging.settings)

@@ -20,10 +20,7 @@ KEY_FILE = "secret"
 
 
 def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") -> bytes:
-    """The secret of fingerprints in a directory: the given one, or the one that is kept beside them.
-
-    ``make`` is the secret to keep there, if there is none yet.
-    """
+    """The secret of the fingerprints in a directory: a given one, or that kept beside them, if need be as ``make``."""
     if settings.secret:
         return settings.secret.encode()
     path = directory / KEY_FILE
@@ -46,12 +43,9 @@ def fingerprint_files(
     processes: int,
     history: str | None = None,
 ) -> Iterator[tuple[str, int, list[str]]]:
-    """Make the fingerprints of the pages of files, one table for each; those that are there already are passed over.
+    """Make a table of fingerprints for each file, unless there is one; a file, its pages, and what is wrong with it.
 
     ``history`` is a table of records with which the pages are to be judged, and whose secret is taken.
-
-    Yields:
-        A file, how many pages it has, and what is wrong with it, as they are done.
     """
     Making.by(settings, b"")  # before anything is made
     for name in inputs:

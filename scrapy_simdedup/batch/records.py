@@ -57,12 +57,7 @@ _CHECKS = tuple(_check_of(name, hint) for name, hint in {"site": str, **get_type
 
 
 def checked_record(site: Any, record: Record) -> tuple[str, Record]:
-    """A site and its record, in no log yet, once every store can keep them.
-
-    Raises:
-        SimdedupError: a value is of another type, or out of bounds; or the fingerprint is none: a site that had it in
-            its log could not be judged.
-    """
+    """A site and its record, in no log yet, once every store can keep them; else a SimdedupError."""
     for (name, fits, may_be_none), value in zip(_CHECKS, (site, *COLUMNS(record)), strict=True):
         if not (fits(value) or (may_be_none and value is None)):
             raise SimdedupError(f"{name} cannot be {value!r:.60} in a record")
@@ -141,10 +136,7 @@ def read_header(line: bytes) -> dict[str, str]:
 
 
 def read_lines(file: IO[bytes], refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
-    """The records of an export behind its first line, in no log yet, and the notes of its sites.
-
-    ``refuse`` is called with the number of a line that is no record, and the reason.
-    """
+    """The records and notes of an export behind its first line; ``refuse`` gets the number of a wrong line, and why."""
     for number, line in enumerate(file, start=2):
         try:
             yield from_line(line)
@@ -161,10 +153,7 @@ def _start_of(line: bytes) -> str:
 
 @cache
 def records_schema() -> Any:
-    """The schema of a table of records: a site, and the fields of :class:`~scrapy_simdedup.store.base.Record`.
-
-    Where ``journal`` is not null the row is a note of the site, and has no record.
-    """
+    """The schema of a table of records and their sites; where ``journal`` is not null the row is a note of the site."""
     arrow, hints = package_of("parquet", "pyarrow"), {**get_type_hints(Record), "note": bytes}
     types = {bytes: arrow.binary(), float: arrow.float64(), int: arrow.int32()}
 
@@ -195,10 +184,7 @@ def record_row(site: str, known: Record | SiteNote) -> tuple[Any, ...]:
 
 
 def read_records(table: Any, refuse: Callable[[int, str], None]) -> Iterator[tuple[str, Record | SiteNote]]:
-    """The records of an open table, in no log yet, and the notes of its sites.
-
-    ``refuse`` is called with the number of a row that is no record, and the reason.
-    """
+    """The records and notes of an open table; ``refuse`` gets the number of a row that is no record, and why."""
     wanted = [*RECORD_COLUMNS, *NOTE_COLUMNS]
     missing = [name for name in wanted if name not in table.schema_arrow.names]
     if missing:

@@ -44,10 +44,7 @@ TRIES_PER_BIN = 30
 
 
 def session(master: str | None = None) -> Any:
-    """The Spark session of this process, with Python workers that are the Python of this process, if none is named.
-
-    Without a master it takes what ``spark-submit`` says.
-    """
+    """The Spark session of this process and of its Python; without a master it takes what ``spark-submit`` says."""
     sql = package_of("spark", "pyspark.sql")
     builder = sql.SparkSession.builder.appName("scrapy-simdedup")
     if master is not None:
@@ -141,10 +138,7 @@ def read_prints(spark: Any, directories: Sequence[str], making: Making) -> Any:
 
 
 def fingerprint(pages: Any, settings: DedupSettings, secret: bytes) -> Any:
-    """The fingerprints of a data frame of pages with ``url``, ``html`` and ``time``, from Parquet, Iceberg, Delta ...
-
-    ``file`` and ``position`` come along if they are there.
-    """
+    """The fingerprints of a data frame with ``url``, ``html``, ``time``, and with ``file``, ``position`` if there."""
     Making.by(settings, secret)
     functions = package_of("spark", "pyspark.sql.functions")
     schema = pages_schema()
@@ -174,10 +168,7 @@ def judge(
 
     With the fingerprints come the rows of a history, if there is one. The number of parts is
     ``spark.sql.shuffle.partitions`` unless it is given; the hosts of sites with more pages than ``by_host_above`` are
-    judged apart.
-
-    Raises:
-        SimdedupError: a site is too large for one task.
+    judged apart. A SimdedupError says that a site is too large for one task.
     """
     ordered = in_order(prints, settings, partitions=partitions, by_host_above=by_host_above)
     return ordered.mapInArrow(lambda batches: verdicts(batches, settings, secret, run), _sql_schema(verdicts_schema()))
@@ -229,10 +220,8 @@ def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Re
     """Copy the files of an archive without the pages that were dropped; gives each file, and how many these were.
 
     Nothing is copied before the data frame is asked for its rows. The files have the names that they had when the
-    fingerprints were made; the executors can write the output, a path, or ``s3://`` and what else fsspec knows there.
-
-    Raises:
-        SimdedupError: there is no verdict on a file.
+    fingerprints were made, else a SimdedupError says so; the executors can write the output, a path, or ``s3://`` and
+    what else fsspec knows there.
     """
     arrow = package_of("batch", "pyarrow")
     how = reading or Reading()

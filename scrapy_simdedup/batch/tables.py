@@ -106,10 +106,7 @@ def batch_of(rows: Iterable[tuple[Any, ...]], schema: Any) -> Any:
 
 
 class TableWriter:
-    """Writes rows to a Parquet file; the file is complete once it is closed.
-
-    ``metadata`` is what the table says about itself, see :data:`METADATA`.
-    """
+    """Writes rows to a Parquet file, complete once it is closed, with :data:`METADATA` of what it says about itself."""
 
     def __init__(self, file: IO[bytes] | str, schema: Any, metadata: Mapping[str, Any] | None = None) -> None:
         parquet = package_of("parquet", "pyarrow.parquet")

@@ -57,11 +57,9 @@ class FeedEntry:
 class ItemFields:
     """The fields of items that are compared.
 
-    Args:
-        html: the field that holds a page; None tries :data:`HTML_FIELDS`.
-        texts: the fields that make an item that holds no page; none: all fields that hold no URL. Fields by the class
-            of items are taken together, as the items of a feed have no class.
-        all_exist: whether each of these fields is in some item; else it is enough that some item has one of them.
+    ``html`` is the field that holds a page; None tries :data:`HTML_FIELDS`. ``texts`` make an item that holds no page;
+    none: all fields that hold no URL. Fields by the class of items are taken together, as the items of a feed have no
+    class. With ``all_exist`` each of these fields has to be in some item; else it is enough that some item has one.
     """
 
     def __init__(
@@ -135,10 +133,7 @@ class Deduper:
 
 
 class EntryAddresses:
-    """The key and the site of each entry of a feed.
-
-    ``site`` is the name of the site of entries without the URL of a page.
-    """
+    """The key and the site of each entry of a feed; ``site`` is that of entries without the URL of a page."""
 
     def __init__(self, site: str, run: str) -> None:
         self._site, self._run, self._number = site, run, 0
@@ -169,10 +164,7 @@ def again_in_run(verdict: Verdict, run: str) -> Verdict:
 def entry_fingerprint(
     entry: FeedEntry, of_page: DedupSettings, of_items: DedupSettings, secret: bytes
 ) -> PageFingerprint:
-    """The fingerprint of an entry that can be judged.
-
-    A page has other settings than an item: those of its URL.
-    """
+    """The fingerprint of an entry that can be judged: a page under the settings of its URL, or else an item."""
     if entry.html is None:
         return fingerprint_texts(entry.texts, of_items, secret, identity=entry.identity)
     return fingerprint(entry.html, of_page, secret)

@@ -151,12 +151,9 @@ def keep_files(
     processes: int,
     superseded: Iterable[DroppedPage] = (),
 ) -> Iterator[tuple[str, int]]:
-    """Copy the files of an archive without the pages that were dropped; those that are there are passed over.
+    """Copy the files of an archive without dropped and superseded pages; a file, and how many it lacks, once done.
 
-    ``verdict_tables`` is the directory of the verdicts; the superseded pages are left out as well.
-
-    Yields:
-        A file, and how many of its pages were dropped, as they are done.
+    ``verdict_tables`` is the directory of the verdicts; copies that are there already are passed over.
     """
     duckdb = package_of("batch", "duckdb")
     tables = verdict_tables_in(verdict_tables)
@@ -220,10 +217,7 @@ def dropped_pages(rows: Iterable[Mapping[str, Any]]) -> dict[int, Verdict]:
 def superseded_pages(
     verdicts: Sequence[Path], prints: Sequence[Path], settings: DedupSettings
 ) -> Iterator[DroppedPage]:
-    """The superseded pages that an archive can do without.
-
-    They were judged under these settings, by these tables of verdicts and of fingerprints.
-    """
+    """The superseded pages that an archive can do without, by its verdicts and fingerprints under these settings."""
     duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
     of_page = PageSettings(settings)
     with duckdb.connect() as db:

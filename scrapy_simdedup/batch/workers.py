@@ -49,11 +49,7 @@ class Jobs(Generic[Result]):
         self._workers: list[_Worker] = []
 
     def __iter__(self) -> Iterator[tuple[str, Result]]:
-        """The names of the jobs with their results, as they are done.
-
-        Raises:
-            SimdedupError: a job failed, or ended its process again and again.
-        """
+        """The names of the jobs with their results, as they are done; a SimdedupError if one fails or dies often."""
         try:
             self._workers = [self._start() for _ in range(self._processes)]
             while any(worker.job for worker in self._workers) or self._waiting:

@@ -135,10 +135,7 @@ def _histogram(found: Calibration) -> Iterator[str]:
 
 
 class LabelledPages:
-    """Labels, with the fingerprints of their pages as far as the store has them.
-
-    A label is two URLs, and whether a person found that their pages are the same.
-    """
+    """Labels, each two URLs and whether a person found the pages the same; with fingerprints from the store."""
 
     def __init__(self, labels: Sequence[tuple[str, str, bool]]) -> None:
         self._labels = labels

@@ -207,10 +207,7 @@ def _drift_lines(
 
 
 async def run_moved(context: Context) -> int:
-    """List the pages that have a new URL; the answer is no if there are none.
-
-    A page under another session id did not move, and is only counted.
-    """
+    """List pages with a new URL, and count those under another session id alone; the answer is no if there are none."""
     found: list[Move] = []
     known: list[Record] = []
     home = ""

@@ -193,10 +193,7 @@ class StoreDeduper:
 
 
 class ProcessFingerprinter:
-    """Makes the fingerprints of entries in other processes. Unlike the workers of a crawl it has no deadline.
-
-    The processes are started for the first entries.
-    """
+    """Makes the fingerprints of entries in other processes, without a deadline, unlike the workers of a crawl."""
 
     def __init__(self, settings: DedupSettings, secret: bytes, jobs: int) -> None:
         # New processes and no forks: they share neither locks nor threads with this one.

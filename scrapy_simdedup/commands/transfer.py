@@ -256,10 +256,7 @@ no other process can write to these sites."""
 
 
 class BulkWriter:
-    """Writes records to an open store, those of sites that the store does not have many at a time.
-
-    A page that the store has already stays as it is.
-    """
+    """Writes records of pages that an open store does not have, and those of new sites many at a time."""
 
     def __init__(self, store: FingerprintStore) -> None:
         self.added: int = 0

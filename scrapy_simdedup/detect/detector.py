@@ -257,10 +257,7 @@ class NearDuplicateDetector:
         return await self._transactions.judge(page, keep_pending=keep_pending)
 
     async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
-        """The key of a delivered page with a page's content, if there is one, and a verdict; nothing is stored.
-
-        A page can be like several. The key is the expected one where the page is a copy of that one as well.
-        """
+        """See :meth:`Transactions.known_content <scrapy_simdedup.detect.transactions.Transactions.known_content>`."""
         return await self._transactions.known_content(page, expected)
 
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:

@@ -79,10 +79,7 @@ class EventLog:
         await self._write(event, site, page.key.hex(), page.fingerprint.hex())
 
     async def site_changed(self, site: str, counts: Mapping[Change, int], part: int) -> None:
-        """Log the changes that this worker has found on a site so far.
-
-        The ``part`` tells this count from other counts of the same worker, which it does not contain.
-        """
+        """Log the changes that this worker has found on a site so far; another ``part`` is another count of them."""
         await self._write(SiteChangeCounts(site, self._run, self._now(), dict(counts)), site, self._worker, str(part))
 
     async def site_redesigned(self, site: str, pages: int, share: float) -> None:

@@ -123,10 +123,7 @@ class PageSettings:
     1. All pages have the settings of the crawl.
     2. Over them come those of the page's site: of its host, or else of its registrable domain.
     3. Over these come those of the most specific URL pattern that fits: one with a host before one without, then the
-       longest path, in which ``*`` does not count.
-
-    Raises:
-        SettingError: the settings of a pattern contradict those of a site that has pages of the pattern.
+       longest path, in which ``*`` does not count. A SettingError says if they contradict those of the site.
     """
 
     def __init__(self, settings: DedupSettings) -> None:

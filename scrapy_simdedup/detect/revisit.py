@@ -148,10 +148,7 @@ def _witness(page: PageFingerprint, edited: Collection[int]) -> int:
 def imported_record(
     url: str, key: bytes, fingerprint: bytes, kind: VerdictKind, since: float, *, worker: str = ""
 ) -> Record:
-    """The record of a page of which another tool knows that it was delivered, and when.
-
-    It displaces no page (see :data:`~scrapy_simdedup.store.base.IMPORTED`).
-    """
+    """The record of a page that another tool delivered, and when; it displaces none (see ``IMPORTED`` of a store)."""
     return Record(
         url=url,
         key=key,

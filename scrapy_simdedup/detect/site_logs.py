@@ -160,10 +160,7 @@ class SiteLogs:
 
 
 class SiteIndexCache:
-    """The indexes of the sites that are being crawled; the one not asked for longest goes first.
-
-    ``lend`` gives the records of a site, if the store has them in this process.
-    """
+    """The indexes of the sites that are being crawled, with lent records; the one not asked for longest goes first."""
 
     def __init__(self, settings: DedupSettings, run: str | None, lend: Callable[[str], PackedRecords] | None) -> None:
         self._settings, self._run, self._lend = settings, run, lend
@@ -225,11 +222,9 @@ def worker_name() -> str:
 
 
 def is_alive(worker: str, beat: float | None, now: float) -> bool:
-    """Whether a worker may still deliver the pages that it reserved.
+    """Whether a worker, last heard of at its ``beat`` or never, may still deliver the pages that it reserved.
 
     Where a living worker is taken for dead, a page is kept twice; nothing is lost.
-
-    The worker was last heard of at its ``beat``; None if never.
     """
     host, _, rest = worker.partition(":")
     if os.name == "posix" and host == socket.gethostname() and rest.partition(":")[0].isdigit():

@@ -61,10 +61,7 @@ class ClusterSize(NamedTuple):
 
 
 class TopClusters:
-    """The first reading: which clusters are the biggest.
-
-    Add all records, site by site, then take :attr:`biggest`: at most ``limit`` clusters.
-    """
+    """The first reading: add all records, site by site, then take at most ``limit`` of the :attr:`biggest` clusters."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -119,10 +116,7 @@ class _ClusterPages:
 
 
 class ClusterDetails:
-    """The second reading: the biggest clusters with some of their pages.
-
-    Of each cluster so many members are wanted; the repeats of one run are counted, or of all.
-    """
+    """The second reading: the biggest clusters, some members of each, and the repeats of one run, or of all."""
 
     def __init__(self, biggest: list[ClusterSize], members: int, run: str | None = None) -> None:
         self._biggest, self._members, self._run = biggest, members, run
@@ -239,10 +233,7 @@ def event_of(record: Record, event: PageCompared | None) -> PageCompared | None:
 
 
 def what_kept(event: PageCompared, one: PageFingerprint | None, original: PageFingerprint | None) -> str:
-    """What kept a near page, in words.
-
-    Without the fingerprint of its original nobody knows whether the two are twins.
-    """
+    """What kept a near page, in words; without the fingerprint of its original nobody knows whether they are twins."""
     if event.reason == "own_text":
         return f"own text: {plural(event.own_words or 0, 'word')} in one place that its original lacks"
     if event.reason in KEPT_BY:
@@ -263,10 +254,7 @@ def _what_makes_twins(one: PageFingerprint, other: PageFingerprint) -> str | Non
 
 
 class NearPages:
-    """The near pages of a store, in two readings: which are the most similar, and what they were compared with.
-
-    Add all records, then the records of :attr:`sites` once more by :meth:`add_original`.
-    """
+    """The most similar near pages of a store: add all records, then those of :attr:`sites` as originals."""
 
     def __init__(self, compared: ComparedPages, limit: int) -> None:
         self._compared, self._limit = compared, limit

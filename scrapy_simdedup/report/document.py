@@ -74,10 +74,7 @@ def render_report(report: Report) -> str:
 
 
 def html_document(title: str, about: str, parts: Mapping[str, tuple[str, list[Element]]]) -> str:
-    """An HTML document in one file, which loads nothing.
-
-    ``parts`` are the sections by their ids, each with its headline and content.
-    """
+    """An HTML document in one file, which loads nothing: sections by their ids, with headline and content."""
     links = h("ul", [h("li", h("a", headline, href=f"#{name}")) for name, (headline, _) in parts.items()])
     nav = h("nav", links, aria_label="Parts of the report")
     head = h("header", h("h1", title), h("p", about, class_="soft url"), nav)

@@ -185,11 +185,10 @@ def bar_chart(
     ticks: Sequence[AxisMark],
     lines: Sequence[AxisMark] = (),
 ) -> Element:
-    """A chart of stacked bars, with a legend and a table of its numbers that can be unfolded.
+    """A chart of stacked bars, the lowest series first, with a legend and a table of its numbers to be unfolded.
 
-    Widths are percentages and font sizes are not, so that no letter shrinks on a phone.
-
-    The lowest series comes first; ``steps`` are the names of the steps in the table, and ``lines`` are thresholds.
+    Widths are percentages and font sizes are not, so that no letter shrinks on a phone. ``steps`` are the names of the
+    steps in the table, and ``lines`` are thresholds.
     """
     totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
     top = _round_up(max(totals, default=0))

@@ -80,10 +80,7 @@ class Neighbour:
 
 
 class Nearest:
-    """The nearest neighbours of one page, out of any number of records.
-
-    ``key`` is that of the page, which is no neighbour of itself; ``limit`` neighbours are kept.
-    """
+    """The ``limit`` nearest neighbours, out of any number of records, of the page with a key, which is none itself."""
 
     def __init__(self, fp: PageFingerprint, key: bytes, limit: int) -> None:
         self._fp, self._key, self._limit = fp, key, limit
@@ -160,10 +157,7 @@ class FingerprintTable:
             self._rows = np.concatenate([fp.comparison_row for fp in fingerprints])
 
     def closest(self, record: Record | ContentLeft, *, since: float = 0.0) -> Neighbour | None:
-        """The other page of the table that a page is most like; None if there is none to compare it with.
-
-        Pages that were first fetched before ``since`` do not count; seconds since the epoch.
-        """
+        """The other page of the table that a page is most like, of those first fetched ``since`` then; or None."""
         fp = fingerprint_of(record)
         if fp is None or not self.records or not self._fits(fp):
             return None

@@ -31,10 +31,7 @@ def random_rank(name: str | bytes) -> int:
 
 
 class Reservoir(Generic[Name, Value]):
-    """A random sample of named values: those whose names come first in a random order, so each has the same chance.
-
-    ``size`` values are kept; ``rank`` gives the rank of a name in the order, by default its :func:`random_rank`.
-    """
+    """A random sample of ``size`` named values: those whose names come first by a rank, mostly :func:`random_rank`."""
 
     def __init__(self, size: int, rank: Callable[[Any], int] = random_rank) -> None:
         self._size, self._rank = size, rank

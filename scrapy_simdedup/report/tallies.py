@@ -230,10 +230,7 @@ def find_warnings(totals: VerdictTally, settings: DedupSettings) -> Iterator[str
 def find_stubs(
     sure: Sequence[tuple[str, Record]], clusters: Sequence[Cluster], sites: Sequence[SiteRow]
 ) -> Iterator[Stub]:
-    """The stubs that a crawl found, and the repeated pages that look like stubs.
-
-    ``sure`` are records that a crawl found to be stubs, with their sites.
-    """
+    """The stubs that a crawl found, which are ``sure``, with their sites; and repeated pages that look like stubs."""
     pages = {row.site: row.pages for row in sites}
     for site, record in sure:
         fp = fingerprint_of(record)
@@ -251,10 +248,7 @@ def find_stubs(
 
 
 class AuditSample:
-    """Samples dropped pages in a first reading of a store, and finds their originals in a second one.
-
-    Each dropped page has the same chance, and the same store gives the same sample.
-    """
+    """Samples dropped pages in a first reading of a store, each with the same chance, then finds their originals."""
 
     def __init__(self, size: int, compared: ComparedPages) -> None:
         self._compared = compared

@@ -190,9 +190,8 @@ class MemoryLog(PackedRecords):
 class SnapshotStore(MemoryStore):
     """Copies each site of another store into memory when the site is first asked for; changes stay in memory.
 
-    It is for those who look at pages by hand: the other store is read, and never written.
-
-    Notes are read from the other store, and those that are written are dropped. A file that is not there is not made.
+    It is for those who look at pages by hand: the other store, and its notes, are read and never written. A file that
+    is not there is not made.
     """
 
     waits = True

@@ -229,9 +229,8 @@ class PackedRecords:
 class KeyTable:
     """A hash table with linear probing, from keys to slots: those that may have a key, or had it once.
 
-    It keeps no key itself, so it takes 8 to 16 bytes for each. The hash never leaves this process.
-
-    It has room for ``count`` keys, and for a third more.
+    It keeps no key itself, so it takes 8 to 16 bytes for each of ``count`` keys, and a third more. The hash never
+    leaves this process.
     """
 
     __slots__ = ("_cells", "_taken")

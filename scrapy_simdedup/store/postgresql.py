@@ -113,11 +113,8 @@ REMEDIES = {
 class PostgresqlStore(FingerprintStore):
     """Records in PostgreSQL. Changes of one site wait for each other under an advisory lock; sites are independent.
 
-    Args:
-        url: ``postgresql://user:password@host:port/database``; options of libpq follow a ``?``.
-
-    Raises:
-        ValueError: the URL cannot be used.
+    The URL is ``postgresql://user:password@host:port/database``; options of libpq follow a ``?``. A ValueError says
+    that it cannot be used.
     """
 
     def __init__(self, url: str) -> None:

@@ -87,12 +87,9 @@ HEAD = struct.Struct(">BdHI")
 class RedisStore(FingerprintStore):
     """Records in Redis. Keys of a site share a hash tag, so a cluster keeps them on one node, and spreads the sites.
 
-    Args:
-        url: ``redis://``, ``rediss://``, ``unix://`` or ``redis+cluster://``; options of redis-py follow a ``?``.
-        ttl: seconds after which the server drops a site that did not change; None never does.
-
-    Raises:
-        ValueError: the URL cannot be used.
+    The URL begins with ``redis://``, ``rediss://``, ``unix://`` or ``redis+cluster://``; options of redis-py follow a
+    ``?``. A ValueError says that it cannot be used. The server drops a site that did not change for ``ttl`` seconds;
+    None: never.
     """
 
     def __init__(self, url: str, ttl: float | None = None) -> None:

@@ -35,11 +35,8 @@ ASYNCIO = "use the asyncio reactor: TWISTED_REACTOR = 'twisted.internet.asyncior
 class CircuitBreaker:
     """Runs the calls to one database; once it does not answer, it is left alone for a moment.
 
-    Args:
-        url: the store's; errors show it without its password.
-        failures: the driver's exceptions.
-        lost: those of them, and others, that mean that the database cannot be reached.
-        remedies: what to do, by a part of the driver's message in lower case.
+    ``failures`` are the driver's exceptions, ``lost`` those of them, and others, that mean that the database cannot be
+    reached. ``remedies`` say what to do, by a part of the driver's message in lower case.
     """
 
     def __init__(
@@ -67,13 +64,9 @@ class CircuitBreaker:
             raise StoreError(self.name, "needs asyncio, which does not run here", ASYNCIO) from None
 
     async def run(self, call: Callable[[], Coroutine[Any, Any, Result]], *, is_short: bool = False) -> Result:
-        """What the call gives.
+        """What the call gives; a StoreError if the database cannot do it, a StoreBusy if it takes too long, or did.
 
         Where a call ``is_short``, little is sent and little comes back, so that it should not take long.
-
-        Raises:
-            StoreBusy: it takes too long, or the database did not answer a moment ago.
-            StoreError: the database cannot do it.
         """
         async with self._places:
             if time.monotonic() < self._rest_until:

@@ -88,12 +88,8 @@ CLOSE_JOURNAL = "DELETE FROM journal WHERE name = ?"
 class SqliteStore(FingerprintStore):
     """Records in a SQLite file. Calls run inline: a commit takes a fraction of a millisecond.
 
-    Args:
-        url: ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``.
-        sleep: lets other work go on while somebody else holds the file.
-
-    Raises:
-        SettingError: the URL names no file.
+    The URL is ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``, else a SettingError
+    says so. While somebody else holds the file, ``sleep`` lets other work go on.
     """
 
     def __init__(self, url: str, sleep: Sleep = asyncio.sleep) -> None:

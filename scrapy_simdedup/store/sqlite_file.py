@@ -79,11 +79,7 @@ class SqliteFile:
         return sum(file.stat().st_size for file in self._parts())
 
     async def open(self, tables: Sequence[str], version: int) -> None:
-        """Connect; a new file gets its tables and their version, an existing one is checked, and never replaced.
-
-        Raises:
-            StoreError: the file is damaged, is not ours, or cannot be used.
-        """
+        """Connect; a new file gets its tables and version, an existing one is checked (StoreError), never replaced."""
         self._locked_since = None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,12 +109,7 @@ class SqliteFile:
             self._db = None
 
     async def run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Do the work, again and again while somebody else holds the file.
-
-        Raises:
-            StoreBusy: somebody holds it for longer than we wait.
-            StoreError: SQLite cannot do it.
-        """
+        """Do the work, again and again while somebody else holds the file, until a StoreBusy; else a StoreError."""
         while True:
             if self._db is None:
                 raise StoreError(self._url, "is not open", "open it first")

@@ -59,16 +59,11 @@ REMEDY = f"{EXAMPLES}, or the import path of a class such as 'myproject.stores.M
 
 
 def store_by_url(url: str, sleep: Sleep = asyncio.sleep, ttl: float | None = None) -> FingerprintStore:
-    """The store that a URL names, or an import path, not opened yet.
+    """The store that a URL names, or an import path, not opened yet; a SettingError if there is none that can be used.
 
-    Args:
-        url: such as ``memory:`` or ``sqlite:///pages.sqlite``; or the import path of a class, which is called with what
-            stands behind the first colon, such as ``myproject.stores.MyStore:pages.lines``.
-        sleep: lets other work go on while the store waits for its database.
-        ttl: seconds after which a server may drop a site that did not change; None never lets it.
-
-    Raises:
-        SettingError: no store goes by that URL, its driver is not installed, or the class cannot be used.
+    A URL is such as ``memory:`` or ``sqlite:///pages.sqlite``. A class is called with what stands behind the first
+    colon, such as ``myproject.stores.MyStore:pages.lines``. ``sleep`` lets other work go on while the store waits for
+    its database. After ``ttl`` seconds a server may drop a site that did not change; with None it never may.
     """
     name, colon, rest = url.partition(":")
     scheme = STORES.get(name) if colon else None

@@ -97,11 +97,7 @@ class GivenRule:
 
     @classmethod
     def from_dict(cls, rule: Mapping[str, Any]) -> GivenRule:
-        """Read a rule.
-
-        Raises:
-            SettingError: the rule cannot be used.
-        """
+        """Read a rule; a SettingError if it cannot be used."""
         with suppress(KeyError, TypeError, ValueError, AttributeError):
             pattern = rule["urlPattern"] if "urlPattern" in rule else rule["url pattern"]
             include, exclude = tuple(pattern.get("include") or ()), tuple(pattern.get("exclude") or ())
@@ -129,11 +125,7 @@ class GivenRule:
 
 
 def load_rules(text: str) -> list[GivenRule]:
-    """Read a rule file.
-
-    Raises:
-        SettingError: the text is no list of rules.
-    """
+    """Read a rule file; a SettingError if it is no list of rules."""
     try:
         rules = json.loads(text)
     except ValueError:

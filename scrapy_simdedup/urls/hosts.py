@@ -112,11 +112,7 @@ class HostTrials:
                 self._put((pattern, hypothesis, first_host), _Trials(latest, evidence.successes, evidence.failures))
 
     def count(self, pattern: PathPattern, hypothesis: Hypothesis, host: str, content: int | None) -> bool | None:
-        """Count a trial with a page of a host: a success with this content, or a failure (None).
-
-        Returns:
-            Whether the host now confirms the hypothesis, if that has changed; else None.
-        """
+        """Count a trial with a page of a host (None: it failed); whether that now confirms it, if that has changed."""
         key = pattern, hypothesis, host
         before = self.confirms(*key)
         trials = self._trials.pop(key, None) or _Trials()

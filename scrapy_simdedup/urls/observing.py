@@ -17,11 +17,7 @@ _ESTIMATE_EVERY = 32
 
 
 def learn(seen: Observation) -> bool:
-    """Learn from a fetched page: verdicts may change by it, and skipped URLs may be readmitted.
-
-    Returns:
-        Whether it repeats a known page, and nothing that is known of URLs explains why.
-    """
+    """Learn from a fetched page, so that verdicts may change; whether it repeats another, and nothing explains why."""
     site, page = seen.site, seen.page
     if page.rules is not page.leaf.rules:
         _try_on_host(seen)

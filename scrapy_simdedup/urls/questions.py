@@ -153,10 +153,7 @@ class Questions:
         return self._inquiries[url].first
 
     def is_futile(self, lasting: int) -> bool:
-        """Whether second looks tell nothing, as pages are unlike those that they repeat each time.
-
-        ``lasting`` is how often it was proven that a page which was fetched twice is unlike those that it repeats.
-        """
+        """Whether second looks tell nothing: pages were proven ``lasting`` times to be unlike what they repeat."""
         return lasting >= _LASTING and lasting > self._errors.total()
 
     @property
