@@ -257,7 +257,7 @@ class NearDuplicateDetector:
         return await self._transactions.judge(page, keep_pending=keep_pending)
 
     async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
-        """See :meth:`Transactions.known_content <scrapy_simdedup.detect.transactions.Transactions.known_content>`."""
+        """The key of a delivered page with a page's content, the expected one if it may be, and a verdict."""
         return await self._transactions.known_content(page, expected)
 
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
