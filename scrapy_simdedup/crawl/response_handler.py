@@ -127,8 +127,9 @@ class ResponseHandler:
             reason = unjudged_reason(request, response) if self.is_open else "opted_out"
             if reason is not None:
                 return Verdict("unjudged", reason=reason)
-            key, site = self._crawler.request_fingerprinter.fingerprint(request), self._site_of(response)
-            again = self._fetch(request, response, key, site, handler_name(request, self._crawler.spider))
+            key = self._crawler.request_fingerprinter.fingerprint(request)
+            site, handler = site_of(response.url, self._settings.scope), handler_name(request, self._crawler.spider)
+            again = self._fetch(request, response, key, site, handler)
             expected = await observations.content_of(known_url)
             content, verdict = await self._detector.known_content(await again(), expected)
         except Exception:  # the question is answered by nobody, which speaks against the rule
@@ -154,9 +155,9 @@ class ResponseHandler:
         if reason is not None:
             if UNJUDGED[reason].counted:
                 is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
-                self._stats.not_judged(reason, self._site_of(response) if is_answer else "")
+                self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
             return response
-        handler, site = handler_name(request, self._crawler.spider), self._site_of(response)
+        handler, site = handler_name(request, self._crawler.spider), site_of(response.url, self._settings.scope)
         self._arguments.fetched(request, handler)
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
@@ -178,9 +179,6 @@ class ResponseHandler:
             elif verdict.page is not None:
                 self._settler.settle(verdict.page, None)  # no middleware will see its delivery; the summary says so
         return response
-
-    def _site_of(self, response: Response) -> str:
-        return site_of(response.url, self._settings.scope)
 
     def _fetch(
         self, request: Request, response: Response, key: bytes, site: str, handler: str, **known: Any

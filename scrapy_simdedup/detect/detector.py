@@ -192,9 +192,8 @@ class NearDuplicateDetector:
             identity: see :meth:`judge`.
             handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
         """
-        require_text(html, "html")
-        key, url, site = self._address(url, key, site)
-        settings = self.settings_for(url)
+        key, url, site = self._address(url, key, site, html)
+        settings = self._page_settings.of(url)
         fp = await self._fingerprint(html, url, key, site, settings, identity=identity)
         read = None
         if fp.page_units is None and fp.units is not None:
@@ -216,8 +215,7 @@ class NearDuplicateDetector:
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""
-        require_text(html, "html")
-        key, url, site = self._address(url, key)
+        key, url, site = self._address(url, key, html=html)
         return await self._fingerprint(html, url, key, site, self.settings_for(url))
 
     def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
@@ -305,8 +303,9 @@ class NearDuplicateDetector:
         key, _, site = self._address(url, key)
         await self._transactions.refresh(site, key, self.context)
 
-    def _address(self, url: str, key: bytes | None, site: str | None = None) -> tuple[bytes, str, str]:
+    def _address(self, url: str, key: bytes | None, site: str | None = None, html: str = "") -> tuple[bytes, str, str]:
         """The key of a page, its URL as stores can hold it, and its site; key and site are kept if they are given."""
+        require_text(html, "html")
         require_text(url, "url")
         sound = without_surrogates(url)
         return key or url_key(url), sound, site or site_of(sound, self.settings.scope)

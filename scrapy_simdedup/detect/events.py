@@ -49,13 +49,19 @@ class RunStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ContentLeft(Event):
-    """A content is gone from its URL."""
+class SiteEvent(Event):
+    """What a run found on a site."""
 
     site: str
     run: str
-    """The run that found the content gone."""
     at: float
+    """When it was written, or the page was fetched; in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentLeft(SiteEvent):
+    """A content is gone from its URL."""
+
     reason: str
     """The status with which the URL answered, or ``changed``: it shows another content."""
     url: str
@@ -70,24 +76,17 @@ class ContentLeft(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SiteChangeCounts(Event):
+class SiteChangeCounts(SiteEvent):
     """The changes that a worker found on the known pages of a site."""
 
-    site: str
-    run: str
-    at: float
-    """When this was written, in seconds since the epoch."""
     counts: dict[Change, int]
     """Pages, by what changed on them."""
 
 
 @dataclass(frozen=True, slots=True)
-class SiteRedesigned(Event):
+class SiteRedesigned(SiteEvent):
     """A site was found to have a new template."""
 
-    site: str
-    run: str
-    at: float
     pages: int
     """Known pages that had been fetched again by then."""
     share: float
@@ -95,13 +94,9 @@ class SiteRedesigned(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PageCompared(Event):
+class PageCompared(SiteEvent):
     """A page was kept though it is near another, or was dropped with words of its own: what no record of it says."""
 
-    site: str
-    run: str
-    at: float
-    """When the page was fetched; in seconds since the epoch."""
     url: str
     key: bytes
     """The page's request fingerprint."""
