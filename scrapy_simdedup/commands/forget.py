@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, option
-from scrapy_simdedup.crawl.item_notes import forgotten_note, item_values_journal, page_note_key
+from scrapy_simdedup.crawl.items import forgotten_note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_journal_name
 from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural

@@ -20,8 +20,10 @@ from scrapy.http import Response
 
 from scrapy_simdedup.crawl.delivery import DeliverySettler
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
-from scrapy_simdedup.crawl.item_notes import (
+from scrapy_simdedup.crawl.items import (
     DIGEST_BYTES,
+    MAX_VALUES,
+    URL_FIELDS,
     Entry,
     ItemChange,
     ItemGroup,
@@ -29,7 +31,6 @@ from scrapy_simdedup.crawl.item_notes import (
     item_values_journal,
     page_note_key,
 )
-from scrapy_simdedup.crawl.items import MAX_VALUES, URL_FIELDS
 from scrapy_simdedup.crawl.requests import handler_name
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect.detector import NearDuplicateDetector

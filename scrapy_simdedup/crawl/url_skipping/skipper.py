@@ -17,8 +17,7 @@ from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
 from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, delete_stale_journals
-from scrapy_simdedup.crawl.url_skipping.observations import UrlObservations
+from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, UrlObservations, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission, UrlChecks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import SkippedUrl
