@@ -14,7 +14,6 @@ from hashlib import blake2b
 from heapq import heapreplace
 from typing import Any
 
-from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
 from scrapy_simdedup.batch.records import RECORD_COLUMNS, record_row
 from scrapy_simdedup.batch.tables import (
     PAGE_COLUMNS,
@@ -22,7 +21,9 @@ from scrapy_simdedup.batch.tables import (
     VERDICT_COLUMNS,
     batch_of,
     fingerprints_schema,
+    pack_units,
     package_of,
+    unpack_units,
     verdicts_schema,
 )
 from scrapy_simdedup.batch.things import again_in_run, request_key

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import zlib
 from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +23,9 @@ from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.page import read_page
-from scrapy_simdedup.report.sample import DroppedPair, Reservoir, pack_text
+from scrapy_simdedup.report.comparison import Difference, Line, diff_lines, role_label
+from scrapy_simdedup.report.data import AuditedPair
+from scrapy_simdedup.report.neighbours import Reservoir
 from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
@@ -31,6 +35,9 @@ TYPES = {"similarity": "double", "own_words": "int64"}
 """The types of columns of Parquet that hold no texts, by their names."""
 ROWS_PER_GROUP = 10_000
 """Rows of a table that are held until they are written together."""
+MAX_TEXT_LENGTH = 100_000
+MAX_SHOWN_LINES, MAX_LINE_LENGTH = 25, 400
+"""Differing lines of a pair that are shown, and characters of each."""
 MAX_ORIGINALS, MAX_PAIRS = 300, 30
 """How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
 
@@ -177,6 +184,35 @@ class ParquetTable:
             self._rows = []
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedPair:
+    """A dropped page beside its original, with the packed texts of both."""
+
+    url: str
+    verdict: Verdict
+    original: bytes
+    dropped: bytes
+
+    def audited(self) -> AuditedPair:
+        """The pair as the report shows it, with the lines that differ."""
+        texts = ([Line(*line) for line in json.loads(zlib.decompress(text))] for text in (self.original, self.dropped))
+        found = diff_lines(*texts)
+        shown = tuple(
+            Difference(line.role, *(text and text[:MAX_LINE_LENGTH] for text in line[1:]))
+            for line in found[:MAX_SHOWN_LINES]
+        )
+        return AuditedPair(
+            original=self.verdict.original,
+            dropped=self.url,
+            similarity=self.verdict.similarity or 0.0,
+            distance=self.verdict.distance,
+            facts=(),
+            lines=shown,
+            more=len(found) - len(shown),
+            own_words=self.verdict.own_words,
+        )
+
+
 class Reporter:
     """Keeps a random sample of texts while the crawl runs, and writes the report when it ends.
 
@@ -252,5 +288,11 @@ class Reporter:
             logger.exception("The report could not be written")
 
     def _text(self, response: Response) -> bytes:
-        page = read_page(response.text, max_bytes=self._settings.max_page_bytes)
-        return pack_text(page.blocks)
+        """The text of a page's blocks with their roles, compressed."""
+        lines, left = [], MAX_TEXT_LENGTH
+        for block in read_page(response.text, max_bytes=self._settings.max_page_bytes).blocks:
+            text = " ".join(block.text.split())[:left]
+            if text:
+                lines.append((role_label(block), text))
+                left -= len(text)
+        return zlib.compress(json.dumps(lines).encode())

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scrapy_simdedup.detect.names import ALL_SITES, PageSettings
-from scrapy_simdedup.report.neighbours import ClosePair
-from scrapy_simdedup.report.sample import Reservoir
+from scrapy_simdedup.report.neighbours import ClosePair, Reservoir
 from scrapy_simdedup.setting_checks import usable_key
 from scrapy_simdedup.settings import DedupSettings
 

@@ -1,12 +1,13 @@
-"""Nearest neighbours: the pages that one page is most like, found by the fingerprints of records."""
+"""Pages out of many: the nearest neighbours of one, by the fingerprints of records, and random samples."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
+Name = TypeVar("Name", bound="str | tuple[Any, ...]")
+Value = TypeVar("Value")
 HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
 MAX_COMPARED_PAGES = 50_000
 """Pages of a site that a page is compared with at most, chosen at random."""
@@ -66,6 +69,46 @@ def push_largest(heap: list[HeapEntry], entry: HeapEntry, size: int) -> None:
         heapq.heappush(heap, entry)
     else:
         heapq.heappushpop(heap, entry)
+
+
+def random_rank(name: str | bytes) -> int:
+    """The rank of a name in a random order that is the same in every run: a digest of the name."""
+    raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(raw, digest_size=8).digest(), "big")
+
+
+class Reservoir(Generic[Name, Value]):
+    """A random sample of ``size`` named values: those whose names come first by a rank, mostly :func:`random_rank`."""
+
+    def __init__(self, size: int, rank: Callable[[Any], int] = random_rank) -> None:
+        self._size, self._rank = size, rank
+        self._values: dict[Name, Value] = {}
+        self._last: list[tuple[int, Name]] = []
+        """A heap of negated ranks with their names; the name that must go next is the first."""
+
+    def wants(self, name: Name) -> bool:
+        """Whether a value of this name would be kept."""
+        return name not in self._values and (len(self._values) < self._size or -self._rank(name) > self._last[0][0])
+
+    def put(self, name: Name, value: Value) -> None:
+        """Keep a value if its name is wanted, in place of another value if the sample is full."""
+        if self.wants(name):
+            self._values[name] = value
+            heapq.heappush(self._last, (-self._rank(name), name))
+            if len(self._values) > self._size:
+                del self._values[heapq.heappop(self._last)[1]]
+
+    def get(self, name: Name) -> Value | None:
+        """The value that is kept under the name, if any."""
+        return self._values.get(name)
+
+    def values(self) -> Iterable[Value]:
+        """The values that are kept, in the random order."""
+        return (value for _, value in self.items())
+
+    def items(self) -> Iterable[tuple[Name, Value]]:
+        """The names and values that are kept, in the random order."""
+        return ((name, self._values[name]) for _, name in sorted(self._last, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,13 @@ from scrapy_simdedup.report.data import (
     Timeline,
 )
 from scrapy_simdedup.report.history import RunHistory
-from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
-from scrapy_simdedup.report.sample import Reservoir, random_rank
+from scrapy_simdedup.report.neighbours import (
+    Reservoir,
+    fingerprint_differences,
+    fingerprint_of,
+    push_largest,
+    random_rank,
+)
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 

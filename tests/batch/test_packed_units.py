@@ -10,7 +10,7 @@ import pytest
 
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
-from scrapy_simdedup.batch.packed_units import pack_units, unpack_units
+from scrapy_simdedup.batch.tables import pack_units, unpack_units
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, look_up, replaced_lines
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import SHORT, record, repeat, report_of
 from scrapy_simdedup.report.document import render_report
-from scrapy_simdedup.report.sample import Reservoir
+from scrapy_simdedup.report.neighbours import Reservoir
 
 
 @on_asyncio
