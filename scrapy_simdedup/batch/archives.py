@@ -81,9 +81,8 @@ class Making:
             raise SettingError("SIMDEDUP_SCOPE", settings.scope, remedy)
         units = "edits" if settings.compares_versions else "texts" if settings.keeps_units else "none"
         prefers = settings.prefer or any(own.get("prefer") for own in settings.site_settings.values())
-        return cls(
-            fingerprint_description(settings), secret_mark(secret), settings.scope, units, canonical=bool(prefers)
-        )
+        described, mark = fingerprint_description(settings), secret_mark(secret)
+        return cls(described, mark, settings.scope, units, canonical=bool(prefers))
 
     def check(self, other: Making, what: str) -> None:
         """Check that these settings can judge fingerprints that were made in another call."""
@@ -164,9 +163,8 @@ def _known_of(url: str, key: bytes, raw: bytes, packed: bytes) -> Record | SiteN
     if "journal" in rest:
         return SiteNote(rest["journal"], bytes.fromhex(rest["note"]))
     original = rest.pop("original")
-    return Record(
-        url=url, key=key, fingerprint=raw, original=None if original is None else bytes.fromhex(original), **rest
-    )
+    rest["original"] = None if original is None else bytes.fromhex(original)
+    return Record(url=url, key=key, fingerprint=raw, **rest)
 
 
 ORDER = "site, record IS NULL, time, url, key, file, position"

@@ -78,9 +78,8 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     written = judging.output / "plan.json"
     before = json.loads(written.read_text(encoding="utf-8")) if written.exists() else None
     if before is not None and before["of"] != plan:
-        raise SimdedupError(
-            f"{judging.output} holds verdicts on other inputs or under other settings; name another one"
-        )
+        other = "holds verdicts on other inputs or under other settings; name another one"
+        raise SimdedupError(f"{judging.output} {other}")
     work.mkdir(parents=True, exist_ok=True)
     if judging.records is not None:
         judging.records.mkdir(parents=True, exist_ok=True)
@@ -98,9 +97,8 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         sizes = _sizes(db, [*prints, *history], prints, judging)
         total = sum(sizes.values())
         # As many parts as before, on however many cores: each site is in the part where it was.
-        count = (
-            before["parts"] if before else judging.partitions or max(2 * processes, -(-total // PAGES_PER_PARTITION))
-        )
+        wanted = judging.partitions or max(2 * processes, -(-total // PAGES_PER_PARTITION))
+        count = before["parts"] if before else wanted
         written.write_text(json.dumps({"of": plan, "parts": count}), encoding="utf-8")
         if not (work / "parted").exists():
             shutil.rmtree(work / "parts", ignore_errors=True)

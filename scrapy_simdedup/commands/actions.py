@@ -10,17 +10,7 @@ from argparse import ArgumentParser, Namespace
 
 from scrapy.settings import Settings
 
-from scrapy_simdedup.commands import (
-    batch,
-    calibrate,
-    changes,
-    compare,
-    dedupe,
-    explain,
-    forget,
-    overview,
-    transfer,
-)
+from scrapy_simdedup.commands import batch, calibrate, changes, compare, dedupe, explain, forget, overview, transfer
 from scrapy_simdedup.commands.console import FAILED, Action, Console, Context
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings

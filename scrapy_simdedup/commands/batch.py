@@ -190,9 +190,8 @@ def _take_step_on_spark(context: Context, session: Any, making: Making, secret: 
     options, settings, output = context.options, context.settings, context.options.output
     if options.step == "fingerprint":
         inputs = _inputs(context)
-        spark.write_prints(
-            spark.fingerprint_files(session, inputs, settings, secret, _reading(context)), output, making
-        )
+        prints = spark.fingerprint_files(session, inputs, settings, secret, _reading(context))
+        spark.write_prints(prints, output, making)
         pages = session.read.parquet(output).count()
         answer = {"pages": pages, "files": len(inputs)}
         context.console.print_answer(answer, [_fingerprinted(pages, len(inputs), output)])

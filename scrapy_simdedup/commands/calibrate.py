@@ -86,9 +86,8 @@ async def _calibrate(context: Context, labels: LabelledPages) -> Calibration:
 
 
 def _text(found: Calibration) -> Iterator[str]:
-    yield StyledLine(
-        f"{found.sampled:,} of {found.pages:,} pages, by similarity to the closest other page of their site"
-    )
+    pages = f"{found.sampled:,} of {found.pages:,} pages"
+    yield StyledLine(f"{pages}, by similarity to the closest other page of their site")
     yield "(█ with the same headline, ░ with another):"
     yield ""
     yield from _histogram(found)
@@ -122,9 +121,8 @@ def _histogram(found: Calibration) -> Iterator[str]:
     """Bars for steps of 0.02; what is far below the thresholds is one step."""
     same, other = found.same_headline, found.other_headline
     edges = [0, *range(FIRST_STEP, 100, 2)]
-    counts = [
-        (sum(same[start:end]), sum(other[start:end])) for start, end in zip(edges, [*edges[1:], 100], strict=True)
-    ]
+    steps = zip(edges, [*edges[1:], 100], strict=True)
+    counts = [(sum(same[start:end]), sum(other[start:end])) for start, end in steps]
     most = max(map(sum, counts)) or 1
     for start, pages in zip(edges, counts, strict=True):
         # Rounded up: what is there can be seen.

@@ -49,9 +49,8 @@ class Context:
         url = self.settings.store or (job_store(jobdir) if (jobdir := self.scrapy.get("JOBDIR")) else None)
         if url is None or not store_by_url(url).lasts:
             shown = url and redact_password(url)
-            raise SettingError(
-                "SIMDEDUP_STORE", shown, "name a store that lasts, such as --store sqlite:///pages.sqlite"
-            )
+            remedy = "name a store that lasts, such as --store sqlite:///pages.sqlite"
+            raise SettingError("SIMDEDUP_STORE", shown, remedy)
         return url
 
     @property

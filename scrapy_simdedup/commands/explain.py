@@ -325,10 +325,8 @@ class Explanation:
         yield f"  {self.why(settings)}"
         first, last = format_time(record.first_seen), format_time(record.last_seen)
         yield f"  run {record.run}; first seen {first}, last seen {last}"
-        changed = (
-            f"changed {_times(record.changes)}, last on {format_time(record.last_changed)}" if record.changes else ""
-        )
-        yield f"  fetched {_times(record.visits)}, its content {changed or 'never changed'}"
+        changed = f"changed {_times(record.changes)}, last on {format_time(record.last_changed)}"
+        yield f"  fetched {_times(record.visits)}, its content {changed if record.changes else 'never changed'}"
         if self.clocks:
             shown = ", ".join(f"{text!r}" for text in self.clocks)
             yield f"  not counted, as it changes by itself on the pages of this site: {shown}"

@@ -197,9 +197,8 @@ def _near_text(pages: tuple[NearPage, ...], total: int) -> Iterator[str]:
 
 
 def _cluster_lines(clusters: list[Cluster], total: int, width: int) -> Iterator[str]:
-    yield StyledLine(
-        f"{total:,} pages are repeated; those with the most repeats:" if clusters else "No page is repeated."
-    )
+    many = f"{total:,} pages are repeated; those with the most repeats:"
+    yield StyledLine(many if clusters else "No page is repeated.")
     for cluster in clusters:
         yield ""
         yield f"{cluster.repeats:,} × {cluster.representative or 'a page that is not in the store any more'}"

@@ -205,9 +205,8 @@ class DeferredLinks:
             request.priority, request.dont_filter = priority, False  # as it was, for an errback
             self._stats.link_left(bound)
             raise LinkNotFollowed(request.url, pattern, bound)
-        trial = request.replace(
-            priority=priority, dont_filter=False, meta={**request.meta, META_TRIAL: [pattern, chain]}
-        )
+        meta = {**request.meta, META_TRIAL: [pattern, chain]}
+        trial = request.replace(priority=priority, dont_filter=False, meta=meta)
         self._patterns.begin(pattern, trial)
         return trial
 

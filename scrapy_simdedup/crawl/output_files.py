@@ -70,9 +70,8 @@ class Placeholders(dict[str, Any]):
         try:
             return path % self
         except (KeyError, TypeError, ValueError) as exc:
-            remedy = (
-                f"write %(time)s, or an attribute of the spider such as %(name)s, and %% for a percent sign ({exc})"
-            )
+            attribute = "an attribute of the spider such as %(name)s"
+            remedy = f"write %(time)s, or {attribute}, and %% for a percent sign ({exc})"
             raise SettingError(setting, path, remedy) from None
 
 

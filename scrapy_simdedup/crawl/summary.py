@@ -159,9 +159,8 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
     kept = stats.by_reason("pages/kept_reason_count/") + Counter(preferred=stats["pages/preferred"])
     if stats["itemless"]:
         tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
-        lines.append(
-            f"  {plural(stats['itemless'], 'delivered page')} gave no item{tries if kept['no_item_yet'] else ''}"
-        )
+        items = plural(stats["itemless"], "delivered page")
+        lines.append(f"  {items} gave no item{tries if kept['no_item_yet'] else ''}")
     lines += [f"  {plural(kept[why], thing)} {said}" for why, (thing, said) in WHY_KEPT.items() if kept[why]]
     if waited := stats.by_reason("pages/in_work_reason_count/"):
         count = waited.total()

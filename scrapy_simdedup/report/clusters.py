@@ -96,9 +96,8 @@ class TopClusters:
             replacements[first].append(replacement)
         self.total += len(self._repeats)
         for first, repeats in self._repeats.items():
-            push_largest(
-                self._heap, ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ()))), self._limit
-            )
+            found = ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ())))
+            push_largest(self._heap, found, self._limit)
         self._repeats.clear()
         self._replacements.clear()
 

@@ -270,9 +270,8 @@ def compare_with_settings(
     one, other = pages
     differences = diff_lines(one.lines, other.lines)
     own = own_lines(one.lines, other.lines), own_lines(other.lines, one.lines)
-    obstacles = [
-        (page.name, _obstacle(fp, settings)) for page, fp in zip(pages, fingerprints, strict=True) if fp.unjudged
-    ]
+    both = zip(pages, fingerprints, strict=True)
+    obstacles = [(page.name, _obstacle(fp, settings)) for page, fp in both if fp.unjudged]
     if obstacles and found.kind == "different":  # else they are the same byte for byte
         whys = {why for _, why in obstacles}
         is_common = len(obstacles) == len(pages) and len(whys) == 1

@@ -159,9 +159,8 @@ def _borderline(found: Calibration) -> list[Element]:
         (link(pair.one), link(pair.other), pair.similarity, "another" if pair.headline_differs else "the same")
         for pair in found.borderline
     ]
-    return [
-        data_table("A random sample of pairs next to a threshold", ("One", "Other", "#similarity", "Headline"), rows)
-    ]
+    head = ("One", "Other", "#similarity", "Headline")
+    return [data_table("A random sample of pairs next to a threshold", head, rows)]
 
 
 def write_report(report: Report, path: str | Path) -> None:

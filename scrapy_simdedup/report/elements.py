@@ -253,9 +253,8 @@ def _anchor(at: float) -> str:
 def _numbers(title: str, series: Sequence[Series], steps: Sequence[str], totals: Sequence[int]) -> Element:
     columns = zip(*(one.values for one in series), strict=True)
     rows = [(label, *values) for label, values, total in zip(steps, columns, totals, strict=True) if total]
-    return h(
-        "details", h("summary", "The numbers"), data_table(title, ("step", *(f"#{one.name}" for one in series)), rows)
-    )
+    table = data_table(title, ("step", *(f"#{one.name}" for one in series)), rows)
+    return h("details", h("summary", "The numbers"), table)
 
 
 def _round_up(value: int) -> int:

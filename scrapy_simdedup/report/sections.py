@@ -58,9 +58,8 @@ def answer(report: Report) -> Iterator[Element]:
             ("Fetches saved", format_number(saved.fetches), "of URLs known to lead to repeats"),
             ("Items dropped", format_number(saved.items), "that repeat items, or are of a repeated page"),
         ]
-    summary = (
-        f"{format_number(report.dropped)} of {plural(judged, 'judged page')} ({share:.0%}) repeat another page{did}."
-    )
+    judged_pages = plural(judged, "judged page")
+    summary = f"{format_number(report.dropped)} of {judged_pages} ({share:.0%}) repeat another page{did}."
     yield h("p", summary, class_="lead")
     shown = [h("div", h("dt", name), h("dd", value), h("dd", note, class_="note")) for name, value, note in cards]
     yield h("dl", shown, class_="answer")
@@ -123,9 +122,8 @@ def verdicts(report: Report) -> Iterator[Element]:
 
 def sites(report: Report) -> Iterator[Element]:
     """The section with one row per site."""
-    shown = (
-        "" if report.site_count == len(report.sites) else f"; the {len(report.sites):,} with the most pages are shown"
-    )
+    is_all = report.site_count == len(report.sites)
+    shown = "" if is_all else f"; the {len(report.sites):,} with the most pages are shown"
     yield h("p", f"{plural(report.site_count, 'site')}{shown}.")
     rows = [
         (row.site, row.pages, row.repeats, row.repeats / row.pages, row.near, row.changed, row.unjudged, row.failed)
@@ -201,9 +199,8 @@ def clusters(report: Report) -> Iterator[Element]:
         yield h("p", "No page is repeated.")
         return
     yield h("p", _how_many(report.cluster_count, "repeated", len(report.clusters), "most repeated"))
-    yield from _with_more(
-        [_cluster(found, unfolded=place < MAX_UNFOLDED) for place, found in enumerate(report.clusters)]
-    )
+    pages = enumerate(report.clusters)
+    yield from _with_more([_cluster(found, unfolded=place < MAX_UNFOLDED) for place, found in pages])
 
 
 def _how_many(count: int, what: str, listed: int, which: str) -> str:

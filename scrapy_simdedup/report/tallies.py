@@ -50,10 +50,8 @@ class VerdictTally:
         self.kinds: Counter[str] = Counter()
         self.states: Counter[str] = Counter()
         self.unjudged: Counter[str] = Counter()
-        self.similarities: dict[str, list[int]] = {
-            "dropped": [0] * SIMILARITY_BUCKETS,
-            "kept": [0] * SIMILARITY_BUCKETS,
-        }
+        empty = [0] * SIMILARITY_BUCKETS
+        self.similarities: dict[str, list[int]] = {"dropped": empty, "kept": empty.copy()}
 
     def add(self, record: Record) -> None:
         """Count one record."""
@@ -159,10 +157,8 @@ class _SiteCounts:
 
     @property
     def row(self) -> SiteRow:
-        kinds = self.kinds
-        return SiteRow(
-            self.name, self.pages, self.repeats, kinds["near"], kinds["changed"], kinds["unjudged"], self.failed
-        )
+        near, changed, unjudged = (self.kinds[kind] for kind in ("near", "changed", "unjudged"))
+        return SiteRow(self.name, self.pages, self.repeats, near, changed, unjudged, self.failed)
 
     @property
     def drift(self) -> DriftRow:

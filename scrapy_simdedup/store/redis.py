@@ -137,9 +137,8 @@ class RedisStore(FingerprintStore):
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
         old = record.last_seen - TOMBSTONE_SECONDS
-        made = await self._run(
-            "append", site_keys(site), expected, pack_record(record), int(record.settled), old, self._ttl
-        )
+        about = expected, pack_record(record), int(record.settled), old, self._ttl
+        made = await self._run("append", site_keys(site), *about)
         return None if made is None else int(made)
 
     async def load(self, parts: Sequence[LogPart]) -> list[int | None]:

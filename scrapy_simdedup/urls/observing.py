@@ -68,10 +68,8 @@ def _try_on_host(seen: Observation) -> None:
     known = site.index.find(site.normalize(seen.parts, rules), rules)
     if known is None or known.ambiguous or site.contents.is_stub_content(known.content):
         return
-    untried, same = (
-        [rule for rule in known.tags if rule not in seen.page.rules.pattern_of],
-        known.content == seen.content,
-    )
+    untried = [rule for rule in known.tags if rule not in seen.page.rules.pattern_of]
+    same = known.content == seen.content
     if same or len(untried) == 1:
         for rule in untried:
             site.count_for_host(rules.pattern_of[rule], rule, seen.page.host, seen.content if same else None)

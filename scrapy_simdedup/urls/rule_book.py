@@ -85,9 +85,8 @@ class RuleTests:
         if self._has_prior_support(pattern, hypothesis):
             return self._thresholds.prior_successes
         above = pattern.lineage[1:] if evidence.holds is not False else []
-        remembered = [
-            found.remembered for at in (pattern, *above) if (found := at.evidence.get(hypothesis)) is not None
-        ]
+        known = (at.evidence.get(hypothesis) for at in (pattern, *above))
+        remembered = [found.remembered for found in known if found is not None]
         return min(self._thresholds.prior_successes, max(remembered, default=0))
 
     def _has_prior_support(self, pattern: PathPattern, hypothesis: Hypothesis) -> bool:
