@@ -198,20 +198,9 @@ class NearDuplicateDetector:
         read = None
         if fp.page_units is None and fp.units is not None:
             read = partial(self._fingerprinter.fingerprint, html, url, settings, body=fp.body, identity=identity)
-        return FetchedPage(
-            site,
-            key,
-            url,
-            fp,
-            self.context.run,
-            self.context.worker,
-            self.context.now(),
-            settings,
-            canonical,
-            known_since,
-            "" if settings.callbacks == "any" else handler,
-            read,
-        )
+        handler, context = "" if settings.callbacks == "any" else handler, self.context
+        about = context.run, context.worker, context.now(), settings, canonical, known_since
+        return FetchedPage(site, key, url, fp, *about, handler, read)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""

@@ -65,17 +65,8 @@ class EventLog:
 
     async def content_left(self, site: str, page: Record, reason: str) -> None:
         """Log that a content is gone from its URL: the reason is the status of the answer, or ``changed``."""
-        event = ContentLeft(
-            site=site,
-            run=self._run,
-            at=self._now(),
-            reason=reason,
-            url=page.url,
-            key=page.key,
-            fingerprint=page.fingerprint,
-            original=page.original,
-            last_seen=page.last_seen,
-        )
+        of_page = page.url, page.key, page.fingerprint, page.original, page.last_seen
+        event = ContentLeft(site, self._run, self._now(), reason, *of_page)
         await self._write(event, site, page.key.hex(), page.fingerprint.hex())
 
     async def site_changed(self, site: str, counts: Mapping[Change, int], part: int) -> None:
@@ -101,18 +92,8 @@ class EventLog:
         self._compared[page.site, what] += 1
         if self._compared[page.site, what] > MAX_COMPARED_PER_SITE:
             return
-        event = PageCompared(
-            site=page.site,
-            run=self._run,
-            at=page.now,
-            url=page.url,
-            key=page.key,
-            dropped=verdict.is_duplicate,
-            original=verdict.original,
-            similarity=verdict.similarity or 0.0,
-            reason=verdict.reason,
-            own_words=verdict.own_words,
-        )
+        found = verdict.is_duplicate, verdict.original, verdict.similarity or 0.0, verdict.reason, verdict.own_words
+        event = PageCompared(page.site, self._run, page.now, page.url, page.key, *found)
         place = int.from_bytes(event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
         await self._write(event, page.site, what, str(place), journal=COMPARED_JOURNAL)
 

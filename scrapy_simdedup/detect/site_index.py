@@ -278,15 +278,9 @@ class SiteIndex:
             ):
                 continue
             if best is None:
-                best = Match(
-                    record,
-                    float(alike[at]),
-                    originals.distance(rows[at], fp),
-                    None if own is None else own.words,
-                    has_own_text,
-                    None if own is None else own.other_line,
-                    0,
-                )
+                words, line = (None, None) if own is None else (own.words, own.other_line)
+                distance = originals.distance(rows[at], fp)
+                best = Match(record, float(alike[at]), distance, words, has_own_text, line, 0)
             if alike[at] < drop or not is_own[at]:
                 break
             if record.state != "itemless":

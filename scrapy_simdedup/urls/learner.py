@@ -16,7 +16,7 @@ from scrapy_simdedup.urls.hosts import site_name
 from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
 from scrapy_simdedup.urls.parts import UrlParts, split_url
-from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, HeldPage, Question, Questions
+from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, MAX_OPEN, HeldPage, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
 from scrapy_simdedup.urls.site import Site
@@ -118,7 +118,7 @@ class UrlLearner:
         if site is None or parts is None:
             return []
         content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS if content_id is not None else None
-        if site.questions is not None and site.questions.waits_for(url):
+        if site.questions is not None and url in site.questions.open:
             site.fetched += 1
             self._take_answer(site, site.questions, url, content)
         elif content is not None:
@@ -128,7 +128,7 @@ class UrlLearner:
                 site.questions.sure.add(content)
                 site.questions.were_told |= erred
             self._take_page(site, url, content, self._below_prefix(site, url, parts))
-        if site.questions is not None and site.questions.is_open:
+        if site.questions is not None and site.questions.open:
             self._asking[site.name] = site
         return site.pop_readmitted()
 
@@ -141,7 +141,7 @@ class UrlLearner:
         """
         found: list[Question] = []
         for name, site in list(self._asking.items()):
-            if site.questions is None or not site.questions.is_open:
+            if site.questions is None or not site.questions.open:
                 del self._asking[name]
             else:
                 first = min(FIRST_QUESTIONS, site.repeats)  # where a site has few repeats, little is to be saved
@@ -344,7 +344,7 @@ class UrlLearner:
             suspects.reverse()  # a page that erred is hardly fetched twice, as its URLs were skipped
         for suspect, shown in suspects:
             if shown not in questions.sure:
-                if questions.is_full:
+                if len(questions.open) >= MAX_OPEN:
                     return False
                 known_url = known_pages[0][0] if suspect == url and known_pages else None
                 held = HeldPage(url, content)
@@ -353,12 +353,13 @@ class UrlLearner:
         return False
 
     def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
+        inquiry, contents = questions.open[url], site.contents
+        by_others = {held.content for held in inquiry.held if held.url != url}
         is_known = content is not None and (
-            content in questions.sure or site.contents.is_known(content) or questions.is_shown_by_other(url, content)
+            content in questions.sure or contents.is_known(content) or content in by_others
         )
-        is_held = questions.is_holding(url)
-        first = questions.first_content(url)
-        was_known = site.contents.is_known(first) and (is_held or not site.contents.seen_once(first))
+        is_held = any(held.url == url for held in inquiry.held)  # so that nothing was learned from it
+        was_known = contents.is_known(inquiry.first) and (is_held or not contents.seen_once(inquiry.first))
         is_known = is_known and content not in questions.wrong
         found = questions.answer(url, content, is_known=is_known, was_known=was_known)
         if found is None:

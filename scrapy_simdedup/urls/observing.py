@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.contradictions import differences, is_variant, open_dispute, promising_parts, settle_disputes
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
@@ -103,16 +105,7 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
         confirmed = _is_confirmed(seen, entry_content(trial.entry))
         if site.asks is not None and not confirmed:
             _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
-    seen.rule_book.count_trial(
-        leaf,
-        hypothesis,
-        seen.url,
-        seen.content,
-        host=seen.page.host,
-        same=trial.same,
-        verifying=verifying,
-        confirmed=confirmed,
-    )
+    seen.count_trial(hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)
     if trial.same and site.asks is not None:
         _ask_about_early_failures(site.asks, leaf, hypothesis)
 
@@ -141,24 +134,18 @@ def _ask_about_early_failures(questions: Questions, leaf: PathPattern, hypothesi
 def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
     """Ask about the pages of a failure that were not fetched twice yet; if both were, it is confirmed."""
     leaf, hypothesis = about = failure.leaf, failure.hypothesis
+    ask = partial(questions.ask, because_of=failure.url, failure=failure, about=[about])
     if failure.content not in questions.sure:
-        questions.ask(
-            failure.url,
-            failure.content,
-            because_of=failure.url,
-            known_url=failure.known_url,
-            failure=failure,
-            about=[about],
-        )
+        ask(failure.url, failure.content, known_url=failure.known_url)
     elif failure.known_content not in questions.sure:
-        questions.ask(failure.known_url, failure.known_content, because_of=failure.url, failure=failure, about=[about])
+        ask(failure.known_url, failure.known_content)
     elif questions.forget(failure):
         leaf.evidence[hypothesis].confirmed_failures += 1
 
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:
     """Verify the rules that lead from the URL of a fetched page to a known page."""
-    site, leaf = seen.site, seen.page.leaf
+    site = seen.site
     full_identity = seen.page.identity + sum(shift for _, shift in seen.page.dropped_parts) & U64_MASK
     fetched_before = full_identity != known.key and site.index.entry_at(seen.page.rules, full_identity) is not None
     site.index.put(full_identity, seen.content, [])
@@ -172,9 +159,7 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
             if is_stub:
                 seen.page.rules.pattern_of[rule].evidence[rule].unverified = 0
             else:
-                seen.rule_book.count_trial(
-                    leaf, rule, seen.url, seen.content, host=seen.page.host, same=True, verifying=True
-                )
+                seen.count_trial(rule, same=True, verifying=True)
         return
     site.readmit_by_content(known.content)
     if site.contents.is_stub_content(known.content):  # the stub is to blame
@@ -185,16 +170,7 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
     if not is_stub:
         tags = {rule: site.coarsen_tag(rule, tag) for rule, tag in known.tags.items()}
         blamed = open_dispute(seen, seen.page.identity, known.content, tags)
-        seen.rule_book.count_trial(
-            leaf,
-            blamed,
-            seen.url,
-            seen.content,
-            host=seen.page.host,
-            same=False,
-            verifying=True,
-            confirmed=_is_confirmed(seen, known.content),
-        )
+        seen.count_trial(blamed, same=False, verifying=True, confirmed=_is_confirmed(seen, known.content))
 
 
 def _index_under_likely_rules(seen: Observation) -> None:

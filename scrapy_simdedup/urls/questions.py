@@ -52,7 +52,7 @@ class EarlyFailure(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Inquiry:
+class Inquiry:
     """A URL whose page is fetched several times."""
 
     first: int
@@ -93,16 +93,17 @@ class Questions:
         "_due",
         "_early",
         "_errors",
-        "_inquiries",
         "asked",
         "by_content",
+        "open",
         "sure",
         "were_told",
         "wrong",
     )
 
     def __init__(self) -> None:
-        self._inquiries: dict[str, _Inquiry] = {}
+        self.open: dict[str, Inquiry] = {}
+        """URL → what is asked about it. Its next page is an answer, be it asked for or not."""
         self._due: deque[Question] = deque()
         self.sure: set[int] = set()
         """Contents that a page showed twice."""
@@ -119,18 +120,9 @@ class Questions:
         """Whether another process found an error."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether any question is not answered yet."""
-        return bool(self._inquiries)
-
-    @property
     def know_errors(self) -> bool:
         """Whether pages showed errors of their own, unlike all others, so that any page may have shown one."""
         return self.were_told or sum(count == 1 for count in self._errors.values()) >= _PROVEN_ERRORS
-
-    def waits_for(self, url: str) -> bool:
-        """Whether the next page of a URL is an answer, be it asked for or not."""
-        return url in self._inquiries
 
     def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether a question about a hypothesis at a leaf is open."""
@@ -138,28 +130,11 @@ class Questions:
 
     def wait_for(self, leaf: PathPattern, hypothesis: Hypothesis, held: HeldPage) -> None:
         """Let a page wait for the answer to an open question about a hypothesis at a leaf."""
-        self._inquiries[self._asking_about[leaf, hypothesis][0]].held.append(held)
-
-    def is_holding(self, url: str) -> bool:
-        """Whether the page of a URL that is asked for is held, so that nothing was learned from it."""
-        return any(held.url == url for held in self._inquiries[url].held)
-
-    def is_shown_by_other(self, url: str, content: int) -> bool:
-        """Whether a page that waits for what another URL shows has this content."""
-        return any(held.content == content and held.url != url for held in self._inquiries[url].held)
-
-    def first_content(self, url: str) -> int:
-        """What the page of a URL that is asked for showed first."""
-        return self._inquiries[url].first
+        self.open[self._asking_about[leaf, hypothesis][0]].held.append(held)
 
     def is_futile(self, lasting: int) -> bool:
         """Whether second looks tell nothing: pages were proven ``lasting`` times to be unlike what they repeat."""
         return lasting >= _LASTING and lasting > self._errors.total()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there are as many questions as can be kept."""
-        return len(self._inquiries) >= MAX_OPEN
 
     def ask(
         self,
@@ -173,9 +148,9 @@ class Questions:
         failure: EarlyFailure | None = None,
     ) -> None:
         """Ask what a page really shows; whoever waits is named by the :class:`Finding`."""
-        inquiry = self._inquiries.get(url)
+        inquiry = self.open.get(url)
         if inquiry is None:
-            inquiry = self._inquiries[url] = _Inquiry(content)
+            inquiry = self.open[url] = Inquiry(content)
             self._due.append(Question(url, because_of, known_url))
         inquiry.about += about
         for pair in about:
@@ -190,7 +165,7 @@ class Questions:
         found: list[Question] = []
         while self._due and self.asked < allowed:
             question = self._due.popleft()
-            inquiry = self._inquiries.get(question.url)
+            inquiry = self.open.get(question.url)
             if inquiry is not None and inquiry.is_due:
                 inquiry.is_due = False
                 self.asked += 1
@@ -203,7 +178,7 @@ class Questions:
         Where another page has a content, ``is_known`` of this one and ``was_known`` of the first, it hardly is an
         error.
         """
-        inquiry = self._inquiries[url]
+        inquiry = self.open[url]
         first, found = inquiry.first, None
         if content is not None and (is_known or content == first or content in inquiry.answers):
             found = content
@@ -214,7 +189,7 @@ class Questions:
             inquiry.is_due = True
             self._due.append(Question(url, url))
             return None
-        del self._inquiries[url]
+        del self.open[url]
         wrong = first if found != first else None
         self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
         self.sure.add(found)
@@ -231,13 +206,11 @@ class Questions:
 
     def give_up(self) -> list[HeldPage]:
         """Close all questions, as nobody is going to answer them; the pages that waited are to be believed."""
-        held = [page for inquiry in self._inquiries.values() for page in inquiry.held]
-        self._inquiries.clear()
+        held = [page for inquiry in self.open.values() for page in inquiry.held]
+        self.open.clear()
         self._asking_about.clear()
         self._due.clear()
         return held
-
-    # ---------------------------------------------------------------- early failures
 
     def remember(self, failure: EarlyFailure) -> None:
         """Remember an early failure."""

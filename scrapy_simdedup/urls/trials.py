@@ -35,6 +35,11 @@ class Observation(NamedTuple):
     """The URL as it was asked for."""
     content: int
 
+    def count_trial(self, hypothesis: Hypothesis, *, same: bool, verifying: bool, confirmed: bool = False) -> None:
+        """Count a trial of a hypothesis with this page; see :meth:`RuleBook.count_trial`."""
+        about = self.page.leaf, hypothesis, self.url, self.content
+        self.rule_book.count_trial(*about, host=self.page.host, same=same, verifying=verifying, confirmed=confirmed)
+
 
 class Trial(NamedTuple):
     """A comparison of a fetched page with a known page, where the two differ in the parts of one hypothesis."""
