@@ -12,13 +12,14 @@ import numpy as np
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck
-from scrapy_simdedup.detect.names import site_of
+from scrapy_simdedup.detect.names import ALL_SITES, site_of
 from scrapy_simdedup.detect.site_novelty import SiteNovelty, UrlVariants
 from scrapy_simdedup.detect.verdict import FetchedPage, Match
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
-from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, NEAR_RESEMBLANCE
+from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, resemblance_for_similarity
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Outcome, Record, Tail
 from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 
@@ -44,48 +45,37 @@ _NEVER = float("inf"), 0
 class SiteIndex:
     """The state of a site that follows from its log, up to a cursor.
 
-    Args:
-        bits: width of the simhashes.
-        run: the only run whose pages are searched; None searches those of all runs.
-        records: the site's records, if the store lends them; None keeps a copy of what was read.
-        across_domains: whether this is the one site of all domains; no page displaces one of an older domain then.
-        method: how pages are compared.
-        resemblance: from which on pages have to be found, where the method looks for them by keys.
-        items: what is known of handlers from all sites.
-        keeps_paths: whether pages of earlier runs are found by their paths as well.
-        pages_expire: whether records leave the log. Variants are not counted then, as a process that begins with what
-            is left could not count what another one did.
+    ``run`` is the only run whose pages are searched; None searches those of all runs. The store may lend its
+    ``records`` of the site; else what was read is copied. ``items`` is what is known of handlers from all sites.
     """
 
     def __init__(
         self,
-        bits: int,
+        site: str,
+        settings: DedupSettings,
         run: str | None = None,
         records: PackedRecords | None = None,
-        *,
-        across_domains: bool = False,
-        method: str = "simhash",
-        resemblance: float = NEAR_RESEMBLANCE,
         items: HandlerItems | None = None,
-        keeps_paths: bool = False,
-        pages_expire: bool = False,
     ) -> None:
         self.cursor: int = 0
         """The site's counter up to which the log was applied."""
         self._run = run
         self._is_shared = records is not None
         self._records = PackedRecords(InternTable()) if records is None else records
-        self._originals = CandidateIndex(bits, self._records, METHODS[method], resemblance)
+        method, resemblance = METHODS[settings.method], resemblance_for_similarity(settings.lowest_near)
+        self._originals = CandidateIndex(settings.bits, self._records, method, resemblance)
         self.replacements: Replacements = Replacements(self._records, self._originals)
         self.canonical_claims: CanonicalClaims = CanonicalClaims()
         """What the pages declare that this process judged since it made the index."""
-        self._copy_check = CopyCheck(self._records, self._originals, METHODS[method])
+        self._copy_check = CopyCheck(self._records, self._originals, method)
         self._novelty = SiteNovelty(self._records, self._originals, self._copy_check)
-        self._domain_first_seen = DomainFirstSeen() if across_domains else None
+        self._domain_first_seen = DomainFirstSeen() if site.endswith(ALL_SITES) else None
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
+        keeps_paths = run is not None and settings.is_anywhere("unchanged", "drop")
         self._paths = PagesByPath() if keeps_paths else None
         self._variants = UrlVariants()
-        self._pages_expire, self._counts_variants = pages_expire, not pages_expire
+        # Where records leave the log, a process that begins with what is left could not count what another one did.
+        self._pages_expire = settings.max_pages_per_site is not None
 
     def __len__(self) -> int:
         return len(self._records)
@@ -131,7 +121,7 @@ class SiteIndex:
             self._originals.remove(slot)
             if record.state == "duplicate" and is_of_run:
                 self._copy_check.members.add(record, slot)
-                counts = self._counts_variants and record.original is not None
+                counts = not self._pages_expire and record.original is not None
                 original = self.delivered_version(record.original or b"") if counts else None
                 if original is not None:
                     self._variants.dropped(record.url, original.url)
@@ -155,7 +145,7 @@ class SiteIndex:
             fp = PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
                 self._copy_check.add_original(record, slot, fp)
-                if self._counts_variants and record.kind != "identical":  # else it is one more copy
+                if not self._pages_expire and record.kind != "identical":  # else it is one more copy
                     self._variants.kept(record.url)
         self.replacements.observe(record)
 

@@ -14,10 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from scrapy_simdedup.detect.names import ALL_SITES, RunContext
+from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_index import HandlerItems, SiteIndex
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Tail
 from scrapy_simdedup.store.memory import MemoryStore
@@ -166,7 +165,6 @@ class SiteIndexCache:
         self._settings, self._run, self._lend = settings, run, lend
         self.items: HandlerItems = HandlerItems()
         """What is known of handlers from all sites."""
-        self._resemblance = resemblance_for_similarity(settings.lowest_near)
         self._indexes: dict[str, tuple[SiteIndex, int]] = {}
         """By site, its index and the bytes that were counted for it, the one asked for last at the end."""
         self._bytes = 0
@@ -188,17 +186,8 @@ class SiteIndexCache:
         self._count(self._newest)
         self._newest, self._times = site, 1
         if site not in self._indexes:
-            made = SiteIndex(
-                self._settings.bits,
-                self._run,
-                self._lend(site) if self._lend else None,
-                across_domains=site.endswith(ALL_SITES),
-                method=self._settings.method,
-                resemblance=self._resemblance,
-                items=self.items,
-                keeps_paths=self._run is not None and self._settings.is_anywhere("unchanged", "drop"),
-                pages_expire=self._settings.max_pages_per_site is not None,
-            )
+            lent = self._lend(site) if self._lend else None
+            made = SiteIndex(site, self._settings, self._run, lent, self.items)
             self._indexes[site] = made, 0
         self._indexes[site] = self._indexes.pop(site)
         self._count(site)

@@ -15,6 +15,7 @@ from helpers.pages import page
 from helpers.prints import asking, log, print_of, record
 from scrapy_simdedup import NearDuplicateDetector, Verdict
 from scrapy_simdedup.detect.site_index import FREE_TRIES, PAGES_PER_TRY, HandlerItems, SiteIndex
+from scrapy_simdedup.settings import DedupSettings
 
 
 @asynccontextmanager
@@ -136,7 +137,7 @@ def test_many_pages_of_another_callback_do_not_hide_a_page(method: str) -> None:
     """However many are as near to the page, or nearer."""
     many = [record(print_of(1, 3), b"%d" % at, handler="shop parse") for at in range(700)]
     own = record(print_of(1, 6), b"own", handler="shop parse_item")
-    index = SiteIndex(64)
+    index = SiteIndex("site.example", DedupSettings())
     index.apply(log(*many[:350], own, *many[350:]))
     match = index.best_match(asking(print_of(1, 5), drop=0.5, near=0.4, handler="shop parse_item"))
     assert match is not None

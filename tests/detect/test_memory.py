@@ -9,6 +9,7 @@ from helpers.prints import log, print_of, record
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.sketch import BINS
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -54,7 +55,7 @@ async def test_many_small_sites_take_little_more_than_their_pages() -> None:
 
 def test_what_a_site_repeats_takes_a_bounded_number_of_bytes() -> None:
     """Twenty-three thousand: 256 pages that may vote, and a table of the cells that are the site's."""
-    index, sizes = SiteIndex(64), []
+    index, sizes = SiteIndex("site.example", DedupSettings()), []
     records = [record(print_of(number), b"%d" % number) for number in range(1_000)]
     for start in range(0, len(records), 100):
         part = log(*records).records[start : start + 100]

@@ -15,7 +15,7 @@ from helpers.pages import page, words
 from helpers.prints import asking, record
 from scrapy_simdedup import NearDuplicateDetector, PageFingerprint, StoreError, fingerprint_page
 from scrapy_simdedup.detect.site_index import SiteIndex
-from scrapy_simdedup.fingerprint.similarity import resemblance_for_similarity
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -32,8 +32,7 @@ def article(seed: object, share: float, wrapping: object = 0) -> str:
 
 
 def index_of(name: str, near: float = 0.85) -> SiteIndex:
-    settings = METHODS[name]
-    return SiteIndex(settings.get("bits", 64), method=settings["method"], resemblance=resemblance_for_similarity(near))
+    return SiteIndex("site.example", DedupSettings.from_keywords(**METHODS[name], near=near))
 
 
 def versions(fp: PageFingerprint, count: int, rng: random.Random) -> Iterator[PageFingerprint]:
@@ -73,7 +72,7 @@ def test_the_search_equals_a_look_at_every_page(name: str, near: float) -> None:
 def test_keys_take_bounded_memory(name: str) -> None:
     """Nine bytes each, and a little to begin with."""
     fp, rng, pages = fingerprint_page(page("tides", count=2_000), **METHODS[name]), random.Random(1), 3_000
-    index, plain = index_of(name), SiteIndex(64)
+    index, plain = index_of(name), SiteIndex("site.example", DedupSettings())
     for at, other in enumerate(versions(fp, pages, rng), 1):
         tail = Tail((replace(record(other, b"%d" % at), id=at, position=at),), at)
         index.apply(tail)

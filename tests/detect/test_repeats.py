@@ -14,6 +14,7 @@ from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.make import fingerprint_page
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record, Tail
 
 LINE = 0.95
@@ -37,7 +38,7 @@ def repeats(count: int, html: str = LEFT, original: bytes = b"middle") -> list[R
 
 def is_copy(html: str, *records: Record, key: bytes = b"asking", parts: int = 1) -> bool:
     """Whether it would be dropped on a site of these records, whose log is read in so many parts."""
-    tail, index = log(*OTHERS, *records), SiteIndex(64)
+    tail, index = log(*OTHERS, *records), SiteIndex("site.example", DedupSettings())
     step = -(-len(tail.records) // parts)
     for start in range(0, len(tail.records), step):
         part = tail.records[start : start + step]

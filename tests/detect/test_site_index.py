@@ -15,6 +15,7 @@ from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -22,7 +23,7 @@ SITE = "shop.example"
 
 
 def index_of(*records: Record, bits: int = 64, run: str | None = None) -> SiteIndex:
-    made = SiteIndex(bits, run)
+    made = SiteIndex(SITE, DedupSettings(bits=bits), run)
     made.apply(log(*records))
     return made
 
@@ -90,7 +91,7 @@ def test_the_nearest_are_looked_at_where_too_many_are_near(monkeypatch: pytest.M
 @given(st.data())
 def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.DataObject) -> None:
     """Whatever was appended, confirmed, released, superseded, and read in overlapping parts."""
-    store, log_, follower = MemoryStore(), 0, SiteIndex(64, "monday")
+    store, log_, follower = MemoryStore(), 0, SiteIndex("site.example", DedupSettings(), "monday")
     asked = [print_of(seed, edits) for seed in range(4) for edits in (0, 3, 9)]
     for _ in range(data.draw(st.integers(1, 25))):
         action = data.draw(st.sampled_from(["append", "append", "settle", "settle", "read", "read again"]))
@@ -112,7 +113,7 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
             after = data.draw(st.integers(0, follower.cursor)) if action == "read again" else follower.cursor
             follower.apply(now(store.read(SITE, after)))
     follower.apply(now(store.read(SITE, follower.cursor)))
-    fresh = SiteIndex(64, "monday")
+    fresh = SiteIndex("site.example", DedupSettings(), "monday")
     fresh.apply(now(store.read(SITE)))
     for fp in asked:
         assert found(follower, fp) == found(fresh, fp)

@@ -12,6 +12,7 @@ from scrapy_simdedup.detect.site_boilerplate import MIN_SAMPLE, SAMPLE_SIZE
 from scrapy_simdedup.detect.site_index import Match, SiteIndex
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint_page
+from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record, Tail
 
 TERMS = prose("terms", 4_800)
@@ -38,7 +39,7 @@ def products(count: int) -> list[Record]:
 
 
 def index_of(*records: Record) -> SiteIndex:
-    made = SiteIndex(64)
+    made = SiteIndex("site.example", DedupSettings())
     made.apply(log(*records))
     return made
 
@@ -97,7 +98,7 @@ def test_versions_of_a_page_say_nothing_about_its_site() -> None:
 def test_a_site_is_known_alike_to_who_reads_its_log_at_once_and_to_who_saw_it_grow(step: int) -> None:
     """A worker that starts again, or reads what others wrote, comes to the same verdicts."""
     whole = log(*products(3 * MIN_SAMPLE))
-    at_once, grown = SiteIndex(64), SiteIndex(64)
+    at_once, grown = SiteIndex("site.example", DedupSettings()), SiteIndex("site.example", DedupSettings())
     at_once.apply(whole)
     for start in range(0, len(whole.records), step):
         part = whole.records[start : start + step]
