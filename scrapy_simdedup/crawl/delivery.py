@@ -18,11 +18,9 @@ from scrapy.http import Response
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
-from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.verdict import PageRef
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.settings import Confirm
 
 FEED_SECONDS = 300.0
 """How long a feed may take to be stored before its pages are released."""
@@ -222,18 +220,15 @@ class DeliverySettler:
 
     def __init__(
         self,
-        crawler: Crawler,
-        detector: NearDuplicateDetector,
-        stats: CrawlStats,
+        crawl: Crawl,
         page_settled: KeyedCondition,
         *,
-        confirm: Confirm,
         tasks: BackgroundTasks,
         on_settled: Callable[[PageRef, bool], None],
     ) -> None:
-        self._detector, self._stats, self._page_settled = detector, stats, page_settled
+        self._detector, self._stats, self._page_settled = crawl.detector, crawl.stats, page_settled
         self._tasks, self._on_settled = tasks, on_settled
-        self._feeds = FeedConfirmation(crawler) if confirm == "feed" else None
+        self._feeds = FeedConfirmation(crawl.crawler) if crawl.settings.confirm == "feed" else None
 
     def delivery_ended(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Settle a page that callback and pipelines are through with; ``failure`` is None if all went well."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_simdedup.crawl.delivery import DeliverySettler
@@ -32,8 +31,7 @@ from scrapy_simdedup.crawl.items import (
     page_note_key,
 )
 from scrapy_simdedup.crawl.requests import handler_name
-from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import Verdict
@@ -74,30 +72,23 @@ class PageItems:
 class ItemValues:
     """Compares the values of items with those of earlier runs, where ``SIMDEDUP_UNCHANGED_BY`` names fields."""
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: DedupSettings,
-        *,
-        detector: NearDuplicateDetector,
-        stats: CrawlStats,
-        settler: DeliverySettler,
-        on_store_error: Callable[[StoreError], None],
-    ) -> None:
-        self._crawler, self._settings, self._detector, self._stats = crawler, settings, detector, stats
-        self._settler, self._on_store_error = settler, on_store_error
-        self._items_count = settings.confirm != "callback"
-        every = [settings.unchanged_by, *(own.get("unchanged_by") for own in settings.site_settings.values())]
+    def __init__(self, crawl: Crawl, settler: DeliverySettler) -> None:
+        self._crawler, self._detector, self._stats = crawl.crawler, crawl.detector, crawl.stats
+        self._settings, self._settler, self._on_store_error = crawl.settings, settler, crawl.store_failed
+        self._items_count = crawl.settings.confirm != "callback"
+        own_settings = crawl.settings.site_settings.values()
+        every = [crawl.settings.unchanged_by, *(own.get("unchanged_by") for own in own_settings)]
         self._unseen = dict.fromkeys(field for by in every if isinstance(by, tuple) for field in by)
         """Fields that no item had so far."""
         self.is_on: bool = bool(self._unseen)
         self._has_items = False
         self._pages: weakref.WeakKeyDictionary[Request, PageItems] = weakref.WeakKeyDictionary()
         if self.is_on:
+            connect = crawl.crawler.signals.connect
             for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
-                crawler.signals.connect(self._item_ended, signal)
-            crawler.signals.connect(self._spider_error, signals.spider_error)
-            crawler.signals.connect(self._closed, signals.spider_closed)
+                connect(self._item_ended, signal)
+            connect(self._spider_error, signals.spider_error)
+            connect(self._closed, signals.spider_closed)
 
     def page_fetched(self, request: Request, response: Response, key: bytes) -> None:
         """Watch the items of a response, whether it is a page or JSON; ``key`` is the request's fingerprint."""

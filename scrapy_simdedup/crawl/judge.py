@@ -21,10 +21,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_simdedup.crawl.concurrency import KeyedCondition, wake_engine
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
-from scrapy_simdedup.settings import DedupSettings
 
 POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0
 """How often a repeat checks whether its original was settled, or the crawl closed, without a notification; the more
@@ -36,19 +34,10 @@ MAX_PARKED_BYTES = 32_000_000
 class Judge:
     """Gives verdicts. Repeats wait in the parking for their originals, unless the crawl is closing."""
 
-    def __init__(
-        self,
-        detector: NearDuplicateDetector,
-        tracker: DeliveryTracker,
-        stats: CrawlStats,
-        page_settled: KeyedCondition,
-        settings: DedupSettings,
-        *,
-        parking: Parking,
-        is_closing: Callable[[], bool],
-    ) -> None:
-        self._detector, self._tracker, self._stats, self._page_settled = detector, tracker, stats, page_settled
-        self._settings, self._parking, self._is_closing = settings, parking, is_closing
+    def __init__(self, crawl: Crawl, tracker: DeliveryTracker, page_settled: KeyedCondition) -> None:
+        self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
+        self._stats, self._tracker, self._page_settled = crawl.stats, tracker, page_settled
+        self._parking = Parking(crawl.crawler)
         self._tickets: dict[Hashable, deque[Ticket]] = {}
         """Of the pages that are being judged, by their sites."""
 
@@ -106,7 +95,7 @@ class Judge:
         deadline = time.monotonic() + (self._settings.pending_timeout if self._settings.confirm != "feed" else 0.0)
         while (original := verdict.pending) is not None:
             left = deadline - time.monotonic()
-            if left <= 0 or self._is_closing():
+            if left <= 0 or not self._crawler.crawling:
                 return verdict, "closing" if left > 0 else "timeout"
             self._tracker.release_unclaimed(original, self._parking.is_under_way)
             poll = min(MAX_POLL_SECONDS, max(POLL_SECONDS, POLL_SECONDS_PER_WAITING * len(self._page_settled)), left)

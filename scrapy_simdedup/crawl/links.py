@@ -23,7 +23,6 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
@@ -38,10 +37,8 @@ from scrapy_simdedup.crawl.link_memory import (
     wilson_upper,
 )
 from scrapy_simdedup.crawl.requests import handler_name, is_ordinary
-from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 META_DEFERRED = "simdedup_deferred"
@@ -67,11 +64,10 @@ class DeferredLinks:
 
     _memory: LinkMemory
 
-    def __init__(
-        self, crawler: Crawler, settings: DedupSettings, detector: NearDuplicateDetector, stats: CrawlStats
-    ) -> None:
-        self._crawler, self._settings, self._detector, self._stats = crawler, settings, detector, stats
-        self._depth_priority = crawler.settings.getint("DEPTH_PRIORITY")
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
+        self._stats = crawl.stats
+        self._depth_priority = crawl.crawler.settings.getint("DEPTH_PRIORITY")
         self._follows = self._defers = False
         self._patterns_: LinkPatterns | None = None
         self._trial_ended = KeyedCondition()

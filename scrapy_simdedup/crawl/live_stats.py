@@ -14,12 +14,9 @@ from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.event_log import EventLog
+from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.fingerprint.unit_changes import Change
-from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import Redesign, Wall, site_redesigned, wall_suspected
 
 logger = logging.getLogger(__name__)
@@ -32,27 +29,19 @@ class LiveStats:
     seconds; 0 switches both off.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: DedupSettings,
-        detector: NearDuplicateDetector,
-        stats: CrawlStats,
-        tracker: DeliveryTracker,
-        *,
-        page_settled: KeyedCondition,
-    ) -> None:
+    def __init__(self, crawl: Crawl, tracker: DeliveryTracker, page_settled: KeyedCondition) -> None:
         # Brings twisted.conch, which a crawl has loaded by now, but nobody who only imports this package.
         from scrapy.extensions.telnet import update_telnet_vars  # noqa: PLC0415
 
-        self._crawler, self._settings, self._detector = crawler, settings, detector
-        self._stats, self._tracker, self._page_settled = stats, tracker, page_settled
-        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
+        self._stats, self._tracker, self._page_settled = crawl.stats, tracker, page_settled
+        self._interval = crawl.crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logged = 0, 0
         self._log_loop = create_looping_call(self._log)
-        crawler.signals.connect(self._opened, signals.spider_opened)
-        crawler.signals.connect(self._closed, signals.spider_closed)
-        crawler.signals.connect(self._update_telnet_vars, update_telnet_vars)
+        connect = crawl.crawler.signals.connect
+        connect(self._opened, signals.spider_opened)
+        connect(self._closed, signals.spider_closed)
+        connect(self._update_telnet_vars, update_telnet_vars)
 
     @property
     def judged(self) -> int:
@@ -168,8 +157,8 @@ class _SiteChanges:
 class RedesignAlerts:
     """Counts what is new on known pages that are fetched again, and alerts of sites with a new design."""
 
-    def __init__(self, crawler: Crawler, stats: CrawlStats, history: EventLog) -> None:
-        self._crawler, self._stats, self._history = crawler, stats, history
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler, self._stats, self._history = crawl.crawler, crawl.stats, crawl.detector.history
         self._changes: dict[str, _SiteChanges] = {}
         self._parts = count()
         self._alerted: set[str] = set()

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from scrapy_simdedup.crawl.arguments import CallbackArguments
@@ -23,13 +22,11 @@ from scrapy_simdedup.crawl.live_stats import RedesignAlerts
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
 from scrapy_simdedup.crawl.requests import ImportedPages, handler_name, is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_skipping.journal import UrlObservations
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
 from scrapy_simdedup.page.metadata import declared_canonical_url
-from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped, page_changed
 from scrapy_simdedup.unjudged import UNJUDGED
 
@@ -54,12 +51,9 @@ class ResponseHandler:
 
     def __init__(
         self,
-        crawler: Crawler,
-        settings: DedupSettings,
+        crawl: Crawl,
         *,
-        detector: NearDuplicateDetector,
         judge: Judge,
-        stats: CrawlStats,
         tracker: DeliveryTracker,
         settler: DeliverySettler,
         imported: ImportedPages,
@@ -72,15 +66,16 @@ class ResponseHandler:
         observations: UrlObservations | None = None,
         redesigns: RedesignAlerts | None = None,
     ) -> None:
-        self._crawler, self._settings, self._detector, self._judge = crawler, settings, detector, judge
-        self._stats, self._tracker, self._settler, self._imported = stats, tracker, settler, imported
-        self._links, self._item_values, self._dropped_feed = links, item_values, dropped_feed
-        self._second_fetches, self._arguments = second_fetches, arguments
-        self._reporter, self._observations, self._redesigns = reporter, observations, redesigns
+        self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
+        self._stats, self._judge, self._tracker, self._settler = crawl.stats, judge, tracker, settler
+        self._imported, self._links, self._item_values, self._arguments = imported, links, item_values, arguments
+        self._second_fetches, self._reporter, self._dropped_feed = second_fetches, reporter, dropped_feed
+        self._observations, self._redesigns = observations, redesigns
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
         self._tracks_delivery = False
-        prefers = settings.prefer is not None or any("prefer" in own for own in settings.site_settings.values())
+        own_settings = crawl.settings.site_settings.values()
+        prefers = crawl.settings.prefer is not None or any("prefer" in own for own in own_settings)
         self._needs_canonical = prefers or observations is not None
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()

@@ -19,7 +19,7 @@ from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, s
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.items import ContentFields, ItemPages
-from scrapy_simdedup.crawl.judge import Judge, Parking
+from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks, remove_headless_queues
 from scrapy_simdedup.crawl.live_stats import LiveStats, RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
@@ -27,7 +27,7 @@ from scrapy_simdedup.crawl.refusal import probe_store, refusing
 from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
@@ -90,62 +90,32 @@ class Runtime:
             fingerprinter=fingerprinter,
             resumable=self._is_resumable,
         )
-        self.redesign_alerts: RedesignAlerts = RedesignAlerts(crawler, self.stats, self.detector.history)
+        crawl = Crawl(crawler, self.settings, self.detector, self.stats, self.store_failed)
+        self.redesign_alerts: RedesignAlerts = RedesignAlerts(crawl)
         self._last_error_log = -ERROR_LOG_SECONDS
         self.page_settled: KeyedCondition = KeyedCondition()
         settling_tasks = BackgroundTasks()
         self.arguments: CallbackArguments = CallbackArguments()
-        self.url_skipper: UrlSkipper = UrlSkipper(
-            crawler,
-            self.settings,
-            self.detector,
-            self.stats,
-            arguments=self.arguments,
-            settling_tasks=settling_tasks,
-            on_store_error=self.store_failed,
-        )
+        self.url_skipper: UrlSkipper = UrlSkipper(crawl, self.arguments, settling_tasks=settling_tasks)
+        on_settled = self.url_skipper.observations.settled
         self.settler: DeliverySettler = DeliverySettler(
-            crawler,
-            self.detector,
-            self.stats,
-            self.page_settled,
-            confirm=self.settings.confirm,
-            tasks=settling_tasks,
-            on_settled=self.url_skipper.observations.settled,
+            crawl, self.page_settled, tasks=settling_tasks, on_settled=on_settled
         )
         self.delivery_tracker: DeliveryTracker = DeliveryTracker(
             self.settler.delivery_ended, items_count=self.settings.confirm != "callback"
         )
         self.delivery_tracker.connect(crawler)
-        self.judge: Judge = Judge(
-            self.detector,
-            self.delivery_tracker,
-            self.stats,
-            self.page_settled,
-            self.settings,
-            parking=Parking(crawler),
-            is_closing=lambda: not crawler.crawling,
-        )
+        self.judge: Judge = Judge(crawl, self.delivery_tracker, self.page_settled)
         self.imported_pages: ImportedPages = ImportedPages()
         self.content_fields: ContentFields = ContentFields(self.settings.item_content, self._read_content)
         self.item_pages: ItemPages = ItemPages()
-        self.item_values: ItemValues = ItemValues(
-            crawler,
-            self.settings,
-            detector=self.detector,
-            stats=self.stats,
-            settler=self.settler,
-            on_store_error=self.store_failed,
-        )
+        self.item_values: ItemValues = ItemValues(crawl, self.settler)
         self.reporter: Reporter = Reporter(self.settings)
-        self.links: DeferredLinks = DeferredLinks(crawler, self.settings, self.detector, self.stats)
+        self.links: DeferredLinks = DeferredLinks(crawl)
         self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
         self.handler: ResponseHandler = ResponseHandler(
-            crawler,
-            self.settings,
-            detector=self.detector,
+            crawl,
             judge=self.judge,
-            stats=self.stats,
             tracker=self.delivery_tracker,
             settler=self.settler,
             imported=self.imported_pages,
@@ -158,9 +128,7 @@ class Runtime:
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
             redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
         )
-        self.live: LiveStats = LiveStats(
-            crawler, self.settings, self.detector, self.stats, self.delivery_tracker, page_settled=self.page_settled
-        )
+        self.live: LiveStats = LiveStats(crawl, self.delivery_tracker, self.page_settled)
         self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
         if not self._is_inspection:  # then nothing is written that an unusable store could spoil
             probe_store(store, self.settings)

@@ -16,7 +16,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup.crawl import link_memory, links
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
 from scrapy_simdedup.settings import DedupSettings
 
 
@@ -93,7 +93,9 @@ async def test_with_more_links_than_can_be_remembered_pages_are_followed(
 
 def links_of_a_crawl() -> links.DeferredLinks:
     crawler = get_crawler()
-    made = links.DeferredLinks(crawler, DedupSettings(), SimpleNamespace(secret=b"x"), CrawlStats(crawler.stats))
+    detector = SimpleNamespace(secret=b"x")
+    crawl = Crawl(crawler, DedupSettings(), detector, CrawlStats(crawler.stats), lambda _: None)
+    made = links.DeferredLinks(crawl)
     made.open(tracks_delivery=True)
     return made
 

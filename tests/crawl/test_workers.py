@@ -28,8 +28,8 @@ from scrapy_simdedup import Content, page_markdown
 from scrapy_simdedup.crawl import worker_pool
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.judge import Judge, Parking
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.judge import Judge
+from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
@@ -214,15 +214,10 @@ class Bench:
         self.workers = WorkerPool(count, deadline, self.stats.extracted)
         self.detector = NearDuplicateDetector(settings=settings, run="run", fingerprinter=self.workers)
         tracker = DeliveryTracker(lambda *_: None)
-        self.judge = Judge(
-            self.detector,
-            tracker,
-            self.stats,
-            KeyedCondition(),
-            settings,
-            parking=Parking(get_crawler()),
-            is_closing=lambda: False,
-        )
+        crawler = get_crawler()
+        crawler.crawling = True
+        crawl = Crawl(crawler, settings, self.detector, self.stats, lambda _: None)
+        self.judge = Judge(crawl, tracker, KeyedCondition())
         self.order: list[str] = []
 
     async def verdicts(self, pages: dict[str, str]) -> list[dict[str, Any]]:

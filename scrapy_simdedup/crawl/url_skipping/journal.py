@@ -11,7 +11,7 @@ from weakref import WeakSet
 from scrapy import Request
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.events import (
     DROPPED,
     EVENTS,
@@ -30,7 +30,6 @@ from scrapy_simdedup.detect.events import (
 from scrapy_simdedup.detect.names import RunContext, site_of, spider_of
 from scrapy_simdedup.detect.site_logs import is_alive
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
-from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures
 from scrapy_simdedup.urls import RememberedRules, UrlLearner
 from scrapy_simdedup.urls.parts import MAX_URL_LENGTH
@@ -248,8 +247,8 @@ MAX_AWAITED = 100_000
 class UrlObservations:
     """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered."""
 
-    def __init__(self, stats: CrawlStats, tasks: BackgroundTasks, on_store_error: Callable[[StoreError], None]) -> None:
-        self._stats, self._tasks, self._on_store_error = stats, tasks, on_store_error
+    def __init__(self, crawl: Crawl, tasks: BackgroundTasks) -> None:
+        self._stats, self._tasks, self._on_store_error = crawl.stats, tasks, crawl.store_failed
         self._journal: UrlJournal | None = None
         self._awaiting_delivery: dict[tuple[str, int], SeenUrl] = {}
         """What is to be noted of pages that are on their way through callback and pipelines."""

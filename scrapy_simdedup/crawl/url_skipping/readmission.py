@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, sleep, wake_engine
 from scrapy_simdedup.crawl.link_memory import link_pattern
 from scrapy_simdedup.crawl.requests import serialize_request
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_skipping.journal import META_CHECK, UrlJournal
 from scrapy_simdedup.detect.events import SkippedUrl, event_key
 from scrapy_simdedup.detect.names import site_of
@@ -42,16 +41,9 @@ class Readmission:
     _journal: UrlJournal
 
     def __init__(
-        self,
-        crawler: Crawler,
-        stats: CrawlStats,
-        *,
-        checks: UrlChecks,
-        tasks: BackgroundTasks,
-        settling_tasks: BackgroundTasks,
-        on_store_error: Callable[[StoreError], None],
+        self, crawl: Crawl, checks: UrlChecks, *, tasks: BackgroundTasks, settling_tasks: BackgroundTasks
     ) -> None:
-        self._crawler, self._stats, self._on_store_error = crawler, stats, on_store_error
+        self._crawler, self._stats, self._on_store_error = crawl.crawler, crawl.stats, crawl.store_failed
         self._checks = checks
         self._sample: set[str] = set()
         """URLs that are readmitted as a sample of the skipped ones."""
@@ -207,8 +199,8 @@ class UrlChecks:
     callback only if its content is new. A question that gets no answer is taken for one against the rule.
     """
 
-    def __init__(self, crawler: Crawler, stats: CrawlStats) -> None:
-        self._crawler, self._stats = crawler, stats
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler, self._stats = crawl.crawler, crawl.stats
         self._learner: UrlLearner | None = None
         self._requests: dict[str, dict[str, Any]] = {}
         """URL → its request as plain values, the latest ones."""

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, UrlObservations, delete_stale_journals
 from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission, UrlChecks
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.data import UrlSavings
-from scrapy_simdedup.settings import PREFIX, DedupSettings
+from scrapy_simdedup.settings import PREFIX
 from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision, UrlLearner, load_rules
 
 logger = logging.getLogger(__name__)
@@ -50,40 +48,23 @@ def load_rule_files(paths: Iterable[str]) -> list[GivenRule]:
 class UrlSkipper:
     """Asks the learner about each request; whatever goes wrong, the request is made."""
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: DedupSettings,
-        detector: NearDuplicateDetector,
-        stats: CrawlStats,
-        *,
-        arguments: CallbackArguments,
-        settling_tasks: BackgroundTasks,
-        on_store_error: Callable[[StoreError], None],
-    ) -> None:
-        self._crawler, self._settings, self._detector, self._stats = crawler, settings, detector, stats
-        self._arguments, self._on_store_error = arguments, on_store_error
+    def __init__(self, crawl: Crawl, arguments: CallbackArguments, *, settling_tasks: BackgroundTasks) -> None:
+        self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
+        self._stats, self._arguments, self._on_store_error = crawl.stats, arguments, crawl.store_failed
         # Where nothing is to be dropped, nothing is to be skipped.
-        is_observing = settings.mode == "observe" and settings.url_learning != "off"
-        self.mode = "observe" if is_observing else settings.url_learning
-        self._given = load_rule_files(settings.url_rules)
+        is_observing = crawl.settings.mode == "observe" and crawl.settings.url_learning != "off"
+        self.mode = "observe" if is_observing else crawl.settings.url_learning
+        self._given = load_rule_files(crawl.settings.url_rules)
         self._learner: UrlLearner | None = None
         self._journal: UrlJournal | None = None
         self._tasks = BackgroundTasks()
-        self.observations: UrlObservations = UrlObservations(stats, self._tasks, on_store_error)
-        self._checks = UrlChecks(crawler, stats)
+        self.observations: UrlObservations = UrlObservations(crawl, self._tasks)
+        self._checks = UrlChecks(crawl)
         self.observations.noted = self._checks.ask
-        self._readmission = Readmission(
-            crawler,
-            stats,
-            checks=self._checks,
-            tasks=self._tasks,
-            settling_tasks=settling_tasks,
-            on_store_error=on_store_error,
-        )
+        self._readmission = Readmission(crawl, self._checks, tasks=self._tasks, settling_tasks=settling_tasks)
         self._last_error_log = -URL_ERROR_LOG_SECONDS
         if self.mode != "off":
-            crawler.signals.connect(self._scheduled, signals.request_scheduled)
+            crawl.crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
     async def open(self) -> None:
         """Learn from the journal of the run, and filter requests from now on."""
