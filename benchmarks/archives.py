@@ -24,8 +24,7 @@ from urllib.parse import urlsplit
 import measure
 from labelled import read
 from scrapy_simdedup.batch.files import Reading
-from scrapy_simdedup.batch.local import Judging, judge_files
-from scrapy_simdedup.batch.print_files import fingerprint_files
+from scrapy_simdedup.batch.local import Judging, fingerprint_files, judge_files
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
 from scrapy_simdedup.detect.names import site_of

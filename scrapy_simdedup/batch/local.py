@@ -1,20 +1,20 @@
-"""The engine of one machine: processes that judge sites, and DuckDB, which sorts on the disk."""
+"""The engine of one machine: processes that fingerprint files and judge sites, and DuckDB, which sorts on the disk."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, history_row, verdicts
-from scrapy_simdedup.batch.files import whole_file
-from scrapy_simdedup.batch.print_files import check_history, prints_in
+from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, fingerprints, history_row, verdicts
+from scrapy_simdedup.batch.files import Reading, output_names, read_pages, whole_file
 from scrapy_simdedup.batch.records import EXPORT_VERSION, read_records, records_schema
 from scrapy_simdedup.batch.tables import (
     ROWS_PER_BATCH,
@@ -22,6 +22,7 @@ from scrapy_simdedup.batch.tables import (
     fingerprints_schema,
     open_table,
     package_of,
+    read_metadata,
     sql_list,
     sql_text,
     verdicts_schema,
@@ -32,12 +33,118 @@ from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings
 
+KEY_FILE = "secret"
+"""The file beside fingerprints that has the secret under their hashes."""
 PAGES_PER_PARTITION = 50_000
 """Pages for which there is another partition."""
 PART_BYTES, SORT_BYTES = 640 * 1024 * 1024, 384 * 1024 * 1024
 """Bytes of memory in which the fingerprints are parted, and in which a process sorts its part."""
 ROWS_PER_FLUSH = 16_384
 """Rows that wait in memory before they are written to the parts."""
+
+
+def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") -> bytes:
+    """The secret of the fingerprints in a directory: a given one, or that kept beside them, if need be as ``make``."""
+    if settings.secret:
+        return settings.secret.encode()
+    path = directory / KEY_FILE
+    if make and not path.exists():
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write(make.hex())
+    try:
+        return bytes.fromhex(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        problem = f"{directory} has no file {KEY_FILE!r} with the secret under its hashes; set SIMDEDUP_SECRET"
+        raise SimdedupError(problem) from None
+
+
+def fingerprint_files(
+    inputs: Sequence[str],
+    output: Path,
+    reading: Reading,
+    settings: DedupSettings,
+    *,
+    processes: int,
+    history: str | None = None,
+) -> Iterator[tuple[str, int, list[str]]]:
+    """Make a table of fingerprints for each file, unless there is one; a file, its pages, and what is wrong with it.
+
+    ``history`` is a table of records with which the pages are to be judged, and whose secret is taken.
+    """
+    Making.by(settings, b"")  # before anything is made
+    for name in inputs:
+        reading.format_of(name)
+    output.mkdir(parents=True, exist_ok=True)
+    secret = secret_of(output, settings, make=secret_in(history) or os.urandom(16))
+    making = Making.by(settings, secret)
+    if history is not None:
+        check_history(history, making, secret)
+    jobs = []
+    for number, (name, output_name) in enumerate(output_names(inputs).items()):
+        path = output / f"{output_name}.parquet"
+        if path.exists():
+            making_of(path).check(making, str(path))
+            yield name, package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
+        else:
+            jobs.append((name, (name, number, path)))
+    if jobs:
+        work = partial(fingerprint_file, reading=reading, settings=settings, secret=secret)
+        for name, (pages, damages) in Jobs(work, jobs, processes, settings.worker_timeout):
+            yield name, pages, damages
+
+
+def fingerprint_file(
+    watch: PageWatch, name: str, number: int, path: Path, *, reading: Reading, settings: DedupSettings, secret: bytes
+) -> tuple[int, list[str]]:
+    """Make the fingerprints of one file; the table is there once it is complete."""
+    damages: list[str] = []
+    pages = 0
+    with whole_file(path) as part:
+        writer = TableWriter(str(part), fingerprints_schema(), asdict(Making.by(settings, secret)))
+        for batch in fingerprints(read_pages(name, number, reading, damages), settings, secret, watch):
+            writer.add_batch(batch)
+            pages += batch.num_rows
+        writer.close()
+    return pages, damages
+
+
+def making_of(path: Path) -> Making:
+    """How the fingerprints of a table were made."""
+    about = read_metadata(path, "table of fingerprints")
+    try:
+        return Making(**about)
+    except TypeError as exc:
+        raise SimdedupError(f"{path} is no table of fingerprints: {exc}") from exc
+
+
+def prints_in(directory: Path, settings: DedupSettings) -> tuple[list[Path], bytes]:
+    """The tables of fingerprints in a directory, which these settings can judge, and the secret under their hashes."""
+    prints = sorted(directory.glob("*.parquet"))
+    if not prints:
+        raise SimdedupError(f"there are no fingerprints in {directory}; make them with batch fingerprint")
+    secret = secret_of(directory, settings)
+    making = Making.by(settings, secret)
+    for path in prints:
+        making.check(making_of(path), str(path))
+    return prints, secret
+
+
+def secret_in(history: str | None) -> bytes | None:
+    """The secret that a table of records tells; None where it was given to its store, and is not there."""
+    if history is None:
+        return None
+    secret = str(read_metadata(Path(history), "table of records").get("secret", ""))
+    return bytes.fromhex(secret.removeprefix("own:")) if secret.startswith("own:") else None
+
+
+def check_history(history: str, making: Making, secret: bytes) -> None:
+    """Check that fingerprints that are made now can be compared with a table of records."""
+    about = read_metadata(Path(history), "table of records")
+    if about.get("fingerprint") != making.fingerprint:
+        theirs = about.get("fingerprint") or "nobody knows what"
+        raise SimdedupError(f"{history} has fingerprints of {theirs}, and these settings make {making.fingerprint}")
+    if about.get("secret") not in {f"given:{making.secret}", f"own:{secret.hex()}"}:
+        raise SimdedupError(f"{history} was made under another secret; name it where the fingerprints are made, too")
 
 
 @dataclass(frozen=True, slots=True)

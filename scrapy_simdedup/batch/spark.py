@@ -28,7 +28,7 @@ from scrapy.cmdline import execute
 
 from scrapy_simdedup.batch.archives import MAX_PLACED_SITES, ORDER, Making, bins_of, check_sizes, fingerprints, verdicts
 from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
-from scrapy_simdedup.batch.print_files import fingerprint_file
+from scrapy_simdedup.batch.local import fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema
 from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summary, dropped_pages
 from scrapy_simdedup.batch.workers import Jobs

@@ -12,8 +12,7 @@ from typing import Any
 from scrapy_simdedup.batch import spark
 from scrapy_simdedup.batch.archives import Making
 from scrapy_simdedup.batch.files import Reading
-from scrapy_simdedup.batch.local import Judging, judge_files
-from scrapy_simdedup.batch.print_files import fingerprint_files, prints_in
+from scrapy_simdedup.batch.local import Judging, fingerprint_files, judge_files, prints_in
 from scrapy_simdedup.batch.records import RecordTables
 from scrapy_simdedup.batch.verdict_files import (
     DroppedPage,

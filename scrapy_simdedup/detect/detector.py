@@ -11,9 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import PageSettings, RunContext, site_of, url_key, without_surrogates
-from scrapy_simdedup.detect.site_logs import worker_name
+from scrapy_simdedup.detect.site_logs import EventLog, worker_name
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.errors import StoreError

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scrapy_simdedup.detect.clocks import ClockBook
-from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
-from scrapy_simdedup.detect.site_logs import SiteLogs
+from scrapy_simdedup.detect.site_logs import EventLog, SiteLogs
 from scrapy_simdedup.detect.stub_watch import FailedPages, StubWatch
 from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural

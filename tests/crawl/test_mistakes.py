@@ -23,7 +23,7 @@ from scrapy_simdedup.crawl.url_skipping.journal import UrlObservations
 from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
 from scrapy_simdedup.detect import detector
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.event_log import EventLog
+from scrapy_simdedup.detect.site_logs import EventLog
 from scrapy_simdedup.store.memory import MemoryStore
 
 PLACES = [

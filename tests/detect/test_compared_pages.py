@@ -10,9 +10,9 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import record
-from scrapy_simdedup.detect.event_log import MAX_COMPARED_PER_SITE, EventLog
 from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event
 from scrapy_simdedup.detect.names import RunContext
+from scrapy_simdedup.detect.site_logs import MAX_COMPARED_PER_SITE, EventLog
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.make import fingerprint_page

@@ -8,8 +8,8 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.event_log import EventLog
 from scrapy_simdedup.detect.events import ContentLeft, SiteChangeCounts, SiteRedesigned, decode_event
+from scrapy_simdedup.detect.site_logs import EventLog
 from scrapy_simdedup.report.history import read_run_history
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
