@@ -26,7 +26,7 @@ from scrapy_simdedup.commands.console import (
     option,
     positive_int,
 )
-from scrapy_simdedup.crawl.url_skipping.skipper import load_rule_files
+from scrapy_simdedup.crawl.url_skipper import load_rule_files
 from scrapy_simdedup.display import format_bytes, plural
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint

@@ -18,7 +18,7 @@ from scrapy import Spider
 from scrapy.http import Response
 
 from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
+from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError

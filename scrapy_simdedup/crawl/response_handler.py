@@ -23,7 +23,7 @@ from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
 from scrapy_simdedup.crawl.requests import ImportedPages, handler_name, is_inspection, is_page, unjudged_reason
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
 from scrapy_simdedup.crawl.stats import Crawl
-from scrapy_simdedup.crawl.url_skipping.journal import UrlObservations
+from scrapy_simdedup.crawl.url_journal import UrlObservations
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
 from scrapy_simdedup.page.metadata import declared_canonical_url

@@ -29,7 +29,7 @@ from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
 from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
-from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
+from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import run_name

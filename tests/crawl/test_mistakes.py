@@ -19,8 +19,8 @@ from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import META_TRIAL, DeferredLinks
 from scrapy_simdedup.crawl.live_stats import RedesignAlerts
 from scrapy_simdedup.crawl.requests import ImportedPages
-from scrapy_simdedup.crawl.url_skipping.journal import UrlObservations
-from scrapy_simdedup.crawl.url_skipping.skipper import UrlSkipper
+from scrapy_simdedup.crawl.url_journal import UrlObservations
+from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.detect import detector
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.site_logs import EventLog

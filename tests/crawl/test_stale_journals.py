@@ -16,7 +16,7 @@ from helpers.crawling import ADDON, Crawl, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader
-from scrapy_simdedup.crawl.url_skipping.journal import delete_stale_journals
+from scrapy_simdedup.crawl.url_journal import delete_stale_journals
 from scrapy_simdedup.detect.events import (
     EVENTS,
     RunStarted,

@@ -14,7 +14,7 @@ import pytest
 from lxml.html import fromstring
 
 from helpers.on_asyncio import on_asyncio
-from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
+from scrapy_simdedup.crawl.url_journal import UrlJournal
 from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event, pack_value
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.store.base import FingerprintStore

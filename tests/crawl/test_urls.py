@@ -18,8 +18,8 @@ from helpers.pages import page
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
-from scrapy_simdedup.crawl.url_skipping import readmission
-from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal
+from scrapy_simdedup.crawl import url_readmission
+from scrapy_simdedup.crawl.url_journal import UrlJournal
 from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.memory import MemoryStore
@@ -415,7 +415,7 @@ async def test_a_request_whose_note_the_server_dropped_is_made_all_the_same(
     site: Site, monkeypatch: pytest.MonkeyPatch, remembered: int
 ) -> None:
     """A server that is short of memory drops what it likes, and one that was restarted may lose the newest."""
-    monkeypatch.setattr(readmission, "MAX_REMEMBERED", remembered)
+    monkeypatch.setattr(url_readmission, "MAX_REMEMBERED", remembered)
     real = MemoryStore.get_note
     dropped: set[bytes] = set()
 

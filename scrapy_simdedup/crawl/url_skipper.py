@@ -16,8 +16,8 @@ from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
 from scrapy_simdedup.crawl.stats import Crawl
-from scrapy_simdedup.crawl.url_skipping.journal import UrlJournal, UrlObservations, delete_stale_journals
-from scrapy_simdedup.crawl.url_skipping.readmission import META_RESCHEDULED, Readmission, UrlChecks
+from scrapy_simdedup.crawl.url_journal import UrlJournal, UrlObservations, delete_stale_journals
+from scrapy_simdedup.crawl.url_readmission import META_RESCHEDULED, Readmission, UrlChecks
 from scrapy_simdedup.detect.events import SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.data import UrlSavings
