@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from scrapy_simdedup.detect import clocks, stub_watch
+from scrapy_simdedup.detect import clocks
 from scrapy_simdedup.detect.names import PageSettings, RunContext, without_surrogates
-from scrapy_simdedup.detect.transactions import Transactions
+from scrapy_simdedup.detect.transactions import STUB_JOURNAL, Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -25,7 +25,7 @@ from scrapy_simdedup.store.memory import MemoryStore
 Result = TypeVar("Result")
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
-SITE_JOURNALS = (clocks.JOURNAL, stub_watch.JOURNAL)
+SITE_JOURNALS = (clocks.JOURNAL, STUB_JOURNAL)
 """The journals with what a crawl learned of its sites, beside the records: verdicts depend on their notes."""
 
 

@@ -14,8 +14,7 @@ import pytest
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, words
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect import stub_watch
-from scrapy_simdedup.detect.stub_watch import StubWatch
+from scrapy_simdedup.detect import transactions
 from scrapy_simdedup.detect.stubs import (
     MAX_CONTENTS,
     MAX_PATHS,
@@ -24,6 +23,7 @@ from scrapy_simdedup.detect.stubs import (
     RECENT_PAGES,
     StubDetector,
 )
+from scrapy_simdedup.detect.transactions import StubWatch
 from scrapy_simdedup.detect.verdict import OtherLine
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.memory import MemoryStore
@@ -223,7 +223,7 @@ def test_the_watch_on_all_sites_takes_bounded_memory(
     url: Callable[[int], str], sites: int, contents: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether there are few sites with many contents or many with few, and however long their URLs are."""
-    monkeypatch.setattr(stub_watch, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(transactions, "MAX_WATCH_BYTES", 1_000_000)
     watch = StubWatch()
     tracemalloc.start()
     for number in range(contents):
@@ -233,7 +233,7 @@ def test_the_watch_on_all_sites_takes_bounded_memory(
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     largest = max(detector.size for detector, *_ in watch._detectors.values())
-    assert taken <= 1.5 * stub_watch.MAX_BYTES + largest
+    assert taken <= 1.5 * transactions.MAX_WATCH_BYTES + largest
 
 
 def test_the_bytes_of_a_site_are_what_it_takes() -> None:
@@ -248,7 +248,7 @@ def test_the_bytes_of_a_site_are_what_it_takes() -> None:
 
 
 def test_a_site_that_was_forgotten_is_watched_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stub_watch, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(transactions, "MAX_WATCH_BYTES", 10_000)
     watch = StubWatch()
     first = watch.detector("site.example")
     assert watch.detector("site.example") is first
