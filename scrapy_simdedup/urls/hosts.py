@@ -8,7 +8,7 @@ trials of each host are counted beside those of the site, once there is more tha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from tldextract import TLDExtract
@@ -88,20 +88,18 @@ class _Trials:
     """Whether the successes outweigh the failures."""
 
 
+@dataclass(slots=True, eq=False)
 class HostTrials:
     """The trials by host. While a site has one host, that one has confirmed whatever is known, and none are counted.
 
     Contents that are stubs confirm nothing.
     """
 
-    __slots__ = ("_contents", "_trials", "is_counting")
-
-    def __init__(self, contents: ContentCounters) -> None:
-        self._contents = contents
-        self._trials: dict[tuple[PathPattern, Hypothesis, str], _Trials] = {}
-        """The one that was tried last at the end."""
-        self.is_counting: bool = False
-        """Whether the site has more than one host."""
+    _contents: ContentCounters
+    _trials: dict[tuple[PathPattern, Hypothesis, str], _Trials] = field(default_factory=dict)
+    """The one that was tried last at the end."""
+    is_counting: bool = False
+    """Whether the site has more than one host."""
 
     def begin(self, first_host: str, known: Iterable[tuple[PathPattern, Hypothesis, Evidence]]) -> None:
         """Count from now on; all that is known yet was found on the first host."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from scrapy_simdedup.urls.compact import U64_MASK, KeyedHash
 from scrapy_simdedup.urls.given import GIVEN_PREFIX
@@ -92,25 +93,23 @@ class Hypothesis:
         return ANY_VALUE if self.any_value else self.value
 
 
+@dataclass(slots=True, eq=False)
 class PartHypotheses:
     """A part of a site's URLs, with the hypotheses about this part alone."""
 
-    __slots__ = ("any_value", "beside", "irrelevant", "name", "random_balance", "value_counts", "values")
-
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-        self.irrelevant: Hypothesis | None = None
-        """The hypothesis that the part is irrelevant; None for a part of ``FLAG_PARTS``."""
-        self.any_value: Hypothesis | None = None
-        """The hypothesis that any value will do; None while few values were observed that do not look random."""
-        self.beside: dict[tuple[str, ...], int] = {}
-        """The names of the other parts of a URL, as :func:`other_parts` gives them → how often the part stood there."""
-        self.values: dict[str, Hypothesis] = {}
-        """Value → the hypothesis that this value is the default."""
-        self.value_counts: dict[Hypothesis, int] = {}
-        """Hypothesis about a default value → how often the value was observed."""
-        self.random_balance: int = 0
-        """Observed values that look random, less the observed values that do not."""
+    name: str
+    irrelevant: Hypothesis | None = None
+    """The hypothesis that the part is irrelevant; None for a part of ``FLAG_PARTS``."""
+    any_value: Hypothesis | None = None
+    """The hypothesis that any value will do; None while few values were observed that do not look random."""
+    beside: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """The names of the other parts of a URL, as :func:`other_parts` gives them → how often the part stood there."""
+    values: dict[str, Hypothesis] = field(default_factory=dict)
+    """Value → the hypothesis that this value is the default."""
+    value_counts: dict[Hypothesis, int] = field(default_factory=dict)
+    """Hypothesis about a default value → how often the value was observed."""
+    random_balance: int = 0
+    """Observed values that look random, less the observed values that do not."""
 
     def is_new(self, value: str, others: tuple[str, ...]) -> bool:
         """Whether a value is one of few words and hardly observed, or the part was hardly observed beside others."""
@@ -132,18 +131,16 @@ class PartHypotheses:
         return tuple(h for h in (self.irrelevant, default) if h is not None)
 
 
+@dataclass(slots=True, eq=False)
 class Hypotheses:
     """All hypotheses about one site. Each exists once, so that evidence is looked up by object identity."""
 
-    __slots__ = ("_hash", "count", "hinted", "joint", "parts")
-
-    def __init__(self, keyed_hash: KeyedHash) -> None:
-        self._hash = keyed_hash
-        self.count: int = 0
-        self.parts: dict[str, PartHypotheses] = {}
-        self.joint: dict[tuple[str, ...], Hypothesis] = {}
-        self.hinted: set[Hypothesis] = set()
-        """Hypotheses that the site itself has suggested, by rel=canonical or a redirect."""
+    _hash: KeyedHash
+    count: int = 0
+    parts: dict[str, PartHypotheses] = field(default_factory=dict)
+    joint: dict[tuple[str, ...], Hypothesis] = field(default_factory=dict)
+    hinted: set[Hypothesis] = field(default_factory=set)
+    """Hypotheses that the site itself has suggested, by rel=canonical or a redirect."""
 
     def part(self, name: str) -> PartHypotheses | None:
         """The part of this name, made if need be; None if the site has too many names already."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scrapy_simdedup.urls.compact import U64_MASK, SortedMap
 from scrapy_simdedup.urls.hypotheses import Hypothesis
@@ -152,21 +152,19 @@ class PageIndex:
         return self.assumption_sets[entry >> 1 & 0x7FFF]
 
 
+@dataclass(slots=True, eq=False)
 class ContentCounters:
     """The contents of a site, each a 48-bit number, with counters that stop at their maximum."""
 
-    __slots__ = ("counters", "latest", "misled", "unexplained", "verified")
-
-    def __init__(self) -> None:
-        self.counters: SortedMap = SortedMap()
-        self.latest: int = 0
-        """The content of the latest page."""
-        self.unexplained: int = 0
-        """URLs of the site that no rule explains."""
-        self.verified: dict[int, int] = {}
-        """Content of a stub → how often a verification found it as expected."""
-        self.misled: set[int] = set()
-        """Contents of stubs for which a verification found another content."""
+    counters: SortedMap = field(default_factory=SortedMap)
+    latest: int = 0
+    """The content of the latest page."""
+    unexplained: int = 0
+    """URLs of the site that no rule explains."""
+    verified: dict[int, int] = field(default_factory=dict)
+    """Content of a stub → how often a verification found it as expected."""
+    misled: set[int] = field(default_factory=set)
+    """Contents of stubs for which a verification found another content."""
 
     def count_fetch(self, content: int, page: int, *, explained: bool) -> bool:
         """Count a page, explained if rules led to a known one; returns whether its content now represents no page."""

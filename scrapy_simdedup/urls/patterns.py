@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.given import MAX_DEPTH, SESSION_PLACEHOLDER
@@ -117,16 +117,14 @@ class NormalizedUrl:
     """Name of a part, dropped or not → the hash of the part."""
 
 
+@dataclass(slots=True, eq=False)
 class PatternTree:
     """The patterns of a site. Numbers and slugs are classes; words are literal while there are few at their place."""
 
-    __slots__ = ("leaves", "patterns", "words")
-
-    def __init__(self) -> None:
-        self.patterns: dict[str, PathPattern] = {}
-        self.leaves: dict[str, PathPattern] = {}
-        self.words: dict[str, dict[str, None]] = {}
-        """Beginning of a pattern → the words that are told apart after it."""
+    patterns: dict[str, PathPattern] = field(default_factory=dict)
+    leaves: dict[str, PathPattern] = field(default_factory=dict)
+    words: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Beginning of a pattern → the words that are told apart after it."""
 
     def leaf_for(self, segments: tuple[str, ...]) -> PathPattern:
         """The most specific pattern of a path."""
@@ -182,6 +180,7 @@ MAX_SEGMENTS = 500
 """First segments whose repeats are compared."""
 
 
+@dataclass(slots=True, eq=False)
 class Prefixes:
     """The first segments of a site's paths below which pages are that are without it as well, such as ``/www/``.
 
@@ -190,14 +189,11 @@ class Prefixes:
     what is known of it has to be learned from trials.
     """
 
-    __slots__ = ("_compared", "_witnesses", "adopted")
-
-    def __init__(self) -> None:
-        self.adopted: frozenset[str] = frozenset()
-        """The prefixes, in lower case."""
-        self._compared: Counter[str] = Counter()
-        self._witnesses: dict[str, set[int]] = {}
-        """First segment → the contents that were found with and without it."""
+    adopted: frozenset[str] = field(default_factory=frozenset)
+    """The prefixes, in lower case."""
+    _compared: Counter[str] = field(default_factory=Counter)
+    _witnesses: dict[str, set[int]] = field(default_factory=dict)
+    """First segment → the contents that were found with and without it."""
 
     def wants(self, url: UrlParts) -> bool:
         """Whether a repeat should be compared with the first page of its content."""

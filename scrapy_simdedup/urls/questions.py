@@ -80,6 +80,7 @@ class Finding(NamedTuple):
     failures: list[EarlyFailure]
 
 
+@dataclass(slots=True, eq=False)
 class Questions:
     """The pages of a site that may have erred, and what was found out about them.
 
@@ -88,36 +89,22 @@ class Questions:
     on. If it shows something else, and that is known or comes twice, its first content was an error.
     """
 
-    __slots__ = (
-        "_asking_about",
-        "_due",
-        "_early",
-        "_errors",
-        "asked",
-        "by_content",
-        "open",
-        "sure",
-        "were_told",
-        "wrong",
-    )
-
-    def __init__(self) -> None:
-        self.open: dict[str, Inquiry] = {}
-        """URL → what is asked about it. Its next page is an answer, be it asked for or not."""
-        self._due: deque[Question] = deque()
-        self.sure: set[int] = set()
-        """Contents that a page showed twice."""
-        self.wrong: dict[int, int] = {}
-        """Contents that were errors → what the page really shows."""
-        self._early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = {}
-        self.by_content: dict[int, list[EarlyFailure]] = {}
-        """Content → the early failures that it took part in."""
-        self._asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = {}
-        self._errors: Counter[int] = Counter()
-        """Contents that were errors → how often they were seen."""
-        self.asked: int = 0
-        self.were_told: bool = False
-        """Whether another process found an error."""
+    open: dict[str, Inquiry] = field(default_factory=dict)
+    """URL → what is asked about it. Its next page is an answer, be it asked for or not."""
+    _due: deque[Question] = field(default_factory=deque)
+    sure: set[int] = field(default_factory=set)
+    """Contents that a page showed twice."""
+    wrong: dict[int, int] = field(default_factory=dict)
+    """Contents that were errors → what the page really shows."""
+    _early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = field(default_factory=dict)
+    by_content: dict[int, list[EarlyFailure]] = field(default_factory=dict)
+    """Content → the early failures that it took part in."""
+    _asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = field(default_factory=dict)
+    _errors: Counter[int] = field(default_factory=Counter)
+    """Contents that were errors → how often they were seen."""
+    asked: int = 0
+    were_told: bool = False
+    """Whether another process found an error."""
 
     @property
     def know_errors(self) -> bool:
