@@ -17,16 +17,14 @@ from typing import Any, TextIO
 from scrapy import Spider
 from scrapy.http import Response
 
-from scrapy_simdedup.crawl.stats import CrawlStats
+from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_skipper import UrlSkipper
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.report.comparison import Difference, Line, diff_lines, role_label
 from scrapy_simdedup.report.data import AuditedPair
 from scrapy_simdedup.report.neighbours import Reservoir
-from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 FIELDS = "url", "original", "similarity", "kind", "own_words"
@@ -219,8 +217,8 @@ class Reporter:
     failure of the reporter costs a page, or keeps the crawl from its end.
     """
 
-    def __init__(self, settings: DedupSettings) -> None:
-        self._settings = settings
+    def __init__(self, crawl: Crawl) -> None:
+        self._settings, self._detector, self._stats = crawl.settings, crawl.detector, crawl.stats
         self._originals: Reservoir[str, bytes] = Reservoir(MAX_ORIGINALS)
         self._pairs: Reservoir[str, DroppedPair] = Reservoir(MAX_PAIRS)
 
@@ -236,37 +234,26 @@ class Reporter:
         except Exception:  # a sample is not worth a page
             logger.exception("%s could not be sampled for the report", response.url)
 
-    async def write(
-        self,
-        detector: NearDuplicateDetector,
-        stats: CrawlStats,
-        skipper: UrlSkipper,
-        seconds_per_page: float,
-        warnings: list[str],
-    ) -> None:
+    async def write(self, skipper: UrlSkipper, seconds_per_page: float, warnings: list[str]) -> None:
         """Write the report of this run, while its store is still open, with warnings of promises that were not kept."""
         if not self._settings.report:
             return
         # These bring charts and templates, which few crawls want.
         from scrapy_simdedup.report.data import Savings  # noqa: PLC0415
-        from scrapy_simdedup.report.document import (  # noqa: PLC0415
-            CrawlFacts,
-            build_report,
-            write_report,
-        )
+        from scrapy_simdedup.report.document import CrawlFacts, build_report, write_report  # noqa: PLC0415
 
+        stats, detector = self._stats, self._detector
         try:
-            dropped = stats.dropped
             savings = Savings(
                 bytes=stats.dropped_bytes,
-                seconds=dropped * seconds_per_page,
+                seconds=stats.dropped * seconds_per_page,
                 items=stats["items/dropped"],
                 fetches=stats.fetches_saved,
                 cost_seconds=stats.extract_seconds,
             )
             crawl = CrawlFacts(
                 kinds=Counter(stats.kinds),
-                dropped=dropped,
+                dropped=stats.dropped,
                 unjudged=stats.unjudged,
                 savings=savings,
                 warnings=tuple(f"{note[0].upper()}{note[1:]}." for note in warnings),

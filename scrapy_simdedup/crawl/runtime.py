@@ -110,7 +110,7 @@ class Runtime:
         self.content_fields: ContentFields = ContentFields(self.settings.item_content, self._read_content)
         self.item_pages: ItemPages = ItemPages()
         self.item_values: ItemValues = ItemValues(crawl, self.settler)
-        self.reporter: Reporter = Reporter(self.settings)
+        self.reporter: Reporter = Reporter(crawl)
         self.links: DeferredLinks = DeferredLinks(crawl)
         self.dropped_feed: DroppedFeed = DroppedFeed(self.settings.dropped_feed)
         self.handler: ResponseHandler = ResponseHandler(
@@ -226,9 +226,7 @@ class Runtime:
         missing = self._missing_parts()
         if self.settings.url_rules and self.url_skipper.mode == "off" and not self._is_inspection:
             missing.append("SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'")
-        await self.reporter.write(
-            self.detector, self.stats, self.url_skipper, self.delivery_tracker.seconds_per_page, missing
-        )
+        await self.reporter.write(self.url_skipper, self.delivery_tracker.seconds_per_page, missing)
         await self.detector.close()
         summary = summarize(
             self.stats,

@@ -269,11 +269,8 @@ class _Visits:
 class ChangeRates:
     """How often pages change, estimated from the visits that a store counts.
 
-    The estimator is the bias-corrected one of Junghoo Cho and Hector Garcia-Molina, "Estimating frequency of change",
-    ACM Transactions on Internet Technology 3 (2003): of ``n`` revisits, ``I`` days apart in the mean, ``X`` found a
-    change, which makes ``-log((n - X + 0.5) / (n + 0.5)) / I`` changes per day. It allows for changes that happened
-    between two visits and were seen as one. If changes are a Poisson process, a page of that rate has changed after
-    ``t`` days with the chance ``1 - exp(-rate * t)``.
+    The estimator is :func:`~scrapy_simdedup.store.base.estimate_changes_per_day`. If changes are a Poisson process, a
+    page of that rate has changed after ``t`` days with the chance ``1 - exp(-rate * t)``.
 
     A page that was fetched once has no rate of its own, and one that did not change yet has the rate 0, with which it
     would never be visited again. So each page has a prior, which weighs as much as one revisit: the rate of its

@@ -128,11 +128,11 @@ class Record:
 
 
 def estimate_changes_per_day(revisits: int, changes: int, days: float) -> float:
-    """How often a page changes, by the bias-corrected estimator of Cho and Garcia-Molina.
+    """How often a page changes, by the bias-corrected estimator of Junghoo Cho and Hector Garcia-Molina.
 
-    It is that of "Estimating frequency of change" (2003), and allows for changes that happened between two visits and
-    were not seen one by one. There was one revisit at least, and ``changes`` of them found another content than the
-    visit before; ``days`` passed from the first visit to the last, more than 0.
+    It is that of "Estimating frequency of change", ACM Transactions on Internet Technology 3 (2003), and allows for
+    changes that happened between two visits and were seen as one. There was one revisit at least, and ``changes`` of
+    them found another content than the visit before; ``days`` passed from the first visit to the last, more than 0.
     """
     return -math.log((revisits - min(changes, revisits) + 0.5) / (revisits + 0.5)) * revisits / days
 
