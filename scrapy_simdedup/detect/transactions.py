@@ -240,12 +240,7 @@ class StubWatch:
     which ends last leaves its counts. Without a store none are kept.
     """
 
-    def __init__(
-        self,
-        store: FingerprintStore | None = None,
-        run: str = "",
-        on_store_error: Callable[[StoreError], None] | None = None,
-    ) -> None:
+    def __init__(self, store: FingerprintStore | None, run: str, on_store_error: Callable[[StoreError], None]) -> None:
         self._store, self._run, self._on_store_error = store, run, on_store_error
         self._detectors: dict[str, tuple[StubDetector, int, int]] = {}
         """By site, the one asked for last at the end: the detector, how often that was, and its counted bytes."""
@@ -271,7 +266,7 @@ class StubWatch:
         if self._store is None or site in self._detectors:
             return
         raw = None
-        with reporting_failures(self._report):
+        with reporting_failures(self._on_store_error):
             raw = await self._store.get_note(STUB_JOURNAL, site.encode())
         found = None if raw is None else StubDetector.from_note(site, raw, self._run)
         if found is not None:
@@ -288,12 +283,8 @@ class StubWatch:
             try:
                 await self._store.put_note(STUB_JOURNAL, site.encode(), detector.to_note(self._run))
             except StoreError as exc:
-                self._report(exc)
+                self._on_store_error(exc)
                 return  # a store that fails is not asked once for each site
-
-    def _report(self, exc: StoreError) -> None:
-        if self._on_store_error is not None:
-            self._on_store_error(exc)
 
 
 class FailedPages:

@@ -224,7 +224,7 @@ def test_the_watch_on_all_sites_takes_bounded_memory(
 ) -> None:
     """Whether there are few sites with many contents or many with few, and however long their URLs are."""
     monkeypatch.setattr(transactions, "MAX_WATCH_BYTES", 1_000_000)
-    watch = StubWatch()
+    watch = StubWatch(None, "monday", print)
     tracemalloc.start()
     for number in range(contents):
         for site in range(sites):
@@ -249,7 +249,7 @@ def test_the_bytes_of_a_site_are_what_it_takes() -> None:
 
 def test_a_site_that_was_forgotten_is_watched_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "MAX_WATCH_BYTES", 10_000)
-    watch = StubWatch()
+    watch = StubWatch(None, "monday", print)
     first = watch.detector("site.example")
     assert watch.detector("site.example") is first
     for number in range(10):
@@ -269,7 +269,7 @@ async def test_a_run_that_goes_on_in_another_process_goes_on_counting() -> None:
     """Each page comes to a process of its own, and the twentieth is the first that is recognised, as in one process."""
     store, told = MemoryStore(), []
     for number in range(2 * NEXT, 2 * NEXT + 30 + MIN_PLACES):
-        watch = StubWatch(store, "monday")
+        watch = StubWatch(store, "monday", print)
         await watch.restore("site.example")
         content = str(number) if number < 2 * NEXT + 30 else "captcha"
         told.append(watch.detector("site.example").observe(f"{HOST}/news/article-{number}", content))
@@ -280,12 +280,12 @@ async def test_a_run_that_goes_on_in_another_process_goes_on_counting() -> None:
 @on_asyncio
 async def test_counts_that_went_on_are_those_of_one_process() -> None:
     store, whole, contents = MemoryStore(), StubDetector("site.example"), random.Random(1)
-    watch = StubWatch(store, "monday")
+    watch = StubWatch(store, "monday", print)
     for number in range(3 * RECENT_PAGES):
         url, content = f"{HOST}/{number % 7}/{number}?page={number % 3}", str(contents.randrange(9))
         if number % 50 == 0:
             await watch.save()
-            watch = StubWatch(store, "monday")
+            watch = StubWatch(store, "monday", print)
             await watch.restore("site.example")
         parted = watch.detector("site.example")
         assert parted.observe(url, content) == whole.observe(url, content)
@@ -297,14 +297,14 @@ async def test_counts_that_went_on_are_those_of_one_process() -> None:
 async def test_another_run_begins_anew_and_so_does_one_whose_note_cannot_be_read() -> None:
     """The same twenty pages on each of twenty nights are no twenty places."""
     store = MemoryStore()
-    watch = StubWatch(store, "monday")
+    watch = StubWatch(store, "monday", print)
     watch.detector("site.example").observe(f"{HOST}/login", "captcha")
     await watch.save()
     new = StubDetector("site.example").to_note("tuesday")
     for run, raw in (("tuesday", None), ("monday", b"damaged"), ("monday", zlib.compress(b"[1]"))):
         if raw is not None:
             await store.put_note("stubs", b"site.example", raw)
-        other = StubWatch(store, run)
+        other = StubWatch(store, run, print)
         await other.restore("site.example")
         assert other.detector("site.example").to_note("tuesday") == new
 
