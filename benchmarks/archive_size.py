@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from scrapy_simdedup.batch.packed_units import pack_units
+from scrapy_simdedup.batch.tables import pack_units
 
 import measure
 from crowd import STEP, crowd_marks
