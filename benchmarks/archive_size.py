@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from scrapy_simdedup.batch.tables import pack_units
 
 import measure
 from crowd import STEP, crowd_marks
 from pages import generated
 from scrapy_simdedup.batch.archives import Making
 from scrapy_simdedup.batch.local import Judging, judge_files
-from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema
+from scrapy_simdedup.batch.tables import TableWriter, fingerprints_schema, pack_units
 from scrapy_simdedup.batch.verdict_files import summary_of
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.settings import DedupSettings
