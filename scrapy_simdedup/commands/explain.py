@@ -294,6 +294,8 @@ class Explanation:
             return f"kept: {why}; {STATE_MEANINGS.get(record.state, record.state)}"
         kept = "would be dropped, and was only counted" if settings.mode == "observe" else "dropped"
         other = "a page that is not in the store any more" if self.other is None else self.other.url
+        if self.compared is not None and self.compared.reason == "known_view":
+            return f"{kept}: it repeats {other}, and what it says beside that stands on one other page with its title"
         line = "IDENTICAL" if record.kind == "identical" else "NEAR"
         bound = settings.identical if record.kind == "identical" else settings.near
         return (

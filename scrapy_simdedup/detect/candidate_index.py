@@ -1,4 +1,4 @@
-"""The candidate index: the originals of one site in numpy arrays, 22 bytes each, and those that may be like a page."""
+"""The candidate index: the originals of one site in numpy arrays, 24 bytes each, and those that may be like a page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANY_HANDLER = 0
 DELIVERED = {"itemless": 1, "confirmed": 2, "stub": 3}
 """The numbers of the states of what was delivered; 0 for what is in work."""
 _FIRST_ROWS = 4
-_STAMP = 0xFFFF_FFFF
+_STAMP, _NUMBER = 0xFFFF_FFFF, 0xFFFF
 
 
 class CandidateIndex:
@@ -56,8 +56,9 @@ class CandidateIndex:
         """The lower half of each id, which tells whether another record has the slot by now."""
         self._simhash = np.zeros((_FIRST_ROWS, bits // 64), np.uint64)
         self._exact = np.zeros(_FIRST_ROWS, np.uint16)
-        """The first two bytes of each digest, as the next: all are looked through, and what is found is looked at."""
+        """The first two bytes of each digest, as in the next two: all are looked through, what is found looked at."""
         self._body = np.zeros(_FIRST_ROWS, np.uint16)
+        self._title = np.zeros(_FIRST_ROWS, np.uint16)
         self._group = np.zeros(_FIRST_ROWS, np.uint8)
         self._delivered = np.zeros(_FIRST_ROWS, np.uint8)
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
@@ -109,6 +110,7 @@ class CandidateIndex:
         self._stamps[slot] = record.id & _STAMP
         self._simhash[slot] = to_words(fp.simhash, self._simhash.shape[1])
         self._exact[slot], self._body[slot] = _number(fp.exact), _number(fp.body)
+        self._title[slot] = fp.title & _NUMBER
         self._group[slot] = comparison_group(fp)
         self._handler[slot] = self._handlers.setdefault(record.handler, len(self._handlers))
         self.update(slot, record)
@@ -151,6 +153,13 @@ class CandidateIndex:
         near = self._by_simhash(fp, handler) if self._inverted is None else self._by_keys(fp, handler, self._inverted)
         chosen: Rows = np.union1d(near, equal) if len(equal) else np.sort(near)
         return chosen
+
+    def delivered_with_title(self, fp: PageFingerprint) -> Rows:
+        """Pages with the title of a judged page that were delivered with items."""
+        is_confirmed = self._delivered[: self._count] == DELIVERED["confirmed"]
+        rows = self._comparable(fp, (is_confirmed & (self._used(self._title) == fp.title & _NUMBER)).nonzero()[0])
+        found: Rows = rows[self.comparison_rows(rows)["title"] == fp.title]
+        return found
 
     def distance(self, row: int, fp: PageFingerprint) -> int:
         """Differing bits of the simhashes of a record and a page."""
@@ -231,7 +240,8 @@ class CandidateIndex:
         return rows
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        return self._stamps, self._simhash, self._exact, self._body, self._group, self._delivered, self._handler
+        by_digest = self._exact, self._body, self._title
+        return self._stamps, self._simhash, *by_digest, self._group, self._delivered, self._handler
 
     def _grow(self, slot: int) -> None:
         rows = max(slot + 1, len(self._stamps) * 9 // 8)

@@ -277,7 +277,7 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_first_seen=original.first_seen,
         original_run=original.run,
         original_key=original.original or original.key,
-        reason="own_text" if match.has_own_text else None,
+        reason=match.reason,
         own_words=match.own_words,
     )
 

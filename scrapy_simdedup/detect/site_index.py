@@ -254,6 +254,10 @@ class SiteIndex:
         if own is not None and has_own_text:
             lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
             alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
+        is_known_view = np.zeros(len(rows), np.bool_)
+        if settings.novel_words is not None and not (is_own & (alike >= drop)).any():
+            is_known_view[is_own] = self._novelty.is_known_view(page, rows[is_own], clocks)
+            alike = np.where(is_known_view, identical, alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()
@@ -269,8 +273,9 @@ class SiteIndex:
                 continue
             if best is None:
                 words, line = (None, None) if own is None else (own.words, own.other_line)
+                reason: Reason | None = "known_view" if is_known_view[at] else "own_text" if has_own_text else None
                 distance = originals.distance(rows[at], fp)
-                best = Match(record, float(alike[at]), distance, words, has_own_text, line, 0)
+                best = Match(record, float(alike[at]), distance, words, reason, line, 0)
             if alike[at] < drop or not is_own[at]:
                 break
             if record.state != "itemless":

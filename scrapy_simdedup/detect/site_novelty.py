@@ -19,6 +19,10 @@
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
    (:class:`UrlVariants`), two lines count as well, or one of more than ten words, wherever they stand: the headings
    that were translated. What stands at the same place of pages with other contents does not.
+7. *The views of one thing*, as of an article its history, its files and what links to it, say its name at one place,
+   and share the rest with the same views of other things. So a page that is near another thing's view, with its h1 and
+   another title, is a copy of it as well, if all lines that it lacks of the page stand at their places on one page that
+   was delivered under the page's title.
 """
 
 from __future__ import annotations
@@ -52,6 +56,10 @@ and a counter."""
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
+
+
+MAX_VIEWS = 64
+"""Pages with one title from which on the title does not say what they show."""
 
 
 class OwnText(NamedTuple):
@@ -94,6 +102,37 @@ class SiteNovelty:
             beside_all = beside(copied)
             own = own._replace(is_in_work=beside_all is not None and not beside_all.counts)
         return own
+
+    def is_known_view(self, page: FetchedPage, near: Rows, clocks: Collection[int]) -> Mask:
+        """Of which of some originals a page is the same view, of a thing that is known from another page: step 7.
+
+        Where a unit table joins its rows, nobody knows which lines a page has.
+        """
+        fp, units = page.fingerprint, page.fingerprint.page_units
+        found = np.zeros(len(near), np.bool_)
+        if units is None or not (fp.h1 and fp.title):
+            return found
+        rows = self._originals.comparison_rows(near)
+        is_alike = (rows["h1"] == fp.h1) & (rows["title"] != fp.title)
+        views = self._originals.delivered_with_title(fp).tolist() if is_alike.any() else []
+        if not 0 < len(views) <= MAX_VIEWS:
+            return found
+        of_thing = [of for of in map(self._text_units, views) if of is not None and not of.joined_by]
+        lines = units.without(clocks)
+        for at in is_alike.nonzero()[0].tolist():
+            original = self._text_units(near[at])
+            if original is None or original.joined_by:
+                continue
+            lacked = lines & ~novelty.have_rows(units, [original])
+            found[at] = lacked.any() and any(
+                novelty.have_rows(units, [view])[lacked].all()
+                and not novelty.longest_own_text(units, [original, view], ~units.pass_over)
+                for view in of_thing
+            )
+        return found
+
+    def _text_units(self, row: int) -> TextUnits | None:
+        return PageFingerprint.from_bytes(self._records.fingerprint(row)).units
 
     def _beside(
         self, page: FetchedPage, copied: Rows, *, near: Collection[int], clocks: Collection[int], is_variant: bool
@@ -177,7 +216,7 @@ class SiteNovelty:
         own = found.own_units(kept, clocks)
         if own.any():
             self._look_up_in(others)
-            own &= ~self._filters.have_rows(units)
+            own &= ~novelty.have_rows(units, [of for _, of in self._units.values() if of is not None])
         words = novelty.words_of_units(units)[own]
         return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
 
@@ -208,7 +247,7 @@ class SiteNovelty:
         id_, known = self._records.ids[row], self._units.get(row)
         if known is not None and known[0] == id_:
             return known
-        return id_, PageFingerprint.from_bytes(self._records[row].fingerprint).units
+        return id_, self._text_units(row)
 
 
 MIN_RESTS, MIN_KEPT_SHARE = 8, 0.5

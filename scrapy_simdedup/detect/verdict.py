@@ -29,6 +29,7 @@ Reason: TypeAlias = (
         "other_arguments",
         "for_callback",
         "own_text",
+        "known_view",
     ]
 )
 OtherLine: TypeAlias = Literal["words", "numbers"]
@@ -73,7 +74,9 @@ class Verdict:
     was got by another callback, or for another spider; ``other_arguments`` where its request brings values for the item
     that no other brought; ``for_callback`` where the downloader middleware is there alone, and the page brings new
     links or was asked for again; ``own_text`` where it is ``near`` only because it says what its original does not, see
-    :attr:`own_words`; ``imported`` where it is ``unchanged`` only because another tool knew its request; else None."""
+    :attr:`own_words`; ``known_view`` where what it says beside its original stands on one other page with its title, so
+    that it repeats it though they are less alike; ``imported`` where it is ``unchanged`` only because another tool knew
+    its request; else None."""
     page: PageRef | None = None
     """The page's own record, to be confirmed or released; None for a duplicate, and where nothing was stored."""
     pending: PageRef | None = None
@@ -180,8 +183,8 @@ class Match:
     """Differing bits of the simhashes."""
     own_words: int | None
     """Words of the page's longest text unit that the originals it is a copy of lack; None where that is not known."""
-    has_own_text: bool
-    """Whether these are so many that the page is no copy."""
+    reason: Reason | None
+    """``own_text`` if these are so many that the page is no copy; ``known_view`` if it is one as a view alone."""
     other_line: OtherLine | None
     """In what a short line of the page differs that stands in the place of another of the originals."""
     copies: int

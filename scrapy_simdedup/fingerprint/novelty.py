@@ -327,16 +327,9 @@ class FilterBank:
         least = [[_least_looked_up(other.false_share, MAX_CHANCE / len(units))] for other in units]
         self.least_looked_up = np.array(least).reshape(-1, 1)
         """Of each page, the shingles of a block that must be looked up, or they may only seem to be there; (n, 1)."""
-        self._rows = np.concatenate([_NO_ROWS, *(other.rows for other in units if not other.joined_by)])
 
     def __len__(self) -> int:
         return len(self._bits)
-
-    def have_rows(self, units: PageUnits) -> Mask:
-        """Which blocks of a page are rows in the unit table of one of the pages, at the same place; shape (m,)."""
-        rows, _ = table_rows(units.digests, units.places, 0)
-        found: Mask = np.isin(rows.view(np.uint32), self._rows.view(np.uint32))
-        return found
 
     def samples(self, hashes: Hashes) -> Mask:
         """Which of the shingles are in the sample of each page, shape (n, k)."""
@@ -348,6 +341,14 @@ class FilterBank:
         of_bytes = np.take_along_axis(self._bits, at >> 3, axis=1)
         found: Mask = of_bytes >> (at & 7).astype(np.uint8) & 1 > 0
         return found
+
+
+def have_rows(units: PageUnits, others: Sequence[TextUnits]) -> Mask:
+    """Which blocks of a page are rows of the unit table of one of some pages, at the same place; shape (m,)."""
+    rows, _ = table_rows(units.digests, units.places, 0)
+    tables = np.concatenate([_NO_ROWS, *(other.rows for other in others if not other.joined_by)])
+    found: Mask = np.isin(rows.view(np.uint32), tables.view(np.uint32))
+    return found
 
 
 def _least_looked_up(false_share: float, chance: float) -> float:

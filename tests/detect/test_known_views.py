@@ -1,0 +1,78 @@
+"""Views of one thing: each article of a wiki has a page of its files and of its links, and most of them are empty."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.on_asyncio import on_asyncio
+from helpers.pages import words
+from scrapy_simdedup import NearDuplicateDetector
+
+ARTICLES = range(6)
+NONE_YET = f"<p>{' '.join(words('there are none yet', 70))}</p>"
+
+
+def name_of(number: int) -> str:
+    return " ".join(words(("article", number), 2))
+
+
+def page(number: int, h1: str, text: str, *, day: int | None = None) -> str:
+    """A page of a wiki, which says above its heading and below its text what it is about, and when that changed."""
+    name, day = name_of(number), number if day is None else day
+    about = f"<p>{name}, changed on {day + 1} May 2024 by Ann</p>"
+    return f"<title>{name}</title><main><p>Page {name}</p><h1>{h1}</h1>{text}{about}</main>"
+
+
+def article(number: int) -> str:
+    return page(number, name_of(number), f"<p>{' '.join(words(('text', number), 60))}</p>")
+
+
+async def wiki(detector: NearDuplicateDetector) -> None:
+    for number in ARTICLES:
+        await detector.add(article(number), url=f"https://wiki.example/{number}")
+    await detector.add(page(0, "Files", NONE_YET), url="https://wiki.example/0?view=files")
+
+
+@on_asyncio
+async def test_the_same_view_of_another_thing_that_is_known_says_nothing_new() -> None:
+    async with NearDuplicateDetector(secret="wiki") as detector:
+        await wiki(detector)
+        views = [
+            await detector.add(page(number, "Files", NONE_YET), url=f"https://wiki.example/{number}?view=files")
+            for number in ARTICLES[1:]
+        ]
+    assert {(verdict.kind, verdict.reason, verdict.is_duplicate) for verdict in views} == {
+        ("identical", "known_view", True)
+    }
+    assert {verdict.original for verdict in views} == {"https://wiki.example/0?view=files"}
+
+
+COMMENT = f"<section class=comments><p>{' '.join(words('comment', 30))}</p></section>"
+OTHERS = {
+    "of a thing that is not known": page(9, "Files", NONE_YET),
+    "that says something of its own": page(3, "Files", NONE_YET.replace("</p>", " but one</p>")),
+    "with another headline": page(3, "Links", NONE_YET),
+    "with a comment": page(3, "Files", NONE_YET + COMMENT),
+    "with the name of one thing and the day of another": page(3, "Files", NONE_YET, day=5),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+@on_asyncio
+async def test_a_view_is_kept(other: str) -> None:
+    async with NearDuplicateDetector(secret="wiki") as detector:
+        await wiki(detector)
+        verdict = await detector.add(other, url="https://wiki.example/3?view=files")
+    assert not verdict.is_duplicate
+
+
+@on_asyncio
+async def test_what_gave_no_item_does_not_vouch_for_a_view() -> None:
+    """The article may have been fetched for its links alone."""
+    async with NearDuplicateDetector(secret="wiki") as detector:
+        await detector.add(page(0, "Files", NONE_YET), url="https://wiki.example/0?view=files")
+        known = await detector.judge(article(3), url="https://wiki.example/3")
+        assert known.page is not None
+        await detector.confirm(known.page, items=False)
+        verdict = await detector.add(page(3, "Files", NONE_YET), url="https://wiki.example/3?view=files")
+    assert not verdict.is_duplicate
