@@ -218,9 +218,8 @@ cdef Py_ssize_t roles_by_size(Node* nodes, Node* node) noexcept:
     """The roles of a node without those that its size contradicts; -1 if it contradicts none."""
     if node.text > WRAPPER_SHARE * nodes.text:
         return node.own & ~BOILERPLATE_ROLES
-    if node.text > WEAK_WRAPPER_SHARE * nodes.text or (
-        node.part >= 0 and node.paragraphs > WEAK_WRAPPER_SHARE * nodes[node.part].paragraphs
-    ):
+    cdef double share = WRAPPER_SHARE if node.own & COMMENT and not node.holds_headline else WEAK_WRAPPER_SHARE
+    if node.text > share * nodes.text or (node.part >= 0 and node.paragraphs > share * nodes[node.part].paragraphs):
         return node.own & ~(WRAPPER_ROLES if node.holds_headline else WEAK_ROLES)
     return -1
 

@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 WRAPPER_SHARE = 0.8
 """An element with a larger share of the page's text is no boilerplate, whatever it is called."""
 WEAK_WRAPPER_SHARE = 0.5
-"""The same for weak roles; also a share of the paragraphs of the main part, and of the text of all main parts."""
+"""The same for weak roles, but for comments without the headline; also a share of the paragraphs of the main part, and
+of the text of all main parts."""
 MIN_CONTENT_SHARE = 0.05
 """Share of the page's text that content must exceed; else what has weak roles only is content as well."""
 MAX_LINK_DENSITY = 0.6
@@ -172,8 +173,9 @@ def _inherited_roles(tree: BlockTree) -> list[int]:
 def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list[int]:
     """For each node, its own roles but those that its size contradicts: what wraps the content is no boilerplate.
 
-    A comment that is most of the page is a post of a thread. So are those beside it that have the same roles, with what
-    has these roles inside of them.
+    A comment that is nearly all of the page is a post of a thread. So are those beside it that have the same roles,
+    with what has these roles inside of them. Comments about as long as their article are comments, whatever a line more
+    or less says.
     """
     in_paragraphs = [len(t) if roles & PARAGRAPH else 0 for t, roles in zip(tree.texts, tree.text_roles, strict=True)]
     paragraphs = subtree_totals(tree.role_parents, tree.role_nodes, in_paragraphs)
@@ -182,11 +184,11 @@ def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list
     made = list(tree.node_roles)
     posts: set[tuple[int, int]] = set()
     for node, part in enumerate(parts):
+        is_comment = tree.node_roles[node] & COMMENT and not holds_headline[node]
+        share = WRAPPER_SHARE if is_comment else WEAK_WRAPPER_SHARE
         if text[node] > WRAPPER_SHARE * text[0]:
             made[node] &= ~BOILERPLATE_ROLES
-        elif text[node] > WEAK_WRAPPER_SHARE * text[0] or (
-            part >= 0 and paragraphs[node] > WEAK_WRAPPER_SHARE * paragraphs[part]
-        ):
+        elif text[node] > share * text[0] or (part >= 0 and paragraphs[node] > share * paragraphs[part]):
             # What is called a sidebar and has no headline may be one: it can be most of a short page.
             made[node] &= ~(WRAPPER_ROLES if holds_headline[node] else WEAK_ROLES)
         elif holds_headline[node]:

@@ -131,6 +131,13 @@ def test_comments_that_outweigh_the_content_are_the_content() -> None:
     assert kind_of("Target", f'<p>A question.</p><div class="comment">Target</div>{posts}') is UNMARKED
 
 
+@pytest.mark.parametrize("reply", ["", "<p>Reply to Ann</p>"])
+def test_comments_as_long_as_the_article_are_frame_whatever_a_line_more_says(reply: str) -> None:
+    article = f"<article><h1>Tides</h1>{prose('article', 100)}<ul><li>Written by Ann about the sea</ul></article>"
+    comments = f'<div class="comments"><p>Target</p>{prose("article", 100)}{reply}</div>'
+    assert kind_of("Target", f"<main>{article}{comments}</main>") is BOILERPLATE
+
+
 def test_widgets_that_outweigh_the_content_are_the_content() -> None:
     """Page builders call everything a widget."""
     widgets = "".join(f'<div class="widget">{prose(n, 40)}</div>' for n in range(6))
