@@ -14,7 +14,7 @@ from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck
 from scrapy_simdedup.detect.names import ALL_SITES, site_of
 from scrapy_simdedup.detect.site_novelty import SiteNovelty, UrlVariants
-from scrapy_simdedup.detect.verdict import FetchedPage, Match
+from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
