@@ -172,7 +172,7 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
                 verdict,
                 is_duplicate=True,
                 other_headline=_headline_differs(page, original),
-                other_line=match.other_line,
+                other_line=match.own.other_line,
             )
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
@@ -195,7 +195,7 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
         decision = _decide_revisit(page, revisit, revisit.kind, index, cluster=None, reason=None)
         if decision.verdict.is_duplicate:
             return replace(decision, original=stub)
-    if match.other_line is None:
+    if match.own.other_line is None:
         return Decision(verdict, None, stub)
     return replace(_keep(page, revisit, verdict), original=stub)
 
@@ -278,7 +278,7 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_run=original.run,
         original_key=original.original or original.key,
         reason=match.reason,
-        own_words=match.own_words,
+        own_words=match.own.words,
     )
 
 

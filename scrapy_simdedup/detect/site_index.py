@@ -13,8 +13,8 @@ import numpy as np
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck
 from scrapy_simdedup.detect.names import ALL_SITES, site_of
-from scrapy_simdedup.detect.site_novelty import SiteNovelty, UrlVariants
-from scrapy_simdedup.detect.verdict import FetchedPage, Match, Reason
+from scrapy_simdedup.detect.site_novelty import SiteNovelty
+from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -73,7 +73,6 @@ class SiteIndex:
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
         keeps_paths = run is not None and settings.is_anywhere("unchanged", "drop")
         self._paths = PagesByPath() if keeps_paths else None
-        self._variants = UrlVariants()
         # Where records leave the log, a process that begins with what is left could not count what another one did.
         self._pages_expire = settings.max_pages_per_site is not None
 
@@ -84,7 +83,9 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes besides lent records, about."""
         own = 0 if self._is_shared else self._records.size
-        own += self.canonical_claims.size + self._variants.size + (0 if self._paths is None else self._paths.size)
+        own += (
+            self.canonical_claims.size + self._novelty.variants.size + (0 if self._paths is None else self._paths.size)
+        )
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
@@ -124,7 +125,7 @@ class SiteIndex:
                 counts = not self._pages_expire and record.original is not None
                 original = self.delivered_version(record.original or b"") if counts else None
                 if original is not None:
-                    self._variants.dropped(record.url, original.url)
+                    self._novelty.variants.dropped(record.url, original.url)
             return
         self._search(record, slot)
 
@@ -146,7 +147,7 @@ class SiteIndex:
             if self._originals.add(slot, record, fp):
                 self._copy_check.add_original(record, slot, fp)
                 if not self._pages_expire and record.kind != "identical":  # else it is one more copy
-                    self._variants.kept(record.url)
+                    self._novelty.variants.kept(record.url)
         self.replacements.observe(record)
 
     def _slot(self, record: Record) -> int | None:
@@ -244,20 +245,15 @@ class SiteIndex:
         if not len(rows):
             return None
         is_own, delivered = originals.handled_alike(rows, page.handler), originals.delivered(rows)
-        own = None
+        own, is_known_view = OwnText(), np.zeros(len(rows), np.bool_)
         if settings.novel_words is not None:
-            are_copied = (alike >= identical) & is_own
-            copied = (self._records[row].url for row in rows[are_copied].tolist())
-            is_variant = self._variants.tell_apart(page.url, copied)
-            own = self._novelty.own_text(page, rows, are_copied, clocks, is_variant=is_variant)
-        has_own_text = own is not None and own.counts
-        if own is not None and has_own_text:
-            lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
-            alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
-        is_known_view = np.zeros(len(rows), np.bool_)
-        if settings.novel_words is not None and not (is_own & (alike >= drop)).any():
-            is_known_view[is_own] = self._novelty.is_known_view(page, rows[is_own], clocks)
-            alike = np.where(is_known_view, identical, alike)
+            own = self._novelty.own_text(page, rows, (alike >= identical) & is_own, clocks)
+            if own.counts:
+                lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
+                alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
+            if not (is_own & (alike >= drop)).any():
+                is_known_view[is_own] = self._novelty.is_known_view(page, rows[is_own], clocks)
+                alike = np.where(is_known_view, identical, alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         best: Match | None = None
         copies: set[bytes] = set()
@@ -272,10 +268,7 @@ class SiteIndex:
             ):
                 continue
             if best is None:
-                words, line = (None, None) if own is None else (own.words, own.other_line)
-                reason: Reason | None = "known_view" if is_known_view[at] else "own_text" if has_own_text else None
-                distance = originals.distance(rows[at], fp)
-                best = Match(record, float(alike[at]), distance, words, reason, line, 0)
+                best = Match(record, float(alike[at]), originals.distance(rows[at], fp), own, bool(is_known_view[at]))
             if alike[at] < drop or not is_own[at]:
                 break
             if record.state != "itemless":

@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ from numpy.typing import NDArray
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
-from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine
+from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
@@ -62,18 +61,6 @@ MAX_VIEWS = 64
 """Pages with one title from which on the title does not say what they show."""
 
 
-class OwnText(NamedTuple):
-    """What a page says that the originals it is a copy of lack."""
-
-    words: int
-    counts: bool
-    """Whether the page is no copy for it."""
-    other_line: OtherLine | None = None
-    """In what a short line differs that stands in the place of another of the originals, and keeps no page."""
-    is_in_work: bool = False
-    """Whether an original that is not delivered yet has it: then whether that comes is waited for."""
-
-
 class SiteNovelty:
     """The novelty of pages of one site."""
 
@@ -82,25 +69,25 @@ class SiteNovelty:
         self._units: dict[int, tuple[int, TextUnits | None]] = {}
         """By the slot of a page that stands for the site, the id of its record and the text units."""
         self._filters = novelty.FilterBank([])
+        self.variants: UrlVariants = UrlVariants()
 
     def own_text(
-        self, page: FetchedPage, rows: Rows, are_copied: NDArray[np.bool_], clocks: Collection[int], *, is_variant: bool
-    ) -> OwnText | None:
-        """What a page says that the originals it is near lack; None where it is a copy of none, or has no text units.
+        self, page: FetchedPage, rows: Rows, are_copied: NDArray[np.bool_], clocks: Collection[int]
+    ) -> OwnText:
+        """What a page says that the originals it is near lack; nothing is known where it is a copy of none.
 
-        ``are_copied`` says of which it is a copy, as far as texts are alike. A variant differs by its URL from an
-        original in what tells contents of the site apart.
+        ``are_copied`` says of which it is a copy, as far as texts are alike.
         """
         copied = rows[are_copied]
         if not len(copied):
-            return None
+            return OwnText()
         states = self._originals.delivered(copied)
+        is_variant = self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist()))
         delivered = copied[states == 2]  # others may be released, and their text with them
         beside = partial(self._beside, page, near=set(rows.tolist()), clocks=clocks, is_variant=is_variant)
         own = beside(delivered if len(delivered) else copied)
-        if own is not None and own.counts and len(delivered) and (states == 0).any():
-            beside_all = beside(copied)
-            own = own._replace(is_in_work=beside_all is not None and not beside_all.counts)
+        if own.counts and len(delivered) and (states == 0).any():
+            own = own._replace(is_in_work=not beside(copied).counts)
         return own
 
     def is_known_view(self, page: FetchedPage, near: Rows, clocks: Collection[int]) -> Mask:
@@ -136,7 +123,7 @@ class SiteNovelty:
 
     def _beside(
         self, page: FetchedPage, copied: Rows, *, near: Collection[int], clocks: Collection[int], is_variant: bool
-    ) -> OwnText | None:
+    ) -> OwnText:
         """What a page says that some of the originals lack it is a copy of."""
         fp, novel_words = page.fingerprint, page.settings.novel_words
         assert novel_words is not None
@@ -144,11 +131,11 @@ class SiteNovelty:
         packed = (self._records.fingerprint(row) for row in chosen if self._records.key(row) != page.key)
         originals = list(map(PageFingerprint.from_bytes, packed))
         if any(original.exact == fp.exact and not fp.unjudged for original in originals):
-            return OwnText(0, counts=False)
+            return OwnText(0)
         kept = [original.units for original in originals if original.units is not None]
         units = fp.page_units
         if units is None or not kept or len(kept) < len(originals):
-            return None
+            return OwnText()
         sample = self._copy_check.sampled_pages(fp)
         others = [row for row in sample if row not in near]
         is_known = len(sample) >= MIN_SAMPLE and bool(others)
@@ -180,7 +167,7 @@ class SiteNovelty:
         if facts.any():
             return OwnText(max(1, int(novelty.words_of_units(units)[facts].max())), counts=True)
         shown = most if most > novelty.MIN_OWN_WORDS else 0
-        return OwnText(shown, counts=False, other_line=lines.difference(units))
+        return OwnText(shown, other_line=lines.difference(units))
 
     def _names(
         self,

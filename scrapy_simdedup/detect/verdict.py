@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
 from scrapy_simdedup.unjudged import UnjudgedReason
@@ -172,6 +172,19 @@ class FetchedPage:
     are at hand."""
 
 
+class OwnText(NamedTuple):
+    """What a page says that the originals it is a copy of lack."""
+
+    words: int | None = None
+    """Words of its longest text unit that they lack; None where that is not known, as it is a copy of none."""
+    counts: bool = False
+    """Whether the page is no copy for it."""
+    other_line: OtherLine | None = None
+    """In what a short line differs that stands in the place of another of the originals, and keeps no page."""
+    is_in_work: bool = False
+    """Whether an original that is not delivered yet has it: then whether that comes is waited for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """An original that a page is like."""
@@ -181,11 +194,13 @@ class Match:
     """Share of common content, 0..1."""
     distance: int
     """Differing bits of the simhashes."""
-    own_words: int | None
-    """Words of the page's longest text unit that the originals it is a copy of lack; None where that is not known."""
-    reason: Reason | None
-    """``own_text`` if these are so many that the page is no copy; ``known_view`` if it is one as a view alone."""
-    other_line: OtherLine | None
-    """In what a short line of the page differs that stands in the place of another of the originals."""
-    copies: int
+    own: OwnText
+    is_known_view: bool
+    """Whether the page is a copy only as the view of a thing that is known; see ``SiteNovelty.is_known_view``."""
+    copies: int = 0
     """Originals for which the page would be dropped: this one may be none of them."""
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why the page is a copy, or none, though it is less alike, or more."""
+        return "known_view" if self.is_known_view else "own_text" if self.own.counts else None
