@@ -98,8 +98,8 @@ def _choose(
     is_stub = copied is not None and copied.record.state == "stub"
     if (
         copied is not None
-        and copied.similarity < 1.0
         and not is_stub
+        and not _is_equal(page, copied.record)
         and _is_edit(page, copied.record, revisit, clocks)
     ):
         copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
@@ -125,6 +125,11 @@ def _choose(
     verdict = _verdict_about(match, settings)
     decision = _keep(page, revisit, verdict if reason is None else replace(verdict, reason=reason), cluster)
     return decision if copied is None else replace(decision, original=copied.record)
+
+
+def _is_equal(page: FetchedPage, original: Record) -> bool:
+    """Whether a page says just what an original says; a similarity of 1 is an estimate, and a long page has edits."""
+    return PageFingerprint.from_bytes(original.fingerprint).exact == page.fingerprint.exact
 
 
 def _is_edit(page: FetchedPage, original: Record, revisit: Revisit | None, clocks: Collection[int]) -> bool:
