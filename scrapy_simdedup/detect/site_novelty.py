@@ -7,13 +7,14 @@
 3. *Once it is known*, a unit counts in boilerplate as well, unless pages with other contents have it, too: a teaser
    stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
-4. *A short line in place of another* counts where neither title nor h1 vouches that the pages are one: a name above a
-   description that twenty products share. No original may lack one: the name of one of them and the town of another are
-   a page of their own together. A headline vouches if both pages have it, and few others of the site do; a title only
-   once the site is known, and not where such a line is the first heading, or the first line of a content without
-   headings: the title may be that of an album, the line the name of a picture. Where one vouches, such a line is a
-   clock, a greeting or an advertisement. A line that differs in its numbers alone may be either, so where none vouches
-   it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them.
+4. *A few words of a text*, or *a short line in place of another*, count where neither title nor h1 vouches that the
+   pages are one: a name above a description that twenty products share. No original may lack one: the name of one of
+   them and the town of another are a page of their own together. A headline vouches if both pages have it, and few
+   others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
+   first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
+   one vouches, such a line is a clock, a greeting or an advertisement. A line that differs in its numbers alone may be
+   either, so where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are
+   three of them; another title, below an h1 that all pages have, is one of the three.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -42,7 +43,7 @@ from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
-from scrapy_simdedup.page.amounts import is_name
+from scrapy_simdedup.page.amounts import is_name, is_short
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.urls.parts import query_parameters
 
@@ -52,6 +53,8 @@ advertisement among its texts, but seldom two of them."""
 MIN_NUMBERS = 3
 """Lines in place of others from which they may be facts though they differ in their numbers alone: two may be a clock
 and a counter."""
+MIN_MISSING_OF_UNNAMED = 3
+"""Shingles of a text of its own that must be missing where no headline vouches: another word is no text."""
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
@@ -157,13 +160,16 @@ class SiteNovelty:
             together = 0
         if is_variant:
             together = max(together, self._words_of_variant(found, kept, others, clocks))
+        vouches = cache(partial(self._has_same_name, fp, chosen, others))
+        if not together and is_known:
+            together = self._words_of_unnamed(found, words, others, lambda: vouches(len(sample)))
         if together:
             return OwnText(together, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
         facts = lines.words
         if not facts.any() or np.count_nonzero(lines.of_texts(units)) < MIN_FIELDS:
-            vouches = cache(partial(self._has_same_name, fp, chosen, others))
-            facts = self._names(units, kept, clocks, lambda is_first: vouches(0 if is_first else len(sample)))
+            titles = [0 != fp.title != original.title != 0 for original in originals]
+            facts = self._names(units, kept, titles, clocks, lambda is_first: vouches(0 if is_first else len(sample)))
         if facts.any():
             return OwnText(max(1, int(novelty.words_of_units(units)[facts].max())), counts=True)
         shown = most if most > novelty.MIN_OWN_WORDS else 0
@@ -173,20 +179,22 @@ class SiteNovelty:
         self,
         units: PageUnits,
         kept: Sequence[TextUnits],
+        titles: Sequence[bool],
         clocks: Collection[int],
         has_same_name: Callable[[bool], bool],
     ) -> Mask:
         """The lines by which a page has another name than each of the originals: step 4 of this module.
 
-        ``has_same_name`` says whether title or h1 vouch for it, if such a line is the headline, and if not.
+        ``titles`` says which of them have another title, ``has_same_name`` whether title or h1 vouch for the page, if
+        such a line is the headline, and if not.
         """
         found = nothing = np.zeros(len(units.lengths), np.bool_)
-        for original in kept:
+        for original, has_other_title in zip(kept, titles, strict=True):
             lines = novelty.replaced_lines(units, [original], clocks)
             of_texts = lines.of_texts(units)
             names = lines.words
             if not names.any() and (
-                np.count_nonzero(of_texts) >= MIN_NUMBERS
+                np.count_nonzero(of_texts) + has_other_title >= MIN_NUMBERS
                 or (of_texts[units.headline] and is_name(units.samples[units.headline]))
             ):
                 names = of_texts
@@ -194,6 +202,21 @@ class SiteNovelty:
                 return nothing
             found = found | names
         return found
+
+    def _words_of_unnamed(
+        self, found: novelty.LookUp, words: Rows, others: Sequence[int], vouches: Callable[[], bool]
+    ) -> int:
+        """The own words of the text that keeps a page that no headline vouches for; 0 if none does.
+
+        Short lines are passed over: that of a clock is known by what it stands in place of.
+        """
+        units = found.units
+        asked = (words > novelty.MIN_OWN_WORDS) & (found.missing >= MIN_MISSING_OF_UNNAMED) & units.of_content
+        for at in asked.nonzero()[0].tolist():
+            asked[at] = not is_short(units.samples[at])
+        if not asked.any() or vouches():
+            return 0
+        return int(words[asked & ~self._on_other_pages(units, asked, others)].max(initial=0))
 
     def _words_of_variant(
         self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]

@@ -144,6 +144,55 @@ async def test_three_numbers_or_one_in_a_name_keep_a_page_where_headlines_say_no
             assert verdict.is_duplicate is (is_dropped and number > 17)
 
 
+RELEASES = {
+    "releases": ("<h2>Tools 3.{number}</h2><p>Tools 3.{number} mends a fault in 2.{number}.</p>", False),
+    "a counter": ("<h2>Tools</h2><p>Seen {number} times</p>", True),
+}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@on_asyncio
+async def test_another_title_below_an_h1_of_the_site_is_one_of_three_numbers(release: str) -> None:
+    """The notes of two releases that mend one fault: the h1 names the manual, and only numbers tell them apart."""
+    line, is_dropped = RELEASES[release]
+    async with NearDuplicateDetector(secret="releases") as detector:
+        for number in range(8):
+            head = f"<title>{said(('about', number), 3)}</title><h1>Tools 3.2 manual</h1>"
+            await detector.add(f"{head}<p>{said(number, 80)}</p>", url=f"https://tools.example/{number}")
+        for number in (17, 31, 42):
+            head = f"<title>Tools 3.{number} | Tools 3.2 manual</title><h1>Tools 3.2 manual</h1>"
+            page = head + line.format(number=number) + DESCRIPTION
+            verdict = await detector.add(page, url=f"https://tools.example/3.{number}")
+            again = await detector.add(page + "<!---->", url=f"https://tools.example/3.{number}?print")
+            assert (verdict.is_duplicate, again.is_duplicate) == (is_dropped and number > 17, True)
+
+
+@pytest.mark.parametrize(("names", "is_dropped"), [(1, True), (6, False)])
+@pytest.mark.parametrize("title", ["Source code", "{}"])
+@on_asyncio
+async def test_names_in_one_long_text_keep_a_page_where_headlines_say_nothing(
+    title: str, names: int, *, is_dropped: bool
+) -> None:
+    """Sources that a generator made of one template differ in a type here and there, and all of it is one text."""
+    is_dropped = is_dropped or title == "{}"
+
+    def source(kind: str) -> str:
+        parts = [said(("source", part), 30) + (f" {kind}Function" if part < names else "") for part in range(10)]
+        text = "\n".join(parts)
+        return f"<title>{title.format('sources')}</title><pre>{text}</pre>"
+
+    async with NearDuplicateDetector(secret="sources") as detector:
+        for number in range(8):
+            page = f"<title>{title.format(said((number, 'title'), 2))}</title><pre>{said(number, 300)}</pre>"
+            await detector.add(page, url=f"https://java.example/about/{number}")
+        kept = [
+            await detector.add(source(kind), url=f"https://java.example/{kind}") for kind in ("Int", "Long", "Double")
+        ]
+        again = await detector.add(source("Long") + "<!---->", url="https://java.example/Long?print")
+    assert [verdict.is_duplicate for verdict in kept] == [False, is_dropped, is_dropped]
+    assert again.is_duplicate
+
+
 LINES = {
     "a clock": "<p>Seen {number} times since {number} o'clock</p>",
     "a greeting": "<p>Good {name}, dear guest</p>",
