@@ -43,7 +43,7 @@ from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
-from scrapy_simdedup.page.amounts import is_name, is_short
+from scrapy_simdedup.page.amounts import has_plain_number, is_name, is_short
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.urls.parts import query_parameters
 
@@ -159,10 +159,12 @@ class SiteNovelty:
         if together and is_known and self._on_other_pages(units.joined(run.blocks), np.ones(1, np.bool_), others)[0]:
             together = 0
         if is_variant:
-            together = max(together, self._words_of_variant(found, kept, others, clocks))
+            together = max(together, self._words_of_variant(units, self._own_lines(found, kept, others, clocks)))
         vouches = cache(partial(self._has_same_name, fp, chosen, others))
         if not together and is_known:
-            together = self._words_of_unnamed(found, words, others, lambda: vouches(len(sample)))
+            is_long = any(other.joined_by for other in kept)
+            own_lines = partial(self._own_lines, found, kept, others, clocks) if is_long else None
+            together = self._words_of_unnamed(found, words, others, own_lines, lambda: vouches(len(sample)))
         if together:
             return OwnText(together, counts=True)
         lines = novelty.replaced_lines(units, kept, clocks)
@@ -204,31 +206,48 @@ class SiteNovelty:
         return found
 
     def _words_of_unnamed(
-        self, found: novelty.LookUp, words: Rows, others: Sequence[int], vouches: Callable[[], bool]
+        self,
+        found: novelty.LookUp,
+        words: Rows,
+        others: Sequence[int],
+        own_lines: Callable[[], Mask] | None,
+        vouches: Callable[[], bool],
     ) -> int:
-        """The own words of the text that keeps a page that no headline vouches for; 0 if none does.
+        """The words of a text of its own that keeps a page that no headline vouches for; 0 if none does.
 
-        Short lines are passed over: that of a clock is known by what it stands in place of.
+        Short lines are passed over, unless the page is so long that nobody knows what they stand in place of
+        (``own_lines``): then two without a number are no clock.
         """
         units = found.units
-        asked = (words > novelty.MIN_OWN_WORDS) & (found.missing >= MIN_MISSING_OF_UNNAMED) & units.of_content
+        is_missing = (found.missing > 0) & units.of_content
+        asked = is_missing & (words > novelty.MIN_OWN_WORDS) & (found.missing >= MIN_MISSING_OF_UNNAMED)
         for at in asked.nonzero()[0].tolist():
             asked[at] = not is_short(units.samples[at])
-        if not asked.any() or vouches():
+        if np.count_nonzero(is_missing) < MIN_FIELDS:
+            own_lines = None
+        if not (asked.any() or own_lines) or vouches():
             return 0
+        if own_lines is not None:
+            own = (at for at in own_lines().nonzero()[0].tolist() if is_name(units.samples[at]))
+            names = [at for at in own if not has_plain_number(units.samples[at])]
+            if len(names) >= MIN_FIELDS:
+                return int(novelty.words_of_units(units)[names].max())
         return int(words[asked & ~self._on_other_pages(units, asked, others)].max(initial=0))
 
-    def _words_of_variant(
-        self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]
-    ) -> int:
+    def _words_of_variant(self, units: PageUnits, own_lines: Mask) -> int:
         """The words of the longest line of its own that keeps a variant: step 6 of this module; 0 if none does."""
-        units = found.units
+        words = novelty.words_of_units(units)[own_lines]
+        return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
+
+    def _own_lines(
+        self, found: novelty.LookUp, kept: Sequence[TextUnits], others: Sequence[int], clocks: Collection[int]
+    ) -> Mask:
+        """The blocks of the content that no original has, nor another page of the site at the same place."""
         own = found.own_units(kept, clocks)
         if own.any():
             self._look_up_in(others)
-            own &= ~novelty.have_rows(units, [of for _, of in self._units.values() if of is not None])
-        words = novelty.words_of_units(units)[own]
-        return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
+            own &= ~novelty.have_rows(found.units, [of for _, of in self._units.values() if of is not None])
+        return own
 
     def _has_same_name(self, fp: PageFingerprint, copied: Sequence[int], others: Sequence[int], sampled: int) -> bool:
         """Whether title or h1 vouch that a page is one with originals: step 4 of this module."""

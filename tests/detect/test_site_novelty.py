@@ -193,6 +193,28 @@ async def test_names_in_one_long_text_keep_a_page_where_headlines_say_nothing(
     assert again.is_duplicate
 
 
+@pytest.mark.parametrize("line", ["{} list of members", "It is 12:{} now"])
+@pytest.mark.parametrize("title", ["Members", "{}"])
+@on_asyncio
+async def test_two_names_in_a_long_list_keep_a_page_where_headlines_say_nothing(title: str, line: str) -> None:
+    """A record of so many lines does not tell which of them stands in place of which; a clock is no name."""
+    is_dropped = title == "{}" or "12:" in line
+    names = ["17", "31"] if "12:" in line else [" ".join(words(name, 2)) for name in ("map", "set")]
+
+    def members(name: str, title: str = title.format("members")) -> str:
+        rows = "".join(f"<tr><td>{said(('member', row), 3)}" for row in range(300))
+        own = "".join(f"<tr><td>{said(('maker', row), 2)} {line.format(name)}" for row in range(4))
+        return f"<title>{title}</title><div>{line.format(name)}</div><table>{rows}{own}</table>"
+
+    async with NearDuplicateDetector(secret="members") as detector:
+        for number in range(8):
+            page = f"<title>{title.format(said((number, 'title'), 2))}</title><p>{said(number, 300)}</p>"
+            await detector.add(page, url=f"https://docs.example/about/{number}")
+        kept = [await detector.add(members(name), url=f"https://docs.example/{name}") for name in names]
+        again = await detector.add(members(names[1]) + "<!---->", url="https://docs.example/again")
+    assert [verdict.is_duplicate for verdict in [*kept, again]] == [False, is_dropped, True]
+
+
 LINES = {
     "a clock": "<p>Seen {number} times since {number} o'clock</p>",
     "a greeting": "<p>Good {name}, dear guest</p>",
