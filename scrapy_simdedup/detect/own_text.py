@@ -1,0 +1,250 @@
+"""Own text: whether a page that would be dropped says something that its site did not say before.
+
+1. *Ask* only for pages that would be dropped, and only for those of their text units that the kept copies of their
+   content lack, all copies together (:mod:`scrapy_simdedup.fingerprint.novelty`).
+2. *While the site is unknown*, only units of the content count: a pair of pages cannot tell an advertisement from a
+   comment.
+3. *Once it is known*, a unit counts in boilerplate as well, unless pages with other contents have it, too: a teaser
+   stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
+   pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
+4. *A few words of a text*, or *a short line in place of another*, count where neither title nor h1 vouches that the
+   pages are one: a name above a description that twenty products share. No original may lack one: the name of one of
+   them and the town of another are a page of their own together. A headline vouches if both pages have it, and few
+   others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
+   first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
+   one vouches, such a line is a clock, a greeting or an advertisement. A line that differs in its numbers alone may be
+   either, so where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are
+   three of them; another title, below an h1 that all pages have, is one of the three.
+5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
+   or a town and a price. Lists of links have none.
+6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
+   (:mod:`~scrapy_simdedup.detect.url_variants`), two lines count as well, or one of more than ten words, wherever they
+   stand: the headings that were translated. What stands at the same place of pages with other contents does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
+from scrapy_simdedup.detect.verdict import OwnText
+from scrapy_simdedup.fingerprint import novelty
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
+from scrapy_simdedup.page.amounts import has_plain_number, is_name, is_short
+
+MIN_FIELDS = 2
+"""Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
+advertisement among its texts, but seldom two of them."""
+MIN_NUMBERS = 3
+"""Lines in place of others from which they may be facts though they differ in their numbers alone: two may be a clock
+and a counter."""
+MIN_MISSING_OF_UNNAMED = 3
+"""Shingles of a text of its own that must be missing where no headline vouches: another word is no text."""
+MAX_WORDS_OF_VARIANT = 10
+"""Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
+the book in another language may be such a line."""
+
+
+class SampledTexts(NamedTuple):
+    """The text units of pages that stand for a site."""
+
+    units: list[TextUnits]
+    filters: novelty.FilterBank
+
+
+class OtherPages:
+    """The pages that stand for a site beside a page: none of them is near it.
+
+    Args:
+        sampled: how many pages stand for the site, those among them that the page is near.
+        count: how many the others are.
+        headlines: gives what the method compares of the others, their h1s and titles among it.
+        texts: gives their text units.
+    """
+
+    def __init__(
+        self, sampled: int, count: int, headlines: Callable[[], NDArray[np.void]], texts: Callable[[], SampledTexts]
+    ) -> None:
+        self.sampled, self._headlines, self._texts = sampled, headlines, texts
+        self.are_known: bool = sampled >= MIN_SAMPLE and count > 0
+        """Whether they are enough to tell what a site says on many of its pages."""
+
+    def have(self, units: PageUnits, asked: Mask) -> Mask:
+        """Which of the blocks that are asked for stand on one of them."""
+        found: Mask = np.logical_or.reduce(novelty.are_on(units, self._texts().filters, asked))
+        return found
+
+    def have_rows(self, units: PageUnits) -> Mask:
+        """Which blocks stand on one of them at the same place."""
+        return novelty.have_rows(units, self._texts().units)
+
+    def count(self, name: str, headline: int) -> int:
+        """How many of them have an ``h1`` or a ``title``."""
+        return int(np.count_nonzero(self._headlines()[name] == headline))
+
+
+class OwnTextSearch:
+    """The search for what a page says that the originals lack it is a copy of, step by step as told above.
+
+    Args:
+        page: the page at hand.
+        originals: the originals, of other keys.
+        others: other pages of the site.
+        clocks: places whose text changes by itself.
+        novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
+        is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
+    """
+
+    def __init__(
+        self,
+        page: PageFingerprint,
+        originals: Sequence[PageFingerprint],
+        others: OtherPages,
+        *,
+        clocks: Collection[int],
+        novel_words: int,
+        is_variant: bool,
+    ) -> None:
+        self._page, self._originals, self._others = page, originals, others
+        self._kept = [original.units for original in originals if original.units is not None]
+        self._clocks, self._novel_words, self._is_variant = clocks, novel_words, is_variant
+
+    def result(self) -> OwnText:
+        """What was found; nothing is known where there are no text units."""
+        if any(original.exact == self._page.exact and not self._page.unjudged for original in self._originals):
+            return OwnText(0)
+        if self._page.page_units is None or not self._kept or len(self._kept) < len(self._originals):
+            return OwnText()
+        for step in (self._text, self._neighbours, self._lines_of_variant, self._text_without_name, self._facts):
+            if words := step():
+                return OwnText(words, counts=True)
+        most = int(self._words.max(initial=0))
+        shown = most if most > novelty.MIN_OWN_WORDS else 0
+        return OwnText(shown, other_line=self._replaced.difference(self._units))
+
+    @property
+    def _units(self) -> PageUnits:
+        assert self._page.page_units is not None
+        return self._page.page_units
+
+    @cached_property
+    def _asked(self) -> Mask:
+        """The blocks that count: those of the content, once the site is known all, without clocks."""
+        asked = ~self._units.pass_over if self._others.are_known else self._units.of_content
+        return asked & ~np.isin(self._units.places, list(self._clocks)) if self._clocks else asked
+
+    @cached_property
+    def _found(self) -> novelty.LookUp:
+        return novelty.look_up(self._units, self._kept, self._asked)
+
+    @cached_property
+    def _limit(self) -> int:
+        return novelty.own_word_limit(self._units, self._novel_words)
+
+    @cached_property
+    def _words(self) -> NDArray[np.intp]:
+        """The own words of each block, but for what other pages say."""
+        words = self._found.own_words()
+        words[~self._units.of_content & (words <= self._novel_words)] = 0
+        is_long = words > self._limit  # shorter texts keep no page, wherever else they stand
+        if self._others.are_known and is_long.any():
+            words[self._others.have(self._units, is_long)] = 0
+        return words
+
+    @cached_property
+    def _replaced(self) -> novelty.ReplacedLines:
+        return novelty.replaced_lines(self._units, self._kept, self._clocks)
+
+    def _text(self) -> int:
+        """The words of one long text; 0 if there is none, as in the next steps."""
+        most = int(self._words.max(initial=0))
+        return most if most > self._limit else 0
+
+    def _neighbours(self) -> int:
+        """The words of neighbouring lines that are one text together."""
+        run = self._found.longest_own_run(self._asked & self._units.of_content)
+        if run.words <= self._limit:
+            return 0
+        is_known = self._others.are_known
+        return (
+            0 if is_known and self._others.have(self._units.joined(run.blocks), np.ones(1, np.bool_))[0] else run.words
+        )
+
+    def _lines_of_variant(self) -> int:
+        """The words of the longest line of a variant, if these are two lines or many words: step 6."""
+        if not self._is_variant:
+            return 0
+        words = novelty.words_of_units(self._units)[self._own_lines()]
+        return int(words.max()) if len(words) >= MIN_FIELDS or words.sum() > MAX_WORDS_OF_VARIANT else 0
+
+    def _text_without_name(self) -> int:
+        """The words of a shorter text, where no headline vouches for the page: step 4.
+
+        Short lines are passed over, unless the page is so long that nobody knows what they stand in place of: then two
+        without a number are no clock.
+        """
+        if not self._others.are_known:
+            return 0
+        units, found = self._units, self._found
+        is_missing = (found.missing > 0) & units.of_content
+        asked = is_missing & (self._words > novelty.MIN_OWN_WORDS) & (found.missing >= MIN_MISSING_OF_UNNAMED)
+        for at in asked.nonzero()[0].tolist():
+            asked[at] = not is_short(units.samples[at])
+        is_long = any(other.joined_by for other in self._kept) and np.count_nonzero(is_missing) >= MIN_FIELDS
+        if not (asked.any() or is_long) or self._is_vouched_for(by_title=True):
+            return 0
+        if is_long:
+            own = (at for at in self._own_lines().nonzero()[0].tolist() if is_name(units.samples[at]))
+            names = [at for at in own if not has_plain_number(units.samples[at])]
+            if len(names) >= MIN_FIELDS:
+                return int(novelty.words_of_units(units)[names].max())
+        return int(self._words[asked & ~self._others.have(units, asked)].max(initial=0))
+
+    def _facts(self) -> int:
+        """The words of the longest of the lines that stand in place of others and are facts, or a name: 4 and 5."""
+        facts = self._replaced.words
+        if not facts.any() or np.count_nonzero(self._replaced.of_texts(self._units)) < MIN_FIELDS:
+            facts = np.zeros(len(facts), np.bool_)
+            for names in self._names():
+                if not names.any():
+                    return 0
+                facts |= names
+        return max(1, int(novelty.words_of_units(self._units)[facts].max()))
+
+    def _names(self) -> Iterator[Mask]:
+        """For each original, the lines by which the page has another name; none where a headline vouches for it."""
+        units = self._units
+        for original, kept in zip(self._originals, self._kept, strict=True):
+            lines = novelty.replaced_lines(units, [kept], self._clocks)
+            of_texts, names = lines.of_texts(units), lines.words
+            has_other_title = 0 != self._page.title != original.title != 0
+            if not names.any() and (
+                np.count_nonzero(of_texts) + has_other_title >= MIN_NUMBERS
+                or (of_texts[units.headline] and is_name(units.samples[units.headline]))
+            ):
+                names = of_texts
+            if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
+                names = np.zeros_like(names)
+            yield names
+
+    def _own_lines(self) -> Mask:
+        """The blocks of the content that no original has, nor another page of the site at the same place."""
+        own = self._found.own_units(self._kept, self._clocks)
+        return own & ~self._others.have_rows(self._units) if own.any() else own
+
+    def _is_vouched_for(self, *, by_title: bool) -> bool:
+        """Whether the h1, or the title of a site that is known, says that the page is one with an original."""
+        sampled = self._others.sampled if by_title else 0
+        many = min(max(1.0, MIN_SHARE * sampled), MIN_PAGES)
+        return any(
+            own
+            and any(getattr(original, name) == own for original in self._originals)
+            and self._others.count(name, own) < many
+            for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
+        )
