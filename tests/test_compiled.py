@@ -404,6 +404,7 @@ def test_it_finds_the_same_features_signatures_and_text_units(blocks: list[Block
         (_features.find_block_signatures(found, blocks), features.python_find_block_signatures(found, blocks)),
     ):
         assert [part.tolist() for part in made] == [part.tolist() for part in expected]
+    assert _features.numbers_of(blocks) == features.python_numbers_of(blocks)
     units, same = (make(found, blocks, size) for make in (_text_units.page_units, text_units.python_page_units))
     assert bytes(units) == bytes(same)
     assert units.samples == same.samples

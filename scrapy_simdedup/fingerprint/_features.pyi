@@ -1,9 +1,14 @@
-from scrapy_simdedup.fingerprint.features import python_distinct_features, python_find_block_signatures
+from scrapy_simdedup.fingerprint.features import (
+    python_distinct_features,
+    python_find_block_signatures,
+    python_numbers_of,
+)
 from scrapy_simdedup.fingerprint.methods.base import python_majority_bits
 from scrapy_simdedup.fingerprint.sketch import python_odd_sketch, python_sketch
 
 distinct_features = python_distinct_features
 find_block_signatures = python_find_block_signatures
+numbers_of = python_numbers_of
 majority_bits = python_majority_bits
 sketch = python_sketch
 odd_sketch = python_odd_sketch

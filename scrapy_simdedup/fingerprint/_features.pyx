@@ -5,14 +5,17 @@ The functions stand before what they import of their twins, so that it does not 
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
+cdef extern from "Python.h":
+    int Py_UNICODE_ISDECIMAL(Py_UCS4 character)
+
 cdef enum:
-    BOILERPLATE = 1  # of classify
+    BOILERPLATE = 1  # of classify, as the next
+    CLASSES = 3
     MAX_SIGNATURES = 10  # of features
     BOILERPLATE_VOTES = 1  # of methods.base, as the next
     CONTENT_VOTES = 10
@@ -25,39 +28,44 @@ cdef uint64_t EACH_BYTE = 0x0101010101010101
 
 
 def distinct_features(found, blocks):
-    """See :func:`scrapy_simdedup.fingerprint.features.distinct_features`."""
+    """See :func:`scrapy_simdedup.fingerprint.features.distinct_features`.
+
+    The shingles of each class are sorted by themselves, and merged: to sort them with their classes takes longer.
+    """
     cdef const uint64_t[::1] hashes = found.hashes
-    cdef const Py_ssize_t[::1] order = np.argsort(found.hashes)
-    cdef Py_ssize_t place, made = 0, size = hashes.shape[0]
-    distinct, highest = np.empty(size, np.uint64), np.empty(size, np.uint8)
-    cdef uint64_t[::1] into = distinct
-    cdef uint8_t[::1] classes = highest
-    cdef uint8_t of_block
-    cdef uint8_t* of_shingles = classes_of_shingles(found, blocks)
-    for place in range(size):
-        of_block = of_shingles[order[place]]
-        if made and into[made - 1] == hashes[order[place]]:
-            classes[made - 1] = max(classes[made - 1], of_block)
-        else:
-            into[made] = hashes[order[place]]
-            classes[made] = of_block
-            made += 1
-    PyMem_Free(of_shingles)
-    return _twin.Features(distinct[:made], highest[:made])
-
-
-cdef uint8_t* classes_of_shingles(found, blocks) except NULL:
-    """The class of the block of each shingle, in memory that the caller frees."""
     cdef const Py_ssize_t[::1] numbers = found.blocks
     cdef const Py_ssize_t[::1] lengths = found.lengths
-    cdef Py_ssize_t row, place = 0
-    cdef uint8_t* made = <uint8_t*> PyMem_Malloc(len(found.hashes) + 1)
-    if made is NULL:
-        raise MemoryError
+    cdef Py_ssize_t row, place = 0, made = 0, size = hashes.shape[0]
+    cdef int kind, highest = CLASSES
+    cdef uint64_t least = 0
+    by_class, distinct = np.empty((CLASSES, size), np.uint64), np.empty(size, np.uint64)
+    block_classes = np.empty(size, np.uint8)
+    cdef uint64_t[:, ::1] parts = by_class
+    cdef uint64_t[::1] into = distinct
+    cdef uint8_t[::1] classes = block_classes
+    cdef uint64_t* here[CLASSES]
+    cdef uint64_t* ends[CLASSES]
+    for kind in range(CLASSES):
+        here[kind] = ends[kind] = &parts[kind, 0]
     for row in range(numbers.shape[0]):
-        memset(made + place, <int> (<tuple> blocks[numbers[row]])[1], lengths[row])
+        kind = (<tuple> blocks[numbers[row]])[1] - 1
+        memcpy(ends[kind], &hashes[place], lengths[row] * sizeof(uint64_t))
+        ends[kind] += lengths[row]
         place += lengths[row]
-    return made
+    for kind in range(CLASSES):
+        by_class[kind, : ends[kind] - here[kind]].sort()
+    while highest:
+        highest = 0
+        for kind in range(CLASSES):
+            if here[kind] < ends[kind] and (not highest or here[kind][0] <= least):
+                least, highest = here[kind][0], kind + 1
+        if highest:
+            into[made], classes[made] = least, highest
+            made += 1
+        for kind in range(CLASSES):
+            while here[kind] < ends[kind] and here[kind][0] == least:
+                here[kind] += 1
+    return _twin.Features(distinct[:made], block_classes[:made])
 
 
 def find_block_signatures(found, blocks):
@@ -167,6 +175,28 @@ def sketch(const uint64_t[::1] hashes not None, const uint8_t[::1] block_classes
             cells[bin >> 1] |= <uint8_t> (block_classes[place] << 2 | (found & 3)) << (0 if bin & 1 else 4)
             before = bin
     return made
+
+
+def numbers_of(blocks):
+    """See :func:`scrapy_simdedup.fingerprint.features.numbers_of`."""
+    cdef set found = set()
+    cdef str text
+    cdef Py_ssize_t place, start
+    cdef Py_UCS4 character
+    for block in blocks:
+        if <int> (<tuple> block)[1] == BOILERPLATE:
+            continue
+        text, place, start = (<tuple> block)[0], 0, -1
+        for character in text:
+            if c"0" <= character <= c"9" or (character > 127 and Py_UNICODE_ISDECIMAL(character)):
+                start = place if start < 0 else start
+            elif start >= 0:
+                found.add(text[start:place])
+                start = -1
+            place += 1
+        if start >= 0:
+            found.add(text[start:])
+    return found
 
 
 def odd_sketch(const uint64_t[::1] elements not None, unsigned int bits):

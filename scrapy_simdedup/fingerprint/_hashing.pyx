@@ -1,3 +1,4 @@
+# cython: boundscheck=False, wraparound=False
 """The compiled functions of :mod:`scrapy_simdedup.fingerprint.hashing`: character by character, a fifth of the time."""
 
 cimport cython

@@ -17,6 +17,8 @@ from scrapy_simdedup.page import amounts as _amounts
 from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
+    int PyUnicode_4BYTE_KIND
+    object PyUnicode_FromKindAndData(int kind, const void* codes, Py_ssize_t size)
     int Py_UNICODE_ISDECIMAL(Py_UCS4 character)
     int Py_UNICODE_ISSPACE(Py_UCS4 character)
 
@@ -81,7 +83,7 @@ def page_units(found, blocks, Py_ssize_t size):
         places[row] = 0
         if classes[row] > BOILERPLATE:
             if pass_over[row]:
-                pass_over[row] = not is_price(text)
+                pass_over[row] = not (len(text) <= MAX_LENGTH and has_digit(text) and is_price(text))
             if not pass_over[row]:
                 first_line = row if first_line < 0 else first_line
                 first_heading = row if first_heading < 0 and block[3] else first_heading
@@ -106,20 +108,33 @@ def page_units(found, blocks, Py_ssize_t size):
 
 cdef str beginning(str text):
     """See :func:`scrapy_simdedup.page.amounts.beginning`; most texts have no white space but single blanks."""
+    cdef Py_UCS4 made[MAX_LENGTH + 1]
     cdef Py_UCS4 character
-    cdef bint behind_blank = True
-    cdef Py_ssize_t at, size = min(len(text), MAX_LENGTH + 1)
-    for at in range(size):
-        character = text[at]
-        if character == c" " and not behind_blank:
-            behind_blank = True
-        elif character == c" " or Py_UNICODE_ISSPACE(character):
-            return _amounts.beginning(text)
-        else:
-            behind_blank = False
-    if size < len(text):
-        return text[:size]
-    return _amounts.beginning(text) if behind_blank else text
+    cdef Py_ssize_t size = 0
+    cdef bint behind_space = False, is_shown = True
+    for character in text:
+        if character == c" " or Py_UNICODE_ISSPACE(character):
+            is_shown = is_shown and character == c" " and size and not behind_space
+            behind_space = size > 0
+            continue
+        if behind_space:
+            behind_space = False
+            made[size] = c" "
+            size += 1
+        if size <= MAX_LENGTH:
+            made[size] = character
+            size += 1
+        if size > MAX_LENGTH:
+            break
+    return text[:size] if is_shown else PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, made, size)
+
+
+cdef bint has_digit(str text) noexcept:
+    cdef Py_UCS4 character
+    for character in text:
+        if c"0" <= character <= c"9" or (character > 127 and Py_UNICODE_ISDECIMAL(character)):
+            return True
+    return False
 
 
 cdef bint may_have_age(str text):

@@ -7,6 +7,7 @@ the long one. Block signatures are counted by blocks, so that the short one show
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -40,6 +41,7 @@ _SALT = np.arange(1, HASHES_PER_SIGNATURE * MAX_SIGNATURES + 1, dtype=np.uint64)
 """The salt of each hash of a signature, by the number of the signature in its block."""
 _SIGNATURES_BY_LENGTH = np.arange(MAX_SIGNATURES) < np.arange(-1, 63)[:, None]
 """The numbers of a block's signatures, by the binary digits of its number of shingles."""
+_FIND_NUMBERS = re.compile(r"\d+").findall
 _text_of = itemgetter(0)
 """The text of a block, found without a step of Python for each."""
 
@@ -129,6 +131,11 @@ def python_find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> Bl
     return BlockSignatures(_distinct(texts), _distinct(headings))
 
 
+def python_numbers_of(blocks: Sequence[Block]) -> set[str]:
+    """The runs of digits in the blocks of the content."""
+    return {number for block in blocks if block.block_class > BOILERPLATE for number in _FIND_NUMBERS(block.text)}
+
+
 def _distinct(hashes: Hashes) -> Hashes:
     """The hashes without repeats; ``np.unique`` takes three times as long for so few."""
     ascending = np.sort(hashes)
@@ -138,5 +145,7 @@ def _distinct(hashes: Hashes) -> Hashes:
 try:
     from scrapy_simdedup.fingerprint._features import distinct_features as distinct_features  # noqa: PLC0414 - for others, too
     from scrapy_simdedup.fingerprint._features import find_block_signatures as find_block_signatures  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import numbers_of as numbers_of  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
     distinct_features, find_block_signatures = python_distinct_features, python_find_block_signatures
+    numbers_of = python_numbers_of

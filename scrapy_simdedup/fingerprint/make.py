@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, distinct_features, find_block_signatures, find_shingles
+from scrapy_simdedup.fingerprint.features import (
+    BOILERPLATE,
+    distinct_features,
+    find_block_signatures,
+    find_shingles,
+    numbers_of,
+)
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -43,11 +48,6 @@ MAX_EMPTY_SHARE = 0.05
 """Share of a page's distinct shingles up to which too little content is none: what is left is the site's own, and all
 pages of the site whose content did not come have it."""
 _UINT16 = 0xFFFF
-_DIGITS = bytes(code if code in b"0123456789" else ord(" ") for code in range(256))
-"""The byte that each byte of UTF-8 becomes, so that ASCII's digits are left."""
-_LEADS_OF_OTHER_DIGITS = b"\xd9", b"\xdb", b"\xe0", b"\xe1", b"\xef"
-"""First bytes of the digits of Arabic, Persian, Indian and other scripts in UTF-8, and of letters beside them."""
-_FIND_NUMBERS = re.compile(r"\d+").findall
 
 
 def fingerprint_page(html: str, *, url: str = "", **settings: Any) -> PageFingerprint:  # noqa: ARG001
@@ -223,13 +223,7 @@ def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
 
 def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
     """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
-    boilerplate = BlockClass.BOILERPLATE
-    text = "\n".join([block.text for block in blocks if block.block_class is not boilerplate])
-    raw = text.encode("utf-8", "surrogatepass")
-    found = set(raw.translate(_DIGITS).split())
-    if any(lead in raw for lead in _LEADS_OF_OTHER_DIGITS):
-        found = {number.encode() for number in _FIND_NUMBERS(text)}
-    return _digest(b" ".join(sorted(found)), words, 2)
+    return _digest(" ".join(sorted(numbers_of(blocks))).encode(), words, 2)
 
 
 def _digest(text: bytes, words: WordHasher, size: int) -> int:

@@ -334,7 +334,7 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef Py_ssize_t number, parent, found, asked = 0
     cdef Box* boxes
     cdef Box* box
-    cdef bint among_text, is_inset
+    cdef bint among_text
     cdef str text
     for number in range(len(roles)):
         asked += may_be_inset(roles[number])
@@ -362,9 +362,11 @@ def find_insets(tree, list classes not None, list roles not None):
             among_text = box.outermost > 0 and boxes[<Py_ssize_t> parents[box.outermost]].prose > MIN_PROSE_LENGTH
             if box.roles & BY_SETTING or not (among_text or box.roles & MAIN):
                 continue
-            is_inset = among_text and found & INSET_ROLES == ASIDE
-            text = _amounts.beginning(texts[number])
-            insets[number] = is_inset or (found & FORM > 0 and _amounts.is_short(text)) or _amounts.is_price(text)
+            if among_text and found & INSET_ROLES == ASIDE:
+                insets[number] = True
+            elif found & FORM or has_digit(texts[number]):
+                text = _amounts.beginning(texts[number])
+                insets[number] = (found & FORM > 0 and _amounts.is_short(text)) or _amounts.is_price(text)
         return insets
     finally:
         PyMem_Free(boxes)

@@ -9,7 +9,7 @@ is a text about cookies at the edge of a page.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
@@ -60,7 +60,7 @@ _STEMS = tuple(
     recommend suggest simil relat viewed bought purchased like enjoy
     angesehen empf ähnlich kaufte auch verwandt récemment aussi recomend relacion vistos correlat consigli visti
     aanbevolen vergelijkbar bekeken похож рекоменд просмотр 相关 相關 推荐 推薦 猜你 関連 おすすめ
-    most trending popul meist beliebt plus más mais più gelezen läst czytane читаем популярн 热门 熱門 人気
+    most trending popul meist beliebt plus más mas mais máis più gelezen läst czytane читаем популярн 热门 熱門 人気
     """.split()
 )
 """Each of these phrases has one of these, which are looked for much faster, in all headings of a page at once."""
@@ -88,20 +88,19 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     """
     headings = [
         number
-        for number, of_text in enumerate(tree.text_roles)
-        if of_text & HEADING
-        and not of_text & H1
-        and not roles[number]
-        and len(tree.texts[number]) <= MAX_HEADING_LENGTH
+        for number in compress(range(len(roles)), map(HEADING.__and__, tree.text_roles))
+        if not roles[number] | tree.text_roles[number] & H1 and len(tree.texts[number]) <= MAX_HEADING_LENGTH
     ]
-    said = "\n".join([tree.texts[number] for number in headings]).lower()
-    if not any(map(said.__contains__, _STEMS)):
-        return []
+    said = [tree.texts[number].lower() for number in headings]
+    everything = "\n".join(said)
+    stems = [stem for stem in _STEMS if stem in everything]
     found: list[int] = []
-    for number in headings:
-        if _SAYS_RELATED.search(tree.texts[number]):
+    for number, lowered in zip(headings if stems else (), said, strict=False):
+        if any(stem in lowered for stem in stems) and _SAYS_RELATED.search(tree.texts[number]):
             end = _end_of_list(tree, number)
             found.extend(range(number, end) if end > number + 1 else ())
+    if not found:
+        return found
     size = sum(len(text) for text, role in zip(tree.texts, roles, strict=True) if not role)
     return found if sum(len(tree.texts[at]) for at in found) <= MAX_SHARE * size else []
 

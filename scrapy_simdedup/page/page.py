@@ -8,7 +8,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.amounts import beginning, is_price, is_short
-from scrapy_simdedup.page.block_tree import build_block_tree, mark_descendants
+from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.metadata import find_identity
@@ -145,11 +145,17 @@ def read_page(
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
     """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts."""
     content = BlockClass.CONTENT
-    found = [at for at, roles in enumerate(tree.text_roles) if roles & H1 and classes[at] is content]
+    headlines = compress(range(len(classes)), map(H1.__and__, tree.text_roles))
+    found = [at for at in headlines if classes[at] is content]
     if len(found) > 1:
-        in_main = mark_descendants(tree.box_parents, (roles & MAIN_TAG > 0 for roles in tree.box_roles))
-        found.sort(key=lambda at: not in_main[tree.boxes[at]])
+        found.sort(key=lambda at: not _is_in_main(tree, tree.boxes[at]))
     return tree.texts[found[0]] if found else ""
+
+
+def _is_in_main(tree: BlockTree, box: int) -> bool:
+    while box >= 0 and not tree.box_roles[box] & MAIN_TAG:
+        box = tree.box_parents[box]
+    return box >= 0
 
 
 def own_title(title: str, headline: str, headings: Collection[str]) -> str:

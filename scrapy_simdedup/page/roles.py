@@ -147,6 +147,8 @@ BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody",
 """Values of ``itemprop`` that say so."""
 _ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
+_LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
+"""The byte that each byte of ASCII becomes, so that its letters are left."""
 _OF_THE_INSIDE = frozenset("no non not without with has".split())
 """Words before a word that tell what an element holds or lacks, not what it is: ``has-sidebar``, ``no-footer``."""
 _JOINED = frozenset({"", "-", "_"})
@@ -193,9 +195,12 @@ class RoleWords(dict[str, int]):
 
     def _role_of(self, name: str) -> int:
         name = name.replace(_ELEMENTOR_WIDGET, "")
-        words = map(str.lower, _NAME_WORD.findall(name))
+        if name.isascii() and name.islower():  # as most names are: what is no letter parts the words
+            words = name.encode().translate(_LETTERS).decode().split()
+        else:
+            words = list(map(str.lower, _NAME_WORD.findall(name)))
         role = 0
-        if self._roles.keys().isdisjoint(words):  # as most names are
+        if self._roles.keys().isdisjoint(words):  # as most names are, too
             return role
         before, end = "", 0
         for match in _NAME_WORD.finditer(name):

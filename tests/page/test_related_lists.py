@@ -41,6 +41,7 @@ def classes(html: str) -> set[BlockClass]:
         "Lo más leído",
         "Les plus lus",
         "Mais lidas",
+        "Las mas leídas",
         "Самое читаемое",
         "热门文章",
         "相关文章",
