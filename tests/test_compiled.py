@@ -114,6 +114,11 @@ TAG_PIECES = (
 )
 
 
+def is_read(tag: str, name: str, _: str) -> bool:
+    """Names of links and of bold and italic text give no role."""
+    return name in READ and not (tag in {"a", "b", "i"} and name in {"class", "id"})
+
+
 def nodes_of(page: bytes) -> list[object]:
     """The elements that are made of a page, with their texts and the attributes that are read."""
     try:
@@ -122,7 +127,7 @@ def nodes_of(page: bytes) -> list[object]:
         return []
     nodes = [] if root is None else root.iter(etree.Element)
     return [
-        (node.tag, node.text, node.tail, len(node), [pair for pair in node.attrib.items() if pair[0] in READ])
+        (node.tag, node.text, node.tail, len(node), [pair for pair in node.attrib.items() if is_read(node.tag, *pair)])
         for node in nodes
     ]
 
@@ -130,10 +135,17 @@ def nodes_of(page: bytes) -> list[object]:
 @settings(max_examples=1_000)
 @given(st.lists(st.sampled_from(TAG_PIECES), max_size=25).map(b"".join))
 @example(b"<p class a=b =c>")
+@example(b"<a class=x id=y role=z><A CLASS=x><ab id=x>")
 @example(b"<script><!--<script></script><p style='</script>'>--></script><p style>")
 def test_it_drops_attributes_and_nothing_else(page: bytes) -> None:
     """Also in comments and scripts, and where tags and quotations are never closed."""
     assert nodes_of(_raw.drop_idle_attributes(page)) == nodes_of(page)
+
+
+def test_it_drops_the_names_of_links() -> None:
+    """Most names of a page are theirs, and they give no role."""
+    made = _raw.drop_idle_attributes(b"<a class=x id=y role=z href=/><b class=x><abbr class=v id=w>")
+    assert made.split() == [b"<a", b"role=z", b"><b", b"><abbr", b"class=v", b"id=w>"]
 
 
 @law

@@ -346,6 +346,7 @@ cdef const unsigned char* end_of_start_tag(const unsigned char* name, const unsi
     cdef Py_ssize_t length = here - name
     cdef const unsigned char* start
     cdef bint is_odd = False
+    cdef bint ignores_names = length == 1 and name[0] | 0x20 in b"abi"  # such as most tags with a class
     while True:
         here = skipped(here, end, SPACE)
         if here == end or here[0] == c">" or (here[0] == c"/" and here + 1 < end and here[1] == c">"):
@@ -356,7 +357,7 @@ cdef const unsigned char* end_of_start_tag(const unsigned char* name, const unsi
         start = here
         is_odd = is_odd or here[0] == c"="
         here = end_of_attribute(here, end)
-        if is_in(start[-1], SPACE) and not is_read(start, end):
+        if is_in(start[-1], SPACE) and not is_read(start, end, ignores_names):
             keep(kept, start, here)
     if is_odd or here == end:
         kept[0] = before
@@ -393,14 +394,14 @@ cdef inline const unsigned char* end_of_attribute(const unsigned char* here, con
     return value
 
 
-cdef inline bint is_read(const unsigned char* name, const unsigned char* end) noexcept:
+cdef inline bint is_read(const unsigned char* name, const unsigned char* end, bint ignores_names) noexcept:
     """Whether an attribute is one of those that are read."""
     cdef unsigned char first = name[0] | 0x20
     if not (first == c"c" or first == c"i" or first == c"r" or first == c"s" or first == c"t"):
         return False
     return (
-        is_attribute(name, end, b"class") or is_attribute(name, end, b"id") or is_attribute(name, end, b"role")
-        or is_attribute(name, end, b"type") or is_attribute(name, end, b"itemprop")
+        not ignores_names and (is_attribute(name, end, b"class") or is_attribute(name, end, b"id"))
+        or is_attribute(name, end, b"role") or is_attribute(name, end, b"type") or is_attribute(name, end, b"itemprop")
         or is_attribute(name, end, b"shadowrootmode")
     )
 

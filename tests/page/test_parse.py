@@ -17,11 +17,6 @@ def text_of(html: str) -> str:
     return " ".join(root.text_content().split())
 
 
-def test_a_page_that_tells_how_the_end_is_found_is_read() -> None:
-    """It stands in the documentation of this package."""
-    assert text_of(f"<p>The element is simdedup-end-of-page.</p><pre>&lt;simdedup-end-of-page&gt;</pre>{REST}")
-
-
 @pytest.mark.parametrize(
     "html",
     [
