@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from scrapy_simdedup.display import plural
@@ -136,8 +137,10 @@ class CrawlStats:
     """
 
     def __init__(self, stats: StatsCollector) -> None:
-        # Asked for once, as Scrapy's collector looks at each name that it is asked for.
-        self._inc_value, self._set_value, self._max_value = stats.inc_value, stats.set_value, stats.max_value
+        # Of the class, as a collector of Scrapy gives functions around these, which take five times as long.
+        of = type(stats)
+        self._inc_value, self._set_value = partial(of.inc_value, stats), partial(of.set_value, stats)
+        self._max_value = partial(of.max_value, stats)
         self._counts: Counter[str] = Counter()
         self.extract_seconds: float = 0.0
         """Seconds of reading and fingerprinting, of all pages."""

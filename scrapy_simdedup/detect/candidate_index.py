@@ -183,6 +183,8 @@ class CandidateIndex:
         most = MAX_IN_RADIUS if has_units else MAX_COMPARED
         columns = self._used(self._simhash).T
         near = hamming_search(columns, fp.simhash, self._radius, most)
+        if not len(near):
+            return near
         alike = self.handled_alike(near, handler)
         if len(near) <= MAX_COMPARED and (len(near) < most or alike.all()):
             return self._comparable(fp, near)

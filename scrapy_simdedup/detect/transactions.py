@@ -201,9 +201,9 @@ class Transactions:
         original, line = decision.original, decision.verdict.other_line
         await self._stubs.restore(page.site)
         content = _content_of(page, original)
-        if original is None and ref is not None:
+        if original is None and ref is not None and decision.record is not None:
             content, line = self._failed.take_place(page, content, await self._clocks_of(page.site))
-            self._failed.kept(ref, content, page.fingerprint)
+            self._failed.kept(ref, content, decision.record.fingerprint)
         else:
             content = self._failed.content(content)
         detector = self._stubs.detector(page.site)
@@ -296,16 +296,16 @@ class FailedPages:
     """
 
     def __init__(self) -> None:
-        self._in_work: OrderedDict[tuple[str, int], tuple[str, PageFingerprint]] = OrderedDict()
+        self._in_work: OrderedDict[tuple[str, int], tuple[str, bytes]] = OrderedDict()
         """By site and id, the content and the fingerprint of a page that was kept."""
-        self._failed: OrderedDict[str, deque[tuple[str, PageFingerprint]]] = OrderedDict()
+        self._failed: OrderedDict[str, deque[tuple[str, bytes]]] = OrderedDict()
         """The same by site of those that failed."""
         self._contents: OrderedDict[str, str] = OrderedDict()
         """By content, the one that it is counted with."""
 
-    def kept(self, ref: PageRef, content: str, fp: PageFingerprint) -> None:
+    def kept(self, ref: PageRef, content: str, fingerprint: bytes) -> None:
         """Expect the outcome of a page that is kept."""
-        self._in_work[ref.site, ref.id] = content, replace(fp, page_units=None)
+        self._in_work[ref.site, ref.id] = content, fingerprint
         _forget_oldest(self._in_work, MAX_IN_WORK)
 
     def settled(self, site: str, id_: int, outcome: Outcome) -> None:
@@ -322,7 +322,8 @@ class FailedPages:
     def take_place(self, page: FetchedPage, content: str, clocks: Collection[int]) -> tuple[str, OtherLine | None]:
         """The content that a kept page is counted with, and in what a line differs from that of the failed page."""
         fp = page.fingerprint
-        for earlier, other in self._failed.get(page.site, ()):
+        for earlier, raw in self._failed.get(page.site, ()):
+            other = PageFingerprint.from_bytes(raw)
             if earlier == content or fp.unjudged or other.unjudged or fp.extractor != other.extractor:
                 continue
             if fp.compare(other, identical=page.settings.identical).kind == "identical":
