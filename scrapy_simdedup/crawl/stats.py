@@ -144,6 +144,7 @@ class CrawlStats:
         self._counts: Counter[str] = Counter()
         self.extract_seconds: float = 0.0
         """Seconds of reading and fingerprinting, of all pages."""
+        self._longest_seconds = -1.0
         self.links_bound: float = 0.0
         """The greatest bound of links that were left."""
         self.unseen_bound: float = 1.0
@@ -235,7 +236,9 @@ class CrawlStats:
         """Reading and fingerprinting a page took ``seconds``."""
         self.extract_seconds += seconds
         self._set("extract_seconds", self.extract_seconds)
-        self._raise("extract_seconds_max", seconds)
+        if seconds > self._longest_seconds:
+            self._longest_seconds = seconds
+            self._raise("extract_seconds_max", seconds)
 
     def settled(self, failure: str | None, site: str = "", *, gave_item: bool = True) -> None:
         """A page was confirmed (None), with an item or without, or released for a reason."""

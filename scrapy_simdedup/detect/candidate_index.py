@@ -146,10 +146,11 @@ class CandidateIndex:
         if fp.unjudged:
             return self._comparable(fp, self.same_body(fp.body))
         equal = self._with_equal_text(fp)
-        alike = equal[self.handled_alike(equal, handler)]
-        others = (row for row in alike[self._delivered[alike] == 2] if self._records.key(row) != key)
-        if not all_copies and next(others, None) is not None:
-            return equal  # nothing can be more similar, so nothing else need be looked at
+        if len(equal) and not all_copies:
+            alike = equal[self.handled_alike(equal, handler)]
+            delivered = alike[self._delivered[alike] == DELIVERED["confirmed"]].tolist()
+            if any(self._records.key(row) != key for row in delivered):
+                return equal  # nothing can be more similar, so nothing else need be looked at
         near = self._by_simhash(fp, handler) if self._inverted is None else self._by_keys(fp, handler, self._inverted)
         chosen: Rows = np.union1d(near, equal) if len(equal) else np.sort(near)
         return chosen
@@ -233,7 +234,7 @@ class CandidateIndex:
         return equal
 
     def _comparable(self, fp: PageFingerprint, rows: Rows) -> Rows:
-        return self._live(rows[self._group[rows] == comparison_group(fp)])
+        return self._live(rows[self._group[rows] == comparison_group(fp)]) if len(rows) else rows
 
     def _live(self, rows: Rows) -> Rows:
         """The rows whose records are still in their slots."""
@@ -288,8 +289,8 @@ def hamming_search(
         columns = simhashes[:, start : start + CHUNK]
         bits = differing[: columns.shape[1]]
         distance = np.bitwise_count(np.bitwise_xor(columns[0], wanted[0], out=bits), out=counts[: len(bits)])
-        for column, word in zip(columns[1:], wanted[1:], strict=True):
-            distance += np.bitwise_count(np.bitwise_xor(column, word, out=bits))
+        for number in range(1, len(wanted)):
+            distance += np.bitwise_count(np.bitwise_xor(columns[number], wanted[number], out=bits))
         found = (distance <= radius).nonzero()[0]
         if accept is not None and len(found):
             found = found[accept(found + start)]

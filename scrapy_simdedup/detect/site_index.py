@@ -241,9 +241,10 @@ class SiteIndex:
         originals = self._originals
         rows = originals.candidates(fp, key, page.handler, all_copies=counts_copies)
         alike = self._copy_check.similarity(fp, key, rows, drop, identical)
-        rows, alike = rows[alike >= settings.near], alike[alike >= settings.near]
-        if not len(rows):
+        is_near = alike >= settings.near
+        if not is_near.any():
             return None
+        rows, alike = rows[is_near], alike[is_near]
         is_own, delivered = originals.handled_alike(rows, page.handler), originals.delivered(rows)
         own, is_known_view = OwnText(), np.zeros(len(rows), np.bool_)
         if settings.novel_words is not None:
