@@ -98,7 +98,7 @@ class WorkerPool:
         try:
             if self._workers:
                 _, made = read_answer(await self._ask("content", html, settings, url))
-                return Content(**json.loads(made))
+                return Content(**json.loads(bytes(made)))
         except NoWorker:
             pass
         except NoAnswer as exc:
@@ -114,7 +114,7 @@ class WorkerPool:
         if self._workers:
             await asyncio.wait([worker.life for worker in self._workers], timeout=2 * END_SECONDS)
 
-    async def _ask(self, wanted: str, html: str, settings: DedupSettings, *arguments: object) -> bytes:
+    async def _ask(self, wanted: str, html: str, settings: DedupSettings, *arguments: object) -> memoryview:
         request = pickle.dumps((wanted, self._pickled(settings), *arguments), pickle.HIGHEST_PROTOCOL)
         # The page's digest was made of its bytes, so they are at hand.
         job = Job(encode_frame(request, utf8(html, "surrogatepass")))
@@ -183,7 +183,7 @@ class Job:
 
     def __init__(self, request: bytes) -> None:
         self.request = request
-        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
 
     def give_up(self, error: Exception) -> None:
         """Let the caller go on without an answer, unless there is one."""
@@ -264,7 +264,7 @@ class Worker:
         if self._is_told_to_end:  # meanwhile
             self._requests.write_eof()
 
-    def _receive(self, frame: bytes) -> None:
+    def _receive(self, frame: memoryview) -> None:
         """Receive an answer, or the first frame, which says that the process is ready."""
         self._timer.cancel()
         job, self.job, self.is_ready = self.job, None, True
@@ -288,7 +288,7 @@ class Worker:
 class Answers(asyncio.Protocol):
     """What a worker writes, cut into frames; a stream of asyncio would wake a task for each."""
 
-    def __init__(self, on_frame: Callable[[bytes], None], end: asyncio.Future[None]) -> None:
+    def __init__(self, on_frame: Callable[[memoryview], None], end: asyncio.Future[None]) -> None:
         self._on_frame = on_frame
         self.end = end
         self._received = bytearray()
@@ -301,8 +301,7 @@ class Answers(asyncio.Protocol):
             end = FRAME_LENGTH.size + length
             if len(self._received) < end:
                 return
-            frame = bytes(self._received[FRAME_LENGTH.size : end])
-            del self._received[:end]
+            frame, self._received = memoryview(self._received)[FRAME_LENGTH.size : end], self._received[end:]
             self._on_frame(frame)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature

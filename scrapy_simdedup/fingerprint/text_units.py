@@ -164,7 +164,7 @@ class PageUnits(NamedTuple):
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
-    def from_bytes(cls, raw: bytes) -> PageUnits:
+    def from_bytes(cls, raw: bytes | memoryview) -> PageUnits:
         """The units whose ``bytes()`` these are."""
         size, shingles, blocks, *of_page = _SIZES.unpack_from(raw)
         numbers_at = _SIZES.size + 8 * (shingles + blocks)
@@ -190,12 +190,12 @@ class PageUnits(NamedTuple):
 class _Samples(Sequence[str]):
     """The samples of a page from another process: read once they are asked for, as those of few pages are."""
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes | memoryview) -> None:
         self._raw = raw
 
     @cached_property
     def _texts(self) -> list[str]:
-        texts: list[str] = json.loads(self._raw)
+        texts: list[str] = json.loads(bytes(self._raw))
         return texts
 
     def __getitem__(self, at: Any) -> Any:

@@ -108,17 +108,17 @@ def _set_alarm(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def read_answer(frame: bytes) -> tuple[float, bytes]:
+def read_answer(frame: memoryview) -> tuple[float, memoryview]:
     """The seconds that a page took, and the bytes that were made of it."""
     return _SECONDS.unpack_from(frame)[0], frame[_SECONDS.size :]
 
 
-def read_fingerprint(made: bytes) -> PageFingerprint:
+def read_fingerprint(made: bytes | memoryview) -> PageFingerprint:
     """What :func:`write_fingerprint` wrote."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
     units = PageUnits.from_bytes(made[end:]) if len(made) > end else None
-    return unpack_fingerprint(made[FRAME_LENGTH.size : end], units)
+    return unpack_fingerprint(bytes(made[FRAME_LENGTH.size : end]), units)
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:
