@@ -41,6 +41,7 @@ cdef uint32_t SPREAD = 0x9E3779B1
 cdef object is_price = _amounts.is_price
 cdef object without_age = _amounts.without_age
 cdef tuple AGE_MARKS = _amounts.AGE_MARKS
+cdef tuple ASCII_MARKS = tuple(mark for mark in AGE_MARKS if mark.isascii())
 cdef frozenset AGE_ENDS = _amounts.AGE_ENDS
 cdef unsigned int BY_SHAPE = _roles.BY_SHAPE
 cdef unsigned int BOILERPLATE_ROLES = _roles.BOILERPLATE_ROLES
@@ -145,7 +146,7 @@ cdef bint may_have_age(str text):
     if text[max(0, len(text) - 3) :] in AGE_ENDS:
         return True
     if may_be_counter(text) or u" ago" in text:
-        for mark in AGE_MARKS:
+        for mark in ASCII_MARKS if text.isascii() else AGE_MARKS:
             if mark in text:
                 return True
     return False

