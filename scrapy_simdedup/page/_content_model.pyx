@@ -104,7 +104,7 @@ def names():
     """The names of the numbers, as the twin has them for the smallest of pages."""
     from scrapy_simdedup.page.block_tree import BlockTree
 
-    one = BlockTree(["a"], *[[0]] * 3, [-1], [0], [0], [0], [-1], *[[0]] * 8, 0, "")
+    one = BlockTree(["a"], *[[0]] * 3, [-1], [0], [0], [0], [-1], *[[0]] * 9, 0, "")
     return _features.python_block_features(one)[:3]
 
 

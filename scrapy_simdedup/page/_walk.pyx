@@ -39,6 +39,7 @@ cdef unsigned int BLOCK = _roles.BLOCK
 cdef unsigned int BOX = _roles.BOX
 cdef unsigned int SKIPPED = _roles.SKIPPED
 cdef unsigned int LINK = _roles.LINK
+cdef unsigned int HEADING = _roles.HEADING
 cdef unsigned int IGNORES_NAMES = _roles.IGNORES_NAMES
 cdef unsigned int HAS_SLUG_ID = _roles.HAS_SLUG_ID
 cdef unsigned int TEXT_ROLES = _roles.TEXT_ROLES
@@ -75,7 +76,7 @@ def walk(_Element root not None, words, bint detailed=False):
     return (
         done.texts, done.text_roles, done.links, done.nodes,
         done.parents, done.roles, done.numbers,
-        done.boxes, done.box_parents, done.box_roles, done.box_paths,
+        done.boxes, done.box_parents, done.box_roles, done.box_paths, done.headings,
         done.link_counts, done.image_counts, done.last_elements,
         done.box_tags, done.box_class_paths, done.box_marks, done.named,
     )
@@ -84,7 +85,7 @@ def walk(_Element root not None, words, bint detailed=False):
 @cython.final
 cdef class Walk:
     cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles, box_paths
-    cdef list link_counts, image_counts, last_elements, box_tags, box_class_paths, box_marks
+    cdef list headings, link_counts, image_counts, last_elements, box_tags, box_class_paths, box_marks
     cdef object words
     cdef bint detailed
     cdef Py_ssize_t begun, images
@@ -115,7 +116,7 @@ cdef class Walk:
     def __cinit__(self, words, bint detailed):
         self.words = words
         self.detailed = detailed
-        self.link_counts, self.image_counts, self.last_elements = [], [], []
+        self.headings, self.link_counts, self.image_counts, self.last_elements = [], [], [], []
         self.box_tags, self.box_class_paths, self.box_marks = ([0], [0], [0]) if detailed else ([], [], [])
         self.number = -1
         self.texts, self.text_roles, self.links, self.nodes, self.boxes = [], [], [], [], []
@@ -310,6 +311,8 @@ cdef class Walk:
             return 0
         text = stripped(self.line, self.length)
         if text:
+            if self.here.text_roles & HEADING:
+                self.headings.append(len(self.texts))
             self.texts.append(text)
             self.text_roles.append(self.here.text_roles)
             self.links.append(min(self.linked, <Py_ssize_t> len(text)))

@@ -17,6 +17,7 @@ from scrapy_simdedup.page.roles import (
     BODY_PROPERTY,
     BOX,
     HAS_SLUG_ID,
+    HEADING,
     HIDDEN,
     IGNORES_NAMES,
     LINK,
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
 
     Ints: TypeAlias = list[int]
     Walked: TypeAlias = tuple[
-        list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int
-    ]
+        list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints,
+        Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int,
+    ]  # fmt: skip
 
 
 _title_of_head = etree.XPath("string(head/title)", smart_strings=False)
@@ -75,6 +77,8 @@ class BlockTree:
     """The roles of each box, without those of the boxes around it."""
     box_paths: list[int]
     """32 bits of the tags of each box and of the boxes around it, without their classes and ids; 0 for the page."""
+    headings: list[int]
+    """The numbers of the blocks that are headings."""
     link_counts: list[int]
     """The links that begin in each block; this list and the next five are empty unless they are asked for."""
     image_counts: list[int]
@@ -154,6 +158,7 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
     parents, node_roles, numbers = [-1], [0], [0]
     boxes: list[int] = []
     box_parents, box_roles, box_paths = [-1], [0], [0]
+    headings: list[int] = []
     link_counts: list[int] = []
     image_counts: list[int] = []
     last_elements: list[int] = []
@@ -168,6 +173,8 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
         text = "".join(line).strip()
         line.clear()
         if text:
+            if text_roles & HEADING:
+                headings.append(len(texts))
             texts.append(text)
             block_roles.append(text_roles)
             links.append(min(linked, len(text)) if linked else 0)
@@ -253,7 +260,7 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
             line.append(text)
             if in_link:
                 linked += len(text.strip())
-    of_boxes = boxes, box_parents, box_roles, box_paths
+    of_boxes = boxes, box_parents, box_roles, box_paths, headings
     details = link_counts, image_counts, last_elements, box_tags, box_class_paths, marks
     return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, *details, named
 

@@ -9,7 +9,7 @@ is a text about cookies at the edge of a page.
 from __future__ import annotations
 
 import re
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
@@ -88,7 +88,7 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     """
     headings = [
         number
-        for number in compress(range(len(roles)), map(HEADING.__and__, tree.text_roles))
+        for number in tree.headings
         if not roles[number] | tree.text_roles[number] & H1 and len(tree.texts[number]) <= MAX_HEADING_LENGTH
     ]
     said = [tree.texts[number].lower() for number in headings]

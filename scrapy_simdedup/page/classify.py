@@ -338,10 +338,9 @@ def python_unlinked_navigation(tree: BlockTree, roles: list[int]) -> list[int]:
 
 def _headline_is_advertised(tree: BlockTree) -> bool:
     """Whether the ``<h1>`` of the page, or the heading that its title repeats, stands in a box called advertisement."""
-    headings = [number for number, of in enumerate(tree.text_roles) if of & HEADING]
-    headlines = [number for number in headings if tree.text_roles[number] & H1]
+    headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
     title = tree.title[:MAX_TITLE]
-    headlines = headlines or [number for number in headings if tree.texts[number] in title]
+    headlines = headlines or [number for number in tree.headings if tree.texts[number] in title]
     return bool(headlines) and all(_is_advertised(tree, tree.role_nodes[number]) for number in headlines)
 
 

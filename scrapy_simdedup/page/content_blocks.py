@@ -204,7 +204,7 @@ def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
 
     The references that the model learned from are bodies of texts, most of them without their headline.
     """
-    headlines = [number for number, roles in enumerate(tree.text_roles) if roles & H1]
+    headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
     if not headlines or True not in chosen or any(chosen[number] for number in headlines):
         return
     above = [number for number in headlines if number < chosen.index(True)]

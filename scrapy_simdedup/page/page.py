@@ -136,7 +136,7 @@ def read_page(
     if extractor != "roles":
         classes, roles = _with_chosen(find_content_blocks(document.root, tree, extractor), classes, roles)
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
-    headings = [block.text for block in blocks if block.heading]
+    headings = [tree.texts[at] for at in tree.headings]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
     offer = find_offer(document.root, html, has_form=any(roles & FORM for roles in tree.node_roles))
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
@@ -145,8 +145,7 @@ def read_page(
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
     """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts."""
     content = BlockClass.CONTENT
-    headlines = compress(range(len(classes)), map(H1.__and__, tree.text_roles))
-    found = [at for at in headlines if classes[at] is content]
+    found = [at for at in tree.headings if tree.text_roles[at] & H1 and classes[at] is content]
     if len(found) > 1:
         found.sort(key=lambda at: not _is_in_main(tree, tree.boxes[at]))
     return tree.texts[found[0]] if found else ""
