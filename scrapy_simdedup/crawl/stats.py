@@ -129,6 +129,13 @@ def _warning(site: str, reason: UnjudgedReason, count: int, pages: int) -> str:
     return f"{count:,} of {plural(pages, 'page')} of {site} are unjudged ({reason}): each {implied.meaning}{remedy}"
 
 
+def _method(stats: StatsCollector, name: str) -> Callable[..., None]:
+    """A method of a collector itself; one of Scrapy gives a function around it, which takes five times as long."""
+    method = getattr(type(stats), name, None)
+    given: Callable[..., None] = getattr(stats, name)
+    return given if method is None or name in getattr(stats, "__dict__", ()) else partial(method, stats)
+
+
 class CrawlStats:
     """Counts what the plugin does, in Scrapy's stats, and keeps the counts for the summary beside them.
 
@@ -137,10 +144,8 @@ class CrawlStats:
     """
 
     def __init__(self, stats: StatsCollector) -> None:
-        # Of the class, as a collector of Scrapy gives functions around these, which take five times as long.
-        of = type(stats)
-        self._inc_value, self._set_value = partial(of.inc_value, stats), partial(of.set_value, stats)
-        self._max_value = partial(of.max_value, stats)
+        names = "inc_value", "set_value", "max_value"
+        self._inc_value, self._set_value, self._max_value = (_method(stats, name) for name in names)
         self._counts: Counter[str] = Counter()
         self.extract_seconds: float = 0.0
         """Seconds of reading and fingerprinting, of all pages."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
 import scrapy_simdedup
@@ -41,6 +42,34 @@ def test_what_is_counted_is_in_the_stats_of_scrapy_as_well() -> None:
     assert stats["bytes_dropped"] == 300
     assert stats.kinds == {"new": 1, "near": 1, "unjudged": 1}
     assert stats.unjudged == {"empty": 1}
+
+
+class Reporting(StatsCollector):
+    """A collector that somebody wrote, for a service of their own."""
+
+    def inc_value(self, key: str, count: int = 1, start: int = 0, spider: object = None) -> None:
+        super().inc_value(f"service/{key}", count, start)
+
+
+class Around:
+    """One that only stands in front of another."""
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self.stats = stats
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stats, name)
+
+
+def test_collectors_of_others_are_told_as_well() -> None:
+    """Whether they have methods of their own, pass all calls on, or had a method replaced."""
+    own, other, replaced = (Reporting(get_crawler()) for _ in range(3))
+    told: list[str] = []
+    replaced.inc_value = lambda key, *_: told.append(key)  # type: ignore[method-assign]
+    for stats in (own, Around(other), replaced):
+        CrawlStats(stats).page_fetched_twice()  # type: ignore[arg-type]
+    assert own.get_stats() == other.get_stats() == {"service/simdedup/pages/fetched_twice": 1}
+    assert told == ["simdedup/pages/fetched_twice"]
 
 
 def test_near_pages_that_are_kept_for_their_own_text_are_counted_and_in_the_summary() -> None:
