@@ -8,6 +8,7 @@ the long one. Block signatures are counted by blocks, so that the short one show
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -15,12 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, WordHasher
 from scrapy_simdedup.page.classify import BlockClass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, WordHasher
     from scrapy_simdedup.page.page import Block
 
 try:

@@ -5,26 +5,20 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.display import bar_html, plural, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import Digests
 from scrapy_simdedup.fingerprint.novelty import longest_own_text, own_word_limit
-from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR
-from scrapy_simdedup.fingerprint.text_units import TextUnits
+from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, Scores
+from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits
 from scrapy_simdedup.fingerprint.unit_changes import STRUCTURE_SIZE
-from scrapy_simdedup.unjudged import COMPARED_BY_BODY
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.similarity import Scores
-    from scrapy_simdedup.fingerprint.text_units import PageUnits
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UnjudgedReason
 
 ALGORITHM = 8
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""

@@ -6,6 +6,7 @@ The functions work in numpy, on all words at once. Where the package was install
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,8 +17,6 @@ import numpy as np
 from scrapy_simdedup.fingerprint.words import TEXT_END, join_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from scrapy_simdedup.fingerprint.features import (
     numbers_of,
 )
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.hashing import word_hasher
+from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher, word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
 from scrapy_simdedup.fingerprint.methods.exact import normalise
@@ -30,14 +31,8 @@ from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.parse import utf8
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
-from scrapy_simdedup.settings import DedupSettings, Mask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher
-    from scrapy_simdedup.settings import Extractor
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.settings import DedupSettings, Extractor, Mask
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 try:
     from scrapy_simdedup.fingerprint._hashing import split_words

@@ -18,14 +18,20 @@ the line of a clock. :func:`replaced_lines` finds such lines by the unit tables;
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from math import ceil, inf, log, prod
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
 from scrapy_simdedup.fingerprint.text_units import (
     SAMPLE_OF,
+    Mask,
+    PageUnits,
+    TextUnits,
     filter_places,
     is_sampled,
     kept_places,
@@ -33,14 +39,6 @@ from scrapy_simdedup.fingerprint.text_units import (
     table_rows,
 )
 from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, lettered_words
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
-    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""

@@ -7,15 +7,13 @@ other lacks, and whether their headlines differ.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
 from scrapy_simdedup.fingerprint.sketch import BINS, estimate_resemblance, estimate_unshared
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""

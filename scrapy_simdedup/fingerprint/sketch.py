@@ -8,19 +8,14 @@ which weights it. An *odd sketch* tells the size of the difference of two sets (
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, run_starts
-from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, run_starts
+from scrapy_simdedup.fingerprint.hashing import Hashes, fmix64
 from scrapy_simdedup.page.classify import BlockClass
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.features import BlockClasses
-    from scrapy_simdedup.fingerprint.hashing import Hashes
 
 BINS = 776
 """Bins of a sketch, two of them in a byte."""

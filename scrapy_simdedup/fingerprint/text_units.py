@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -32,17 +32,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, as_uint8
-from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shingles, as_uint8
+from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64
 from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from scrapy_simdedup.fingerprint.features import BlockClasses, Shingles
-    from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
     from scrapy_simdedup.page.page import Block
 
 Places: TypeAlias = NDArray[np.uint32]

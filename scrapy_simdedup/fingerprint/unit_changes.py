@@ -17,24 +17,19 @@ A new template is told from new content by the structure of the page, a MinHash 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods.minhash import b_bit_values, minhash, resemblance
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
-from scrapy_simdedup.fingerprint.text_units import kept_places, sequence_digest, table_rows
+from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits, kept_places, sequence_digest, table_rows
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_short
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 
 MAX_CLOCK_SHARE = 0.25
 """The share of the words of a page's units up to which long texts are clocks."""

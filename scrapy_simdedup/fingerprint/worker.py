@@ -16,20 +16,16 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import lru_cache
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from scrapy_simdedup.fingerprint.fingerprint import unpack_fingerprint
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, unpack_fingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.fingerprint.text_units import PageUnits
 from scrapy_simdedup.page.parse import remember_utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings
 
 READY = b"ready"
 """The first frame of a worker."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin
@@ -10,8 +11,6 @@ from urllib.parse import urljoin
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lxml.html import HtmlElement
 
 MAX_BASE_LENGTH = 1_000

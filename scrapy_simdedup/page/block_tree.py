@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 from zlib import crc32
 
 from lxml import etree
+from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
@@ -26,21 +28,15 @@ from scrapy_simdedup.page.roles import (
     TAG_FLAGS,
     TAG_IDS,
     TEXT_ROLES,
+    RoleWords,
 )
 from scrapy_simdedup.page.shells import open_noscripts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lxml.html import HtmlElement
-
-    from scrapy_simdedup.page.roles import RoleWords
-
-    Ints: TypeAlias = list[int]
-    Walked: TypeAlias = tuple[
-        list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints,
-        Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int,
-    ]  # fmt: skip
+Ints: TypeAlias = list[int]
+Walked: TypeAlias = tuple[
+    list[str], Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints,
+    Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int,
+]  # fmt: skip
 
 
 _title_of_head = etree.XPath("string(head/title)", smart_strings=False)

@@ -9,16 +9,11 @@ is a text about cookies at the edge of a page.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
 from scrapy_simdedup.page.roles import H1, HEADING, MAIN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scrapy_simdedup.page.block_tree import BlockTree
 
 MAX_HEADING_LENGTH = 60
 """Characters of a heading; a longer one is a sentence."""

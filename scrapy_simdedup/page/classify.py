@@ -17,12 +17,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from enum import IntEnum
 from itertools import compress
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.page.amounts import has_number
-from scrapy_simdedup.page.block_tree import mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
 from scrapy_simdedup.page.boilerplate_texts import find_consent_notices, find_related_lists
 from scrapy_simdedup.page.roles import (
     AD,
@@ -47,11 +47,6 @@ from scrapy_simdedup.page.roles import (
     WIDGET,
     WRAPPER_ROLES,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scrapy_simdedup.page.block_tree import BlockTree
 
 WRAPPER_SHARE = 0.8
 """An element with a larger share of the page's text is no boilerplate, whatever it is called."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.content_blocks import find_content_blocks
@@ -14,9 +16,6 @@ from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
 
 MAX_GROWTH = 4
 """Characters of Markdown per character of HTML at most."""

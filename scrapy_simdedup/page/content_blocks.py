@@ -9,20 +9,18 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from lxml import etree
+from lxml.html import HtmlElement
 
+from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
 from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lxml.html import HtmlElement
-
-    from scrapy_simdedup.page.block_tree import BlockTree
     from scrapy_simdedup.settings import Extractor
 
 MAX_ROW_LENGTH = 2_000

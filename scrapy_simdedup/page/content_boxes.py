@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -17,8 +18,6 @@ import numpy as np
 from scrapy_simdedup.page.roles import BODY_PROPERTY, HIDDEN, MAIN, MAIN_TAG, ROLE_NAMES, TAG_IDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from scrapy_simdedup.page.block_tree import BlockTree

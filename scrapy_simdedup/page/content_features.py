@@ -8,6 +8,7 @@ are one, so that wrappers do not matter.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -42,8 +43,6 @@ from scrapy_simdedup.page.content_boxes import (
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, COOKIE, FORM, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from scrapy_simdedup.page.block_tree import BlockTree

@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, block_features
+from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, Features, block_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scrapy_simdedup.page.block_tree import BlockTree
-    from scrapy_simdedup.page.content_features import Features
 
 MODEL_FILE = "content_model.npz"
 MODEL_DIGEST = "78a91ebe87c3a8b2c8256e629f9c886dacfc72e1c74799049ca0716b37128e99"

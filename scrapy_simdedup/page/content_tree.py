@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,8 +11,6 @@ from lxml import etree
 from scrapy_simdedup.page.roles import BLOCK, BLOCK_TAGS, SKIPPED, TAG_FLAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from lxml.html import HtmlElement
 
 _INNER_BLOCK_TAGS = BLOCK_TAGS - {"br"}

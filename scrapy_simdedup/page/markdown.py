@@ -5,19 +5,16 @@ One bounded walk over the content tree lays out its blocks: paragraphs, headings
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simdedup.page.addresses import Addresses
-from scrapy_simdedup.page.content_tree import ContentNode, build_content_tree
+from scrapy_simdedup.page.content_tree import Child, ContentNode, build_content_tree
 from scrapy_simdedup.page.markdown_inline import Inline, fenced_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from lxml.html import HtmlElement
-
-    from scrapy_simdedup.page.content_tree import Child
 
 MAX_DEPTH = 100
 """Levels of elements that are laid out; what lies deeper is one paragraph."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.content_tree import ContentNode
+from scrapy_simdedup.page.content_tree import Child, ContentNode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy_simdedup.page.addresses import Addresses
-    from scrapy_simdedup.page.content_tree import Child
 
 MAX_INLINE_DEPTH = 100
 """Levels of inline elements; what lies deeper is the text that it holds."""

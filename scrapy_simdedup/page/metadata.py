@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from email.utils import parsedate_to_datetime
@@ -20,8 +21,6 @@ from urllib.parse import urljoin
 from lxml import etree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from lxml.html import HtmlElement
 
 IS_PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9_]*").fullmatch

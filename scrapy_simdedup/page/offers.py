@@ -8,6 +8,7 @@ it together is one more text of the page, of which an edit is news.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from scrapy_simdedup.page.amounts import is_price
 from scrapy_simdedup.page.metadata import attributes_of_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lxml.html import HtmlElement
 
 MAX_FORMS, MAX_FORM_LENGTH = 20, 100_000

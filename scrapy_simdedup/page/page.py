@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from lxml.html import HtmlElement
+
 from scrapy_simdedup.page.amounts import beginning, is_price, is_short
-from scrapy_simdedup.page.block_tree import build_block_tree
+from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content_blocks import find_content_blocks
 from scrapy_simdedup.page.metadata import find_identity
@@ -28,16 +31,11 @@ from scrapy_simdedup.page.roles import (
     MAIN_TAG,
     META,
     WIDGET,
+    RoleWords,
 )
 from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from lxml.html import HtmlElement
-
-    from scrapy_simdedup.page.block_tree import BlockTree
-    from scrapy_simdedup.page.roles import RoleWords
     from scrapy_simdedup.settings import Extractor
     from scrapy_simdedup.unjudged import UnjudgedReason
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -21,8 +22,6 @@ from lxml.html import HtmlElement, HTMLParser
 from scrapy_simdedup.page.roles import NON_TEXT_TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from lxml import etree
 from lxml.html import Element, HtmlElement, fragment_fromstring
 from readability import Document
 from readability.readability import REGEXES, Unparseable
 
-from scrapy_simdedup.page.block_tree import subtree_totals
+from scrapy_simdedup.page.block_tree import BlockTree, subtree_totals
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.parse import outermost, xpath_elements
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, H1, HEADER, META, NON_TEXT_TAGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from lxml.html import HtmlElement
-
-    from scrapy_simdedup.page.block_tree import BlockTree
 
 CHAR_THRESHOLD = 400
 """Characters from which Readability's article is taken; on lists and short pages it finds some fragment."""

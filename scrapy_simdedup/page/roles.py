@@ -7,13 +7,12 @@ words. This module is data and one look-up.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from scrapy_simdedup.settings import RoleName
 
 _NAMES: tuple[RoleName, ...] = (

@@ -12,18 +12,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from lxml import etree
+from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.parse import outermost
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lxml.html import HtmlElement
 
 MAX_SHELL_LENGTH = 2_000
 """Characters of content above which a page is no shell, whatever data it has: some 300 words."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.fingerprint.methods.base import WeightedSimhash
+from scrapy_simdedup.fingerprint.methods.base import Method, WeightedSimhash
 from scrapy_simdedup.fingerprint.methods.bits import ClassicSimhash
 from scrapy_simdedup.fingerprint.methods.exact import Exact
 from scrapy_simdedup.fingerprint.methods.minhash import MinHash
 from scrapy_simdedup.fingerprint.methods.shingles import SampledShingles
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.fingerprint.methods.base import Method
 
 METHODS: dict[str, Method] = {
     "simhash": WeightedSimhash(),

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, set_digest
-from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, BlockSignatures, Features, set_digest
+from scrapy_simdedup.fingerprint.hashing import Hashes, fmix64
 from scrapy_simdedup.fingerprint.similarity import (
     BELOW_IDENTICAL,
     COMPARISON_DTYPE,
@@ -27,14 +28,10 @@ from scrapy_simdedup.fingerprint.similarity import (
 )
 from scrapy_simdedup.fingerprint.sketch import odd_sketch, sketch
 from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.settings import DedupSettings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.features import BlockClasses, BlockSignatures, Features
-    from scrapy_simdedup.fingerprint.hashing import Hashes
     from scrapy_simdedup.page.page import Block
-    from scrapy_simdedup.settings import DedupSettings
 
 VOTES = {BlockClass.BOILERPLATE: 1, BlockClass.UNMARKED: 10, BlockClass.CONTENT: 10}
 """The votes of a feature, by the class of its block."""

@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from hashlib import blake2b, md5
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import set_digest
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS, IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE
 from scrapy_simdedup.fingerprint.words import split_words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.settings import DedupSettings
-
+from scrapy_simdedup.settings import DedupSettings
 
 IDENTICAL_BITS, NEAR_BITS = 3, 8
 """Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Collection, Iterable
+from typing import get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS, differ
-from scrapy_simdedup.settings import ExactScope, Mask
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.settings import DedupSettings
-
+from scrapy_simdedup.settings import DedupSettings, ExactScope, Mask
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"

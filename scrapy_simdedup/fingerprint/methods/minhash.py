@@ -8,21 +8,16 @@ Sets with the resemblance s agree in all ``rows`` values of at least one of ``ba
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import set_digest
-from scrapy_simdedup.fingerprint.hashing import fmix64
+from scrapy_simdedup.fingerprint.hashing import Hashes, fmix64
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.hashing import Hashes
-    from scrapy_simdedup.settings import DedupSettings
-
+from scrapy_simdedup.settings import DedupSettings
 
 PERMUTATIONS = 256
 RECALL = 0.99

@@ -7,20 +7,16 @@ power of two, higher for longer texts, so that samples are bounded; two samples 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import set_digest
+from scrapy_simdedup.fingerprint.hashing import Hashes
 from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests, Method
 from scrapy_simdedup.fingerprint.similarity import COMMON_FIELDS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_simdedup.fingerprint.hashing import Hashes
-    from scrapy_simdedup.settings import DedupSettings
-
+from scrapy_simdedup.settings import DedupSettings
 
 MAX_SAMPLE = 240
 """Shingles of a sample at most; by and large more than 120 where any shingle was left out."""
