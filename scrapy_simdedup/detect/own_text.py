@@ -24,7 +24,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
-from scrapy_simdedup.page.amounts import has_plain_number, is_name, is_short
+from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short
 
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
@@ -49,6 +50,9 @@ MIN_MISSING_OF_UNNAMED = 3
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
+_ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
+"""Host and path of a URL in a text."""
+_BEHIND_ADDRESS = "/.,;:)]"
 
 
 class SampledTexts(NamedTuple):
@@ -96,6 +100,7 @@ class OwnTextSearch:
         page: the page at hand.
         originals: the originals, of other keys.
         others: other pages of the site.
+        urls: the URLs of the page and of the originals.
         clocks: places whose text changes by itself.
         novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
         is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
@@ -106,12 +111,13 @@ class OwnTextSearch:
         page: PageFingerprint,
         originals: Sequence[PageFingerprint],
         others: OtherPages,
+        urls: Iterable[str],
         *,
         clocks: Collection[int],
         novel_words: int,
         is_variant: bool,
     ) -> None:
-        self._page, self._originals, self._others = page, originals, others
+        self._page, self._originals, self._others, self._urls = page, originals, others, urls
         self._kept = [original.units for original in originals if original.units is not None]
         self._clocks, self._novel_words, self._is_variant = clocks, novel_words, is_variant
 
@@ -149,8 +155,9 @@ class OwnTextSearch:
 
     @cached_property
     def _words(self) -> NDArray[np.intp]:
-        """The own words of each block, but for what other pages say."""
+        """The own words of each block, but for addresses of the page and for what other pages say."""
         words = self._found.own_words()
+        words -= np.minimum(words, _words_of_addresses(self._units, self._urls, words > 0))
         words[~self._units.of_content & (words <= self._novel_words)] = 0
         is_long = words > self._limit  # shorter texts keep no page, wherever else they stand
         if self._others.are_known and is_long.any():
@@ -248,3 +255,20 @@ class OwnTextSearch:
             and self._others.count(name, own) < many
             for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
         )
+
+
+def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:
+    """The words of an address in each block that is asked for, where one of some URLs is shown there; shape (m,).
+
+    A print view says from where it was printed, in as many words as its URL has.
+    """
+    found, counts = np.zeros(len(asked), np.intp), dict[str, int]()
+    for url in urls if asked.any() else ():
+        if parts := _ADDRESS.search(url):
+            counts[parts[1].rstrip(_BEHIND_ADDRESS)] = len(_WORD.findall(url))
+    for at in asked.nonzero()[0].tolist():
+        if shown := _ADDRESS.search(units.samples[at]):
+            address, is_cut = shown[1].rstrip(_BEHIND_ADDRESS), shown.end() > MAX_LENGTH
+            same = (count for url, count in counts.items() if url == address or (is_cut and url.startswith(address)))
+            found[at] = max(same, default=0)
+    return found

@@ -63,12 +63,13 @@ class SiteNovelty:
         self, page: FetchedPage, others: OtherPages, clocks: Collection[int], is_variant: bool, copied: Rows
     ) -> OwnText:
         """What a page says that some of the originals lack it is a copy of."""
-        packed = (self._records.fingerprint(row) for row in copied.tolist() if self._records.key(row) != page.key)
-        originals = list(map(PageFingerprint.from_bytes, packed))
+        chosen = [row for row in copied.tolist() if self._records.key(row) != page.key]
+        originals = [PageFingerprint.from_bytes(self._records.fingerprint(row)) for row in chosen]
+        urls = [page.url, *(self._records[row].url for row in chosen)]
         novel_words = page.settings.novel_words
         assert novel_words is not None
         return OwnTextSearch(
-            page.fingerprint, originals, others, clocks=clocks, novel_words=novel_words, is_variant=is_variant
+            page.fingerprint, originals, others, urls, clocks=clocks, novel_words=novel_words, is_variant=is_variant
         ).result()
 
     def _other_pages(self, fp: PageFingerprint, near: Rows) -> OtherPages:

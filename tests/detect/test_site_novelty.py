@@ -193,6 +193,21 @@ async def test_names_in_one_long_text_keep_a_page_where_headlines_say_nothing(
     assert again.is_duplicate
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+@on_asyncio
+async def test_the_address_from_which_a_page_was_printed_is_no_text_of_its_own(*, is_own: bool) -> None:
+    """It has as many words as the URL of the page has; that of another page is a text like any."""
+    path = "/".join(f"{part}-{said(part, 5).replace(' ', '-')}" for part in range(4))
+    shown = f"https://press.example/{path}" if is_own else f"https://press.example/2/{path}"
+    async with NearDuplicateDetector(secret="print") as detector:
+        for number in range(8):
+            await detector.add(article(number, ""), url=f"https://press.example/{number}")
+        await detector.add(article(9, ""), url=f"https://press.example/{path}")
+        printed = article(9, f"<p>Printed from {shown} on 26 November</p>")
+        verdict = await detector.add(printed, url="https://press.example/print?id=9")
+    assert verdict.is_duplicate is is_own
+
+
 @pytest.mark.parametrize("line", ["{} list of members", "It is 12:{} now"])
 @pytest.mark.parametrize("title", ["Members", "{}"])
 @on_asyncio
