@@ -84,7 +84,7 @@ class Page:
     title: str
     """The text of ``<title>``; may be empty."""
     h1: str
-    """The first ``<h1>`` of the content, in ``<main>`` if there is one; may be empty."""
+    """The ``<h1>`` that names the page, mostly the first of the content; may be empty."""
     unjudged: UnjudgedReason | None
     """Why the page must not be compared by its text; see :func:`scrapy_simdedup.page.parse.parse`."""
     layout_paths: frozenset[str] = frozenset()
@@ -141,11 +141,17 @@ def read_page(
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
-    """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts."""
+    """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts.
+
+    One that is a link leads home, if the title begins with the words of another.
+    """
     content = BlockClass.CONTENT
     found = [at for at in tree.headings if tree.text_roles[at] & H1 and classes[at] is content]
     if len(found) > 1:
         found.sort(key=lambda at: not _is_in_main(tree, tree.boxes[at]))
+        if 2 * tree.link_lengths[found[0]] >= len(tree.texts[found[0]]):
+            title = _words(tree.title[:MAX_TITLE_LENGTH])
+            found.sort(key=lambda at: not title.startswith(_words(tree.texts[at])))
     return tree.texts[found[0]] if found else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from scrapy_simdedup.fingerprint.methods.base import Method, WeightedSimhash
 from scrapy_simdedup.fingerprint.methods.bits import ClassicSimhash
 from scrapy_simdedup.fingerprint.methods.exact import Exact
