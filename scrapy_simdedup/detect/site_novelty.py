@@ -4,13 +4,18 @@
 2. *The views of one thing*, as of an article its history, its files and what links to it, say its name at one place,
    and share the rest with the same views of other things. So a page that is near another thing's view, with its h1 and
    another title, is a copy of it as well, if all lines that it lacks of the page stand at their places on one page that
-   was delivered under the page's title.
+   was delivered under the page's title. That page is the thing's own: all names in its URL are in the page's URL, and
+   among them are those that tell the page's URL from the other's. Where a job in one town has the text of a job in
+   another, under a title that says the town alone, its URL has a number or a name that no other page of the town has.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
+from urllib.parse import unquote_plus
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +33,7 @@ from scrapy_simdedup.store.packed_records import PackedRecords
 
 MAX_VIEWS = 64
 """Pages with one title from which on the title does not say what they show."""
+_BETWEEN_NAMES = re.compile(r"[/?&=:;#]+")
 
 
 class SiteNovelty:
@@ -92,17 +98,20 @@ class SiteNovelty:
         views = self._originals.delivered_with_title(fp).tolist() if is_alike.any() else []
         if not 0 < len(views) <= MAX_VIEWS:
             return found
-        of_thing = [of for of in map(self._text_units, views) if of is not None and not of.joined_by]
-        lines = units.without(clocks)
+        names, lines = _names_in(page.url), units.without(clocks)
+        of_thing = [(_names_in(self._records[view].url), self._text_units(view)) for view in views]
+        of_thing = [(own, of) for own, of in of_thing if own <= names and of is not None and not of.joined_by]
         for at in is_alike.nonzero()[0].tolist():
-            original = self._text_units(near[at])
-            if original is None or original.joined_by:
+            original, others = self._text_units(near[at]), names - _names_in(self._records[near[at]].url)
+            if not others or original is None or original.joined_by:
                 continue
             lacked = lines & ~novelty.have_rows(units, [original])
             found[at] = lacked.any() and any(
-                novelty.have_rows(units, [view])[lacked].all()
-                and not novelty.longest_own_text(units, [original, view], ~units.pass_over)
-                for view in of_thing
+                others <= own
+                and novelty.have_rows(units, [of])[lacked].all()
+                and not novelty.longest_own_text(units, [original, of], ~units.pass_over)
+                for own, of in of_thing
+                if of is not None
             )
         return found
 
@@ -123,3 +132,8 @@ class SiteNovelty:
         if known is not None and known[0] == id_:
             return known
         return id_, self._text_units(row)
+
+
+def _names_in(url: str) -> Counter[str]:
+    """What stands between the marks of a URL behind its host."""
+    return Counter(_BETWEEN_NAMES.split(unquote_plus(url.partition("://")[2].partition("/")[2])))

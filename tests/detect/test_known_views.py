@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+
 import pytest
 
 from helpers.on_asyncio import on_asyncio
@@ -76,3 +79,23 @@ async def test_what_gave_no_item_does_not_vouch_for_a_view() -> None:
         await detector.confirm(known.page, items=False)
         verdict = await detector.add(page(3, "Files", NONE_YET), url="https://wiki.example/3?view=files")
     assert not verdict.is_duplicate
+
+
+TOWNS, JOBS = ("Leeds", "York", "Hull"), ("Baker", "Driver", "Cleaner", "Sales assistant")
+URLS_OF_JOBS: dict[str, Callable[[int, int], str]] = {
+    "a number for each job": lambda town, job: f"job/{town * len(JOBS) + job}",
+    "numbers of town and job": lambda town, job: f"{town}/{job}",
+    "names": lambda town, job: f"{TOWNS[town]}/{JOBS[job]}",
+}
+
+
+@pytest.mark.parametrize("url_of", URLS_OF_JOBS.values(), ids=URLS_OF_JOBS)
+@on_asyncio
+async def test_the_same_job_in_another_town_is_no_view_of_the_town(url_of: Callable[[int, int], str]) -> None:
+    """The titles say the town alone, and all that tells the jobs of the towns apart stands on the town's other jobs."""
+    async with NearDuplicateDetector(secret="jobs") as detector:
+        for town, job in product(range(len(TOWNS)), range(len(JOBS))):
+            text = f"<p>Place: {TOWNS[town]}</p><h1>{JOBS[job]}</h1><p>{' '.join(words(('job', job), 70))}</p>"
+            html = f"<title>Jobs in {TOWNS[town]}</title><main>{text}<p>Apply at our branch in {TOWNS[town]}</p></main>"
+            verdict = await detector.add(html, url=f"https://jobs.example/{url_of(town, job)}")
+            assert not verdict.is_duplicate
