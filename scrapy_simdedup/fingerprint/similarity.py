@@ -100,7 +100,8 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     2. Unshared blocks beyond the first three take a penalty off it, which is limited between long pages and between
        pages with the same headline. No penalty makes near pages different.
     3. Pages with another headline and enough unshared blocks are no copies.
-    4. Equal sets of shingles are copies.
+    4. Equal sets of shingles are copies. But of pages without an h1 those with another title and another heading are
+       twins: each may list what else there is, the other's name among it.
     5. Twins are no copies, whatever they share.
     """
     resemblance, _ = estimate_resemblance(one["cells"], many["cells"])
@@ -116,6 +117,7 @@ def score(one: np.void, many: NDArray[np.void]) -> Scores:
     is_other_text = unshared + HEADING_WEIGHT * headings >= OTHER_HEADLINE_UNSHARED
     equal, twins = many["exact"] == one["exact"], are_twins(one, many)
     adjusted = np.where(equal, 1.0, adjusted)
+    twins |= equal & title & (headings >= MAYBE_OTHER_HEADLINE) & (one["h1"] == 0) & (many["h1"] == 0)
     no_copy = (surely_differs & ~long & is_other_text & ~equal) | twins
     adjusted = np.where(no_copy, np.minimum(adjusted, BELOW_IDENTICAL), adjusted)
     headline_differs = surely_differs | (headings >= MAYBE_OTHER_HEADLINE)
