@@ -67,7 +67,7 @@ def test_collectors_of_others_are_told_as_well() -> None:
     told: list[str] = []
     replaced.inc_value = lambda key, *_: told.append(key)  # type: ignore[method-assign]
     for stats in (own, Around(other), replaced):
-        CrawlStats(stats).page_fetched_twice()  # type: ignore[arg-type]
+        CrawlStats(stats).increment("pages/fetched_twice")  # type: ignore[arg-type]
     assert own.get_stats() == other.get_stats() == {"service/simdedup/pages/fetched_twice": 1}
     assert told == ["simdedup/pages/fetched_twice"]
 
