@@ -174,18 +174,9 @@ class OwnTextSearch:
         return most if most > self._limit else 0
 
     def _neighbours(self) -> int:
-        """The words of neighbouring lines that are one text together: of the content, or comments of a few words."""
-        of_content = self._asked & self._units.of_content
-        if words := self._words_of_run(of_content, self._limit):
-            return words
-        mine = self._page.units
-        if mine is None or not self._others.are_known or not all(map(mine.has_other_comments, self._kept)):
-            return 0
-        return self._words_of_run(self._asked & ~of_content, self._novel_words)
-
-    def _words_of_run(self, asked: Mask, limit: int) -> int:
-        run = self._found.longest_own_run(asked)
-        if run.words <= limit:
+        """The words of neighbouring lines that are one text together."""
+        run = self._found.longest_own_run(self._asked & self._units.of_content)
+        if run.words <= self._limit:
             return 0
         is_known = self._others.are_known
         return (

@@ -331,21 +331,3 @@ async def test_the_name_of_one_page_and_the_town_of_another_are_a_page_of_their_
         again = [await detector.add(offer(*one) + "<!---->", url=f"https://shop.example/{one}") for one in sold]
     assert not any(verdict.is_duplicate for verdict in kept)
     assert all(verdict.is_duplicate for verdict in again)
-
-
-@on_asyncio
-async def test_pages_of_short_comments_are_kept_for_them() -> None:
-    """Each comment is a line, and the comments are shorter than their article."""
-
-    def post(number: int, part: int) -> str:
-        text = f"<article><h1>{said(number, 3)}</h1><p>{said(('post', number), 40)}</p></article>"
-        comments = "".join(f"<li><p>{said((number, part, comment), 8)}</p></li>" for comment in range(4))
-        return f"<title>{said(number, 3)}</title><main>{text}<div class=comments><ol>{comments}</ol></div></main>"
-
-    async with NearDuplicateDetector(secret="blog") as detector:
-        for number in range(12):
-            await detector.add(post(number, 0), url=f"https://blog.example/{number}")
-        kept = [await detector.add(post(3, part), url=f"https://blog.example/3?comments={part}") for part in (1, 2)]
-        again = [await detector.add(post(3, part), url=f"https://blog.example/3?part={part}") for part in (0, 1, 2)]
-    assert [verdict.is_duplicate for verdict in kept] == [False, False]
-    assert all(verdict.is_duplicate for verdict in again)
