@@ -79,8 +79,8 @@ class SiteNovelty:
         ).result()
 
     def _other_pages(self, fp: PageFingerprint, near: Rows) -> OtherPages:
-        sample = self._copy_check.sampled_pages(fp)
-        others = [row for row in sample if row not in set(near.tolist())]
+        sample, like_it = self._copy_check.sampled_pages(fp), set(near.tolist())
+        others = [row for row in sample if row not in like_it]
         headlines = partial(self._originals.comparison_rows, np.array(others, np.intp))
         return OtherPages(len(sample), len(others), headlines, partial(self._texts_of, others))
 
