@@ -9,10 +9,12 @@ import codecs
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from itemadapter import ItemAdapter
@@ -45,6 +47,10 @@ _NO_CONTENT = re.compile(r"\s+|<!--.*?-->|<(script|style|noscript)\b[^>]*>.*?</\
 """What may stand behind the end of a page: white space, comments with the time it took, scripts that count visitors."""
 MAX_BEHIND_END = 20_000
 """Characters behind the end of a page that are looked at."""
+ENDING_SIZE, PAGES_OF_ENDING = 80, 3
+"""The last characters of a page by which it is told how it ends, and pages that end alike before the next is whole."""
+MAX_HOSTS, MAX_ENDINGS = 1_000, 100
+"""Hosts whose endings are remembered, the latest, and different endings of a host."""
 _WEB_CODECS = frozenset(
     (
         "utf-8 utf-8-sig utf-16 utf-16-be utf-16-le ascii cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 tis-620"
@@ -75,7 +81,7 @@ def is_opted_in(request: Request) -> bool:
     return request.meta.get(META_OPT_OUT) is not False
 
 
-def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | None:
+def unjudged_reason(request: Request, response: Response, endings: PageEndings) -> UnjudgedReason | None:
     """The reason why this response is kept unjudged, or None if it is to be judged."""
     if not is_opted_in(request):
         return "opted_out"
@@ -88,7 +94,8 @@ def unjudged_reason(request: Request, response: Response) -> UnjudgedReason | No
     text = _decoded(response)
     if text is None:
         return "undecodable"
-    return "cut" if _UNDECLARED_LENGTH in response.flags and not ends_as_page(text) else None
+    may_be_cut = _UNDECLARED_LENGTH in response.flags
+    return "cut" if may_be_cut and not endings.is_whole(text, urlsplit(response.url).netloc) else None
 
 
 def _decoded(response: HtmlResponse) -> str | None:
@@ -110,8 +117,6 @@ def _decoded(response: HtmlResponse) -> str | None:
 def ends_as_page(html: str) -> bool:
     """Whether the end of a page is there, so that its connection was not cut before.
 
-    HTML allows to leave out the last end tags. A page that does so cannot be told from half of one.
-
     >>> ends_as_page("<p>All of it.</body></html><!-- 0.2 s -->"), ends_as_page("<p>Half of")
     (True, False)
     """
@@ -123,6 +128,35 @@ def ends_as_page(html: str) -> bool:
     while found := _NO_CONTENT.match(tail, at):
         at = found.end()
     return at == len(tail)
+
+
+class PageEndings:
+    """Tells whole pages from halves of pages where a server does not say how long they are.
+
+    HTML allows to leave out the last end tags, and by itself such a page cannot be told from half of one. But pages of
+    one template end alike, and connections break anywhere. So where no page of a host has its end tags, a page is whole
+    if it ends as :data:`PAGES_OF_ENDING` earlier ones did.
+    """
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, Counter[str] | None] = {}
+        """How often pages of a host ended in each way; None once one of them had its end tag."""
+
+    def is_whole(self, html: str, host: str) -> bool:
+        """Whether the end of a page is there, as far as it and earlier pages of its host tell."""
+        if ends_as_page(html):
+            self._hosts[host] = None
+            return True
+        if host not in self._hosts and len(self._hosts) >= MAX_HOSTS:
+            del self._hosts[next(iter(self._hosts))]
+        known = self._hosts.setdefault(host, Counter())
+        if known is None:
+            return False
+        ending = re.sub(r"\d+", "#", html[-2 * ENDING_SIZE :])[-ENDING_SIZE:]
+        if len(known) >= MAX_ENDINGS and ending not in known:
+            known.clear()
+        known[ending] += 1
+        return known[ending] > PAGES_OF_ENDING
 
 
 def is_inspection(request: Request) -> bool:

@@ -20,7 +20,14 @@ from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks
 from scrapy_simdedup.crawl.live_stats import RedesignAlerts
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter
-from scrapy_simdedup.crawl.requests import ImportedPages, handler_name, is_inspection, is_page, unjudged_reason
+from scrapy_simdedup.crawl.requests import (
+    ImportedPages,
+    PageEndings,
+    handler_name,
+    is_inspection,
+    is_page,
+    unjudged_reason,
+)
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
 from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_journal import UrlObservations
@@ -81,6 +88,7 @@ class ResponseHandler:
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Requests of dropped pages whose callbacks are called, for their links."""
         self._dropped_keys: dict[bytes, None] = {}
+        self._endings = PageEndings()
 
     def open(self, *, tracks_delivery: bool) -> None:
         """Judge responses from now on; ``tracks_delivery``: both spider middlewares are there to see callbacks end."""
@@ -119,7 +127,7 @@ class ResponseHandler:
         not delivered either, as the URL was fetched before.
         """
         try:
-            reason = unjudged_reason(request, response) if self.is_open else "opted_out"
+            reason = unjudged_reason(request, response, self._endings) if self.is_open else "opted_out"
             if reason is not None:
                 return Verdict("unjudged", reason=reason)
             key = self._crawler.request_fingerprinter.fingerprint(request)
@@ -137,7 +145,7 @@ class ResponseHandler:
     async def _process(self, request: Request, response: Response) -> Response:
         if not self.is_open or not is_page(request):
             return response
-        is_inspected, reason = is_inspection(request), unjudged_reason(request, response)
+        is_inspected, reason = is_inspection(request), unjudged_reason(request, response, self._endings)
         is_second = self._second_fetches.is_second(request)
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta

@@ -39,15 +39,45 @@ async def test_half_a_page_is_kept_and_displaces_nobody(order: list[str]) -> Non
     assert found.stat("pages/dropped") == 1
 
 
+def without_end_tags(number: int, ending: str = "") -> str:
+    footer = "<footer><p>The harbour office answers letters on weekdays between nine and five.</p></footer>"
+    return page(number).replace("</body></html>", footer + ending)
+
+
+@on_asyncio
+async def test_pages_without_end_tags_are_judged_once_some_have_ended_alike() -> None:
+    """HTML allows to leave the last end tags out; a counter of seconds at the end makes no difference."""
+    pages = {f"/{number}": without_end_tags(number // 2, f"<p>Made in 0.0{number} s") for number in range(12)}
+    found = await read(PlainServer(pages))
+    assert (found.stat("pages/unjudged_reason_count/cut"), found.stat("pages/judged")) == (3, 9)
+    assert found.stat("pages/dropped") == 4
+
+
+@on_asyncio
+async def test_half_a_page_without_end_tags_is_kept() -> None:
+    pages = {f"/{number}": without_end_tags(number) for number in range(6)} | {"/half": without_end_tags(0)}
+    found = await read(PlainServer(pages, cut={"/half": len(pages["/half"]) - 60}))
+    assert len(found.items) == 7
+    assert found.stat("pages/unjudged_reason_count/cut") == 4
+
+
+@on_asyncio
+async def test_pages_that_break_at_one_place_are_halves_where_others_have_their_end_tags() -> None:
+    """A server that dies once its menu is sent leaves pages that all end with the menu."""
+    pages = {"/whole": page(0)} | {f"/{number}": without_end_tags(number) for number in range(8)}
+    found = await read(PlainServer(pages))
+    assert found.stat("pages/unjudged_reason_count/cut") == 8
+
+
 @on_asyncio
 async def test_a_site_whose_pages_are_all_unjudged_is_in_the_summary_with_the_remedy(caplog: Any) -> None:
-    """Its pages leave their last end tags out, as HTML allows, so that no page differs from half of one."""
-    pages = {f"/{number}": page(number).replace("</body></html>", "") for number in range(12)}
+    """Its pages leave their last end tags out, and each ends in its own way, so that none differs from half of one."""
+    pages = {f"/{number}": without_end_tags(number, prose(f"end {number}")) for number in range(12)}
     found = await read(PlainServer(pages))
     assert len(found.items) == 12
     assert found.stat("pages/unjudged_reason_count/cut") == 12
     assert "warning: 12 of 12 pages of 127.0.0.1 are unjudged (cut): each came in part" in caplog.text
-    assert "only the end tag of body or html shows that all is there" in caplog.text
+    assert "only end tags, or pages that ended alike, show that all is there" in caplog.text
 
 
 @pytest.mark.parametrize(
