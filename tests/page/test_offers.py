@@ -1,4 +1,4 @@
-"""The offer of a page: what its data and its buttons say of prices and stock."""
+"""The offer of a page: what its data, its buttons and its choices say of prices and stock."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ OFFERS = {
     "a button with a price": ("<form><button>Buy for 29 EUR</button></form>", "Buy for 29 EUR"),
     "a button with a counter": ("<form><button>Like (12)</button></form>", "Like (#)"),
     "a button outside of forms": ("<button>Next picture</button>", ""),
+    "choices": (
+        "<form method='POST'><select><option value=1 selected>S<option value=2 disabled>M &amp; L</select></form>",
+        "M & L (disabled)\nS",
+    ),
+    "choices with prices": (
+        "<form id=f method=post><option>S, 9 left</option><option>M (29 EUR)</option></form>",
+        "M (29 EUR)\nS, # left",
+    ),
+    "choices of a form that filters": ("<form><option>Red (12)</option></form>", ""),
     "JSON-LD": (JSON_LD.format(STOCK), "availability InStock\nprice 29.00"),
     "JSON-LD that is cut": (JSON_LD.format(STOCK[:-3]), "availability InStock\nprice 29.00"),
     "JSON-LD without an offer": (JSON_LD.format('{"@type": "Article", "headline": "Tides"}'), ""),
@@ -33,7 +42,7 @@ OFFERS = {
 
 
 @pytest.mark.parametrize("place", OFFERS)
-def test_an_offer_is_found_in_data_and_on_the_buttons_of_forms(place: str) -> None:
+def test_an_offer_is_found_in_data_and_in_forms(place: str) -> None:
     html, offer = OFFERS[place]
     assert read_page(f"<main><h1>Chair</h1><p>It is blue.</p>{html}</main>").offer == offer
 
