@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scrapy_simdedup.detect.inverted_index import InvertedIndex
 from scrapy_simdedup.fingerprint.fingerprint import BODY_BYTES, PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
-from scrapy_simdedup.fingerprint.methods.base import Method
+from scrapy_simdedup.fingerprint.methods import Method
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import PackedRecords

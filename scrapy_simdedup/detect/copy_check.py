@@ -29,7 +29,7 @@ from scrapy_simdedup.detect.site_boilerplate import NO_RECORD, BoilerplateSample
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
-from scrapy_simdedup.fingerprint.methods.base import Method
+from scrapy_simdedup.fingerprint.methods import Method
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, differ
 from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store.base import Record

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import Rows
-from scrapy_simdedup.fingerprint.methods.base import Method
+from scrapy_simdedup.fingerprint.methods import Method
 
 _STEP = 1_000
 """Rows that may be added before outdated ones are looked for, and rows that are read at a time."""

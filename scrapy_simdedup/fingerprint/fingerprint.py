@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.display import bar_html, plural, table_html
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.fingerprint.methods import METHODS
-from scrapy_simdedup.fingerprint.methods.base import Digests
+from scrapy_simdedup.fingerprint.methods import METHODS, Digests
 from scrapy_simdedup.fingerprint.novelty import longest_own_text, own_word_limit
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, Scores
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits

@@ -20,12 +20,10 @@ from scrapy_simdedup.fingerprint.features import (
 )
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher, word_hasher
-from scrapy_simdedup.fingerprint.methods import METHODS
-from scrapy_simdedup.fingerprint.methods.base import ComparableText, Digests
-from scrapy_simdedup.fingerprint.methods.exact import normalise
+from scrapy_simdedup.fingerprint.methods import METHODS, ComparableText, Digests
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.unit_changes import structure_minhash
-from scrapy_simdedup.fingerprint.words import TEXT_END, join_words
+from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, normalise
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.parse import utf8

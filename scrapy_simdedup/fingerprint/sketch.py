@@ -1,8 +1,14 @@
 """Sketches: what is kept of a set so that its resemblance to others, or its difference from them, can be estimated.
 
-A *sketch* confirms candidates: it estimates the weighted resemblance of two pages from half a byte per bin, by
-one-permutation MinHash (Li, Owen, Zhang 2012) with b-bit values (Li, König 2010), each beside the class of its feature,
-which weights it. An *odd sketch* tells the size of the difference of two sets (Mitzenmacher, Pagh, Pham 2014).
+1. A *sketch* estimates the weighted resemblance of two pages from half a byte per bin, by one-permutation MinHash (Li,
+   Owen, Zhang 2012) with b-bit values (Li, König 2010), each beside the class of its feature, which weights it.
+2. An *odd sketch* tells the size of the difference of two sets (Mitzenmacher, Pagh, Pham 2014).
+3. *MinHash*: the share of equal minima of two sets is their resemblance (Broder 1997); a few bits of each suffice. Sets
+   with the resemblance s agree in all ``rows`` values of at least one of ``bands`` bands with the probability
+   ``1 - (1 - s ** rows) ** bands``, the S-curve.
+4. A *sample* are the shingles that a modulus divides (Broder, Glassman, Manasse, Zweig 1997). The same shingle is
+   sampled or left out in every text, so the resemblance of two samples estimates that of the two texts. The modulus is
+   a power of two, higher for longer texts, so that samples are bounded; two samples are compared at the higher one.
 """
 
 from __future__ import annotations
@@ -31,6 +37,16 @@ _SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
 _FIELD = np.uint64((1 << 21) - 1)
 _UNIT_TERM = 200
 """The term of a shared bin of weight 1."""
+PERMUTATIONS = 256
+RECALL = 0.99
+"""The probability with which bands find a pair whose resemblance is their threshold."""
+_PERMUTED_AT_A_TIME = 1 << 18  # permuted numbers made at a time: 2 MB
+_UPPER_HALF = np.uint64(32)
+MAX_SAMPLE = 240
+"""Shingles of a sample at most; by and large more than 120 where any shingle was left out."""
+MAX_INDEXED = 16
+"""Shingles at most by which a page is looked up: a sample of a higher level, of which similar pages share most."""
+_LOWER_HALF = np.uint64(0xFFFF_FFFF)
 
 
 def python_sketch(hashes: Hashes, block_classes: BlockClasses) -> bytes:
@@ -132,6 +148,122 @@ def _difference_sizes(bits: int) -> NDArray[np.float64]:
     caution = 1 - DEVIATIONS_SUBTRACTED * np.sqrt(2 / bits)
     sizes: NDArray[np.float64] = -bits / 2 * np.log1p(-2 * ones / bits) * caution
     return sizes
+
+
+class BandLayout(NamedTuple):
+    """How many bands there are, and how many values a band has."""
+
+    bands: int
+    rows: int
+
+
+def minhash(hashes: Hashes, permutations: int = PERMUTATIONS) -> NDArray[np.uint32]:
+    """The minimum of a set under each of some permutations of all 64-bit numbers, of which the upper half is kept.
+
+    A permutation is ``x * factor + offset`` modulo 2^64 with an odd factor.
+
+    The set is evenly spread 64-bit numbers; an empty one has the largest value throughout.
+    """
+    factors, offsets = _permutations(permutations)
+    smallest = np.full(permutations, np.iinfo(np.uint64).max, np.uint64)
+    step = max(1, _PERMUTED_AT_A_TIME // permutations)
+    for start in range(0, len(hashes), step):
+        permuted = hashes[start : start + step, None] * factors + offsets
+        np.minimum(smallest, permuted.min(axis=0), out=smallest)
+    made: NDArray[np.uint32] = (smallest >> _UPPER_HALF).astype(np.uint32)
+    return made
+
+
+def b_bit_values(values: NDArray[np.uint32], bits: int) -> NDArray[np.unsignedinteger]:
+    """The lowest 8 or 16 bits of each value, which are all that need be kept."""
+    return values.astype({8: np.uint8, 16: np.uint16}[bits])  # casting cuts off what lies above
+
+
+def minhash_resemblance(one: NDArray[np.unsignedinteger], many: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
+    """Estimate the resemblance of one set and each of many; 0 to 1, without bias above 0."""
+    chance = 0.5 ** (8 * one.itemsize)  # with which values are equal though the minima are not
+    made: NDArray[np.float64] = np.maximum(0.0, ((many == one).mean(axis=1) - chance) / (1 - chance))
+    return made
+
+
+def detection_probability(resemblance: float, bands: int, rows: int) -> float:
+    """The S-curve: the probability with which bands find a pair of a resemblance.
+
+    >>> round(detection_probability(0.8, bands=32, rows=4), 6)
+    1.0
+    """
+    return 1.0 - (1.0 - resemblance**rows) ** bands
+
+
+@lru_cache(maxsize=64)
+def choose_bands(threshold: float, permutations: int = PERMUTATIONS) -> BandLayout:
+    """The bands that let the fewest other pairs through, of those that find a pair on the threshold, a resemblance.
+
+    They find it with the probability :data:`RECALL`. Where no bands reach that, they have one value each.
+    """
+    fitting = [
+        BandLayout(permutations // rows, rows)
+        for rows in range(1, permutations + 1)
+        if detection_probability(threshold, permutations // rows, rows) >= RECALL
+    ]
+    return fitting[-1] if fitting else BandLayout(permutations, 1)
+
+
+def band_keys(values: NDArray[np.unsignedinteger], bands: BandLayout) -> NDArray[np.uint32]:
+    """A key for each band, the same for sets that agree in the band; shape (bands,)."""
+    table = values[: bands.bands * bands.rows].astype(np.uint64).reshape(bands)
+    keys = np.arange(bands.bands, dtype=np.uint64)  # a band is looked for in its own place only
+    for column in table.T:
+        keys = fmix64(fmix64(keys) + column)
+    made: NDArray[np.uint32] = (keys >> _UPPER_HALF).astype(np.uint32)
+    return made
+
+
+@lru_cache(maxsize=8)
+def _permutations(count: int) -> tuple[Hashes, Hashes]:
+    numbers = fmix64(np.arange(1, 2 * count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    return numbers[:count] | np.uint64(1), numbers[count:]
+
+
+class ShingleSample(NamedTuple):
+    """The shingles of a text that 2^level divides."""
+
+    values: NDArray[np.uint32]
+    """The lower halves of the shingles, ascending, none of them 0; shape (n,)."""
+    level: int
+    """0 where no shingle was left out; the resemblance of two such samples is exact."""
+
+
+def sample_shingles(hashes: Hashes, most: int = MAX_SAMPLE) -> ShingleSample:
+    """Sample evenly spread 64-bit hashes of shingles, at the lowest level that leaves at most ``most`` of them."""
+    lower = np.unique(hashes & _LOWER_HALF).astype(np.uint32)
+    return reduce_sample(ShingleSample(lower[lower > 0], 0), most)
+
+
+def reduce_sample(sample: ShingleSample, most: int) -> ShingleSample:
+    """Raise the level of a sample until at most ``most`` shingles are left."""
+    values, level = sample
+    while len(values) > most:
+        level += 1
+        values = values[values & np.uint32((1 << level) - 1) == 0]
+    return ShingleSample(values, level)
+
+
+def sample_resemblance(
+    one: ShingleSample, many: NDArray[np.uint32], levels: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Estimate the resemblance of one text and each of many, 0 to 1; 0 for two texts without shingles.
+
+    ``many`` are the values of samples of these levels, each filled up with 0; shape (n, m).
+    """
+    below = (np.uint32(1) << np.maximum(levels, one.level).astype(np.uint32)) - np.uint32(1)
+    mine = (one.values & below[:, None] == 0).sum(axis=1)
+    kept = (many > 0) & (many & below[:, None] == 0)
+    theirs, shared = kept.sum(axis=1), (kept & np.isin(many, one.values)).sum(axis=1)
+    both = mine + theirs - shared
+    made = np.zeros(len(many))
+    np.divide(shared, both, out=made, where=both > 0)
+    return made
 
 
 try:

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import word_hasher
-from scrapy_simdedup.fingerprint.methods.minhash import b_bit_values, minhash, resemblance
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
+from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits, kept_places, sequence_digest, table_rows
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_short
 
@@ -233,7 +233,7 @@ def structure_minhash(paths: Collection[str], secret: bytes = b"") -> bytes:
 
 def structure_resemblance(one: bytes, other: bytes) -> float:
     """Estimate the share of layout paths that two pages have in common, 0 to 1; the standard error is 0.06 at most."""
-    return float(resemblance(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)[None])[0])
+    return float(minhash_resemblance(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)[None])[0])
 
 
 def what_changed(*, same_content: bool, one: bytes, other: bytes) -> Change:

@@ -1,4 +1,4 @@
-"""Splitting texts into words, in UTF-8 and in lower case.
+"""The words of texts, in UTF-8 and in lower case; and texts in one line, without what is ignored.
 
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
 the same (Unicode's normalisation form KC), signs are no words, and marks count where they make a letter another one.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from scrapy_simdedup.settings import Mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +50,23 @@ _MAX_NFKC_GROWTH = 1_000
 and a page full of it would only cost time."""
 MAX_QUICK_CHECK_FAILURES = _MAX_NFKC_GROWTH // 18
 """Characters that cannot make a text so long, even if each is the ligature."""
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DATE = re.compile(
+    r"(?<!\d)(?:\d{1,4}([-/.])\d{1,2}\1\d{1,4}"
+    r"|\d{1,4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)? {_MONTH},? \d{{4}})(?!\d)"
+    rf"|(?<![^\W\d_]){_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}(?!\d)",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(?<!\d)T?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?!\d)"
+    r"(?: ?[ap]\.?m\b\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})(?![^\W_]))?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.,' ]\d+)*")
 
 
 def join_words(texts: Sequence[str]) -> bytes:
@@ -136,3 +155,24 @@ def _failing_quick_check(codes: CodePoints) -> NDArray[np.intp]:
         if not unicodedata.is_normalized("NFKC", "\0".join(characters)):
             found.append(some[[not unicodedata.is_normalized("NFKC", character) for character in characters]])
     return np.concatenate(found)
+
+
+def normalise(text: str, ignored: Collection[Mask] = ()) -> str:
+    r"""The text in one line with single spaces, and with one placeholder for all that is ignored.
+
+    Ignored are ``"case"``; ``"dates"`` in digits, and in English words; ``"times"`` of day; ``"numbers"``, also those
+    of dates and times that are not ignored themselves.
+
+    >>> normalise("Posted  on 5 May 2024,\n 12:30 pm: 1,204 views", ["dates", "times", "numbers"])
+    'Posted on <date>, <time>: <number> views'
+    """
+    text = " ".join(text.split())
+    if "case" in ignored:
+        text = text.casefold()
+    if "dates" in ignored:
+        text = _DATE.sub("<date>", text)
+    if "times" in ignored:
+        text = _TIME.sub("<time>", text)
+    if "numbers" in ignored:
+        text = _NUMBER.sub("<number>", text)
+    return text

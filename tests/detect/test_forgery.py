@@ -14,7 +14,7 @@ from scrapy_simdedup.fingerprint.features import distinct_features, find_shingle
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.make import fingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.methods.base import VOTES
+from scrapy_simdedup.fingerprint.simhash import VOTES
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.settings import DedupSettings

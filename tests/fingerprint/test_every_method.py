@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from helpers.methods import BITS, EXACT, GRADED, METHODS
 from helpers.pages import page, prose, words
 from scrapy_simdedup import FingerprintMismatch, PageFingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.methods.bits import IDENTICAL_BITS, NEAR_BITS
+from scrapy_simdedup.fingerprint.methods import IDENTICAL_BITS, NEAR_BITS
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 methods = st.sampled_from(list(METHODS))

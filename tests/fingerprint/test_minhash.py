@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import find_shingles
 from scrapy_simdedup.fingerprint.hashing import word_hasher
-from scrapy_simdedup.fingerprint.methods.minhash import (
+from scrapy_simdedup.fingerprint.sketch import (
     RECALL,
     BandLayout,
     b_bit_values,
@@ -19,7 +19,7 @@ from scrapy_simdedup.fingerprint.methods.minhash import (
     choose_bands,
     detection_probability,
     minhash,
-    resemblance,
+    minhash_resemblance,
 )
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
@@ -41,7 +41,7 @@ def pair(seed: int, shared: int, own: int) -> tuple[NDArray[np.uint64], NDArray[
 def estimate(one: NDArray[np.uint64], other: NDArray[np.uint64], permutations: int = 256, bits: int = 32) -> float:
     values = [minhash(hashes, permutations) for hashes in (one, other)]
     kept = [value if bits == 32 else b_bit_values(value, bits) for value in values]
-    return float(resemblance(kept[0], kept[1][None])[0])
+    return float(minhash_resemblance(kept[0], kept[1][None])[0])
 
 
 def standard_error(resemblance: float, permutations: int = 256, bits: int = 32) -> float:

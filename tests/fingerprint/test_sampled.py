@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.methods.shingles import (
+from scrapy_simdedup.fingerprint.sketch import (
     MAX_SAMPLE,
     ShingleSample,
     reduce_sample,
-    resemblance,
+    sample_resemblance,
     sample_shingles,
 )
 
@@ -24,7 +24,7 @@ def of(elements: set[int], most: int = MAX_SAMPLE) -> ShingleSample:
 
 
 def compared(one: ShingleSample, other: ShingleSample) -> float:
-    return float(resemblance(one, other.values[None], np.array([other.level]))[0])
+    return float(sample_resemblance(one, other.values[None], np.array([other.level]))[0])
 
 
 def drawn(seed: int, count: int) -> NDArray[np.uint64]:
@@ -67,7 +67,7 @@ def test_many_are_compared_like_each(others: list[set[int]], one: set[int], most
     rows = np.zeros((len(samples), 40), np.uint32)
     for row, made in zip(rows, samples, strict=True):
         row[: len(made.values)] = made.values
-    found = resemblance(of(one, most), rows, np.array([made.level for made in samples]))
+    found = sample_resemblance(of(one, most), rows, np.array([made.level for made in samples]))
     assert found.tolist() == [compared(of(one, most), made) for made in samples]
 
 

@@ -1,0 +1,299 @@
+"""The methods by which pages are compared: what each keeps of a page, and how it scores one page against many."""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockSignatures, Features, set_digest
+from scrapy_simdedup.fingerprint.hashing import Hashes, word_hasher
+from scrapy_simdedup.fingerprint.simhash import classic_simhash, count_ngrams, count_words, simhash
+from scrapy_simdedup.fingerprint.similarity import (
+    BELOW_IDENTICAL,
+    COMMON_FIELDS,
+    COMPARISON_DTYPE,
+    HEADING_BITS,
+    IDENTICAL_RESEMBLANCE,
+    NEAR_RESEMBLANCE,
+    SIGNATURE_BITS,
+    Scores,
+    are_twins,
+    differ,
+    score,
+)
+from scrapy_simdedup.fingerprint.sketch import (
+    MAX_INDEXED,
+    MAX_SAMPLE,
+    PERMUTATIONS,
+    ShingleSample,
+    b_bit_values,
+    band_keys,
+    choose_bands,
+    minhash,
+    minhash_resemblance,
+    odd_sketch,
+    reduce_sample,
+    sample_resemblance,
+    sample_shingles,
+    sketch,
+)
+from scrapy_simdedup.fingerprint.words import normalise
+from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.settings import DedupSettings, ExactScope, Mask
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.page.page import Block
+
+IDENTICAL_BITS, NEAR_BITS = 3, 8
+"""Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""
+_DISTANCES = 0, IDENTICAL_BITS, NEAR_BITS, NEAR_BITS + 1, 64
+_RESEMBLANCES = 1.0, IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE, NEAR_RESEMBLANCE - 0.05, 0.0
+"""The resemblances of the distances, so that the thresholds of the settings lie between the classes."""
+MINHASH_BITS = 16
+"""Bits that are kept of each value."""
+_SCOPES, _MASKS = get_args(ExactScope), get_args(Mask)  # fingerprints have their places, so new ones come last
+_DIGESTS = struct.Struct(
+    "".join(f"{COMPARISON_DTYPE[name].itemsize}s" for name in ("exact", "odd_signatures", "odd_headings", "cells"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparableText:
+    """The text of a page as methods compare it."""
+
+    blocks: tuple[Block, ...]
+    body: bytes
+    """8 bytes of a digest of the HTML."""
+    features: Features
+    signatures: BlockSignatures
+    min_shingles: int
+    """Shingles from which there is enough content."""
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is enough content; else boilerplate counts as content."""
+        return int(np.count_nonzero(self.features.block_classes > BOILERPLATE)) >= self.min_shingles
+
+    @property
+    def content_blocks(self) -> tuple[Block, ...]:
+        """The blocks of the content; all blocks where there is not enough."""
+        if not self.has_content:
+            return self.blocks
+        return tuple(block for block in self.blocks if block.block_class > BlockClass.BOILERPLATE)
+
+    @property
+    def content_hashes(self) -> Hashes:
+        """The shingles of the content; those of all blocks where there is not enough."""
+        hashes, classes = self.features
+        return hashes[classes > BOILERPLATE] if self.has_content else hashes
+
+
+class Digests(NamedTuple):
+    """The bytes that a method keeps of a text; see the fields of the page fingerprint with these names."""
+
+    exact: bytes
+    odd_signatures: bytes = b""
+    odd_headings: bytes = b""
+    sketch: bytes = b""
+
+
+class Method(ABC):
+    """A way to compare pages. It has no state."""
+
+    row_dtype: np.dtype[np.void]
+    """The row that is compared: the last bytes of a judged fingerprint. It begins with
+    :data:`~scrapy_simdedup.fingerprint.similarity.COMMON_FIELDS`."""
+    has_keys = False
+    """Whether :meth:`index_keys` tell which pages to compare; else their simhashes do."""
+    learns_boilerplate = False
+    """Whether the method takes part in :mod:`scrapy_simdedup.detect.site_boilerplate`."""
+    variants = 1
+    """The number of values of :meth:`variant`, at most 64."""
+
+    def variant(self, settings: DedupSettings) -> int:  # noqa: ARG002
+        """A number that differs between the options of the method; 0 for a method without options."""
+        return 0
+
+    def simhash(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> int:  # noqa: ARG002
+        """The simhash of a text, which finds candidates for methods without keys."""
+        return simhash(*text.features, settings.bits)
+
+    @abstractmethod
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:
+        """The digests of a text."""
+
+    def unpack(self, raw: bytes) -> Digests:
+        """The digests from their joined bytes."""
+        return Digests(raw[:8], sketch=raw[8:])
+
+    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
+        """The scores of one page against each of many; symmetric.
+
+        Here the resemblances are final, but for twins, which are near at most.
+        """
+        equal, twins = many["exact"] == one["exact"], self.are_twins(one, many)
+        headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
+        alike = np.where(equal, 1.0, self.resemblances(one, many))
+        adjusted = np.where(twins, np.minimum(alike, BELOW_IDENTICAL), alike)
+        none = np.zeros(len(many), np.bool_)
+        return Scores(alike, adjusted, equal, headline_differs, none, np.zeros(len(many)), twins)
+
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:  # noqa: ARG002
+        """How alike one page is to each of many that are not equal to it, 0 to 1; not at all by default."""
+        return np.zeros(len(many))
+
+    def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Whether a page and each of many are near at most: see ``are_twins`` in ``similarity``."""
+        return are_twins(one, many)
+
+    def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
+        """Keys of which pages with a resemblance share some; none where only equal pages are alike."""
+        return np.zeros(0, np.uint32)
+
+
+class WeightedSimhash(Method):
+    """The method ``simhash``: candidates by the simhash of weighted features, confirmed by their sketches.
+
+    See :mod:`scrapy_simdedup.fingerprint.similarity`.
+    """
+
+    row_dtype: np.dtype[np.void] = COMPARISON_DTYPE
+    learns_boilerplate = True
+
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
+        """The sketch of the features, and the odd sketches of block signatures and headings."""
+        return Digests(
+            sketch=sketch(*text.features),
+            exact=set_digest(text.features.hashes),
+            odd_signatures=odd_sketch(text.signatures.blocks, SIGNATURE_BITS),
+            odd_headings=odd_sketch(text.signatures.headings, HEADING_BITS),
+        )
+
+    def unpack(self, raw: bytes) -> Digests:
+        """The digests in the order of the row that is compared."""
+        return Digests(*_DIGESTS.unpack(raw))
+
+    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
+        """See :func:`~scrapy_simdedup.fingerprint.similarity.score`."""
+        return score(one, many)
+
+
+def text_digest(texts: Iterable[str], ignored: Collection[Mask] = (), secret: bytes = b"") -> bytes:
+    """8 bytes that are equal for equal texts, whatever the white space in and around them."""
+    whole = "\n".join(filter(None, (normalise(text, ignored) for text in texts)))
+    return word_hasher(secret).blake2b_digest(whole.encode("utf-8", "surrogatepass"))
+
+
+class Exact(Method):
+    """The method ``exact``: pages are copies if body, text or content are equal, apart from what is ignored."""
+
+    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS])
+    has_keys = True
+    variants: int = len(_SCOPES) << len(_MASKS)
+
+    def variant(self, settings: DedupSettings) -> int:
+        """What is digested, and what is ignored in it."""
+        ignored = sum(1 << bit for bit, mask in enumerate(_MASKS) if mask in settings.ignore)
+        return _SCOPES.index(settings.exact) << len(_MASKS) | (ignored if settings.exact != "body" else 0)
+
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:
+        """The digest of the body, the text or the content."""
+        if settings.exact == "body":
+            return Digests(text.body)
+        blocks = text.blocks if settings.exact == "text" else text.content_blocks
+        return Digests(text_digest((block.text for block in blocks), settings.ignore, secret))
+
+    def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Whether the identities differ: what headlines may differ in is said by what is digested and ignored."""
+        return differ(one["identity"], many["identity"])
+
+
+class MinHash(Method):
+    """The method ``minhash``: the resemblance of the contents by 256 values of 16 bits, candidates by bands of them."""
+
+    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS, ("values", f"<u{MINHASH_BITS // 8}", PERMUTATIONS)])
+    has_keys = True
+
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
+        """The 256 values."""
+        hashes = text.content_hashes
+        values = b_bit_values(minhash(hashes), MINHASH_BITS)
+        return Digests(set_digest(hashes), sketch=values.astype(self.row_dtype["values"].base).tobytes())
+
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """The share of equal values."""
+        return minhash_resemblance(one["values"], many["values"])
+
+    def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:
+        """A key for each band."""
+        return band_keys(one["values"], choose_bands(resemblance))
+
+
+class SampledShingles(Method):
+    """The method ``shingles``: the resemblance by 240 of the contents' shingles, candidates by an index of 16."""
+
+    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS, ("level", "u1"), ("values", "<u4", MAX_SAMPLE)])
+    has_keys = True
+
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
+        """The sample, filled up with 0."""
+        hashes = text.content_hashes
+        made = sample_shingles(hashes)
+        values = np.zeros(MAX_SAMPLE, "<u4")
+        values[: len(made.values)] = made.values
+        return Digests(set_digest(hashes), sketch=bytes([made.level]) + values.tobytes())
+
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """The share of common shingles."""
+        return sample_resemblance(_sample_of_row(one), many["values"], many["level"])
+
+    def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
+        """The shingles of a smaller sample."""
+        return reduce_sample(_sample_of_row(one), MAX_INDEXED).values
+
+
+def _sample_of_row(row: np.void) -> ShingleSample:
+    values = row["values"]
+    return ShingleSample(values[values > 0], int(row["level"]))
+
+
+class ClassicSimhash(Method):
+    """The method ``bits``: the textbook's simhash of the content's words, compared by the distance alone."""
+
+    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS, ("words", "<u8", 2)])
+
+    def simhash(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> int:
+        """The simhash of runs of ``shingle_size`` words or, for a size of 1, of words of three letters or more."""
+        features: Counter[bytes] = Counter()
+        for block in text.content_blocks:
+            size = settings.shingle_size
+            features.update(count_words(block.text) if size == 1 else count_ngrams(block.text, size))
+        return classic_simhash(features, settings.bits, secret=secret)
+
+    def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:
+        """The simhash once more, in the row that is compared."""
+        simhash = self.simhash(text, settings, secret)
+        return Digests(set_digest(text.content_hashes), sketch=simhash.to_bytes(16, "little"))
+
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """By the distance: up to 3 bits identical, up to 8 near."""
+        distance = np.bitwise_count(one["words"] ^ many["words"]).sum(axis=1)
+        made: NDArray[np.float64] = np.interp(distance, _DISTANCES, _RESEMBLANCES)
+        return made
+
+
+METHODS: dict[str, Method] = {
+    "simhash": WeightedSimhash(),
+    "exact": Exact(),
+    "minhash": MinHash(),
+    "shingles": SampledShingles(),
+    "bits": ClassicSimhash(),
+}
+"""The methods by name. Fingerprints contain a method's place in this table, so new methods come last."""
