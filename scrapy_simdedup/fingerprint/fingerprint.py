@@ -77,7 +77,7 @@ class PageFingerprint:
     headings: int
     """Hashes of the block signatures of the content's headings, at most 65,535."""
     data: int
-    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.shells`); 0 for none."""
+    """32 bits of the data around which the page is a shell (:mod:`scrapy_simdedup.page.hidden_texts`); 0 for none."""
     odd_signatures: bytes
     """The odd sketch of the block signatures, 64 bytes; empty if unjudged, and where the method does not use it."""
     odd_headings: bytes

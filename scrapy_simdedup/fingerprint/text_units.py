@@ -10,7 +10,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
    digest of all. Where a page has more units than the table has room for, neighbours share a row.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
 4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`), and one of
-   the *offer*, what data and buttons say of prices and stock (:mod:`scrapy_simdedup.page.offers`).
+   the *offer*, what data and buttons say of prices and stock (:mod:`scrapy_simdedup.page.hidden_texts`).
 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,

@@ -12,6 +12,7 @@ from zlib import crc32
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simdedup.page.hidden_texts import open_noscripts
 from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
@@ -30,7 +31,6 @@ from scrapy_simdedup.page.roles import (
     TEXT_ROLES,
     RoleWords,
 )
-from scrapy_simdedup.page.shells import open_noscripts
 
 Ints: TypeAlias = list[int]
 Walked: TypeAlias = tuple[

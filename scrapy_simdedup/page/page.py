@@ -14,8 +14,8 @@ from scrapy_simdedup.page.amounts import beginning, is_price, is_short
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content_blocks import find_content_blocks
+from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts
 from scrapy_simdedup.page.metadata import find_identity
-from scrapy_simdedup.page.offers import find_offer
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import (
     ASIDE,
@@ -33,7 +33,6 @@ from scrapy_simdedup.page.roles import (
     WIDGET,
     RoleWords,
 )
-from scrapy_simdedup.page.shells import shell_texts
 
 if TYPE_CHECKING:
     from scrapy_simdedup.settings import Extractor
@@ -92,11 +91,11 @@ class Page:
     identity: str = ""
     """What :func:`~scrapy_simdedup.page.metadata.find_identity` returns, if it was asked for."""
     shell_texts: frozenset[str] = frozenset()
-    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.shells`."""
+    """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.hidden_texts`."""
     own_title: str = ""
     """What the title says of the page; see :func:`own_title`."""
     offer: str = ""
-    """What the page says of prices and stock beside its text; see :func:`~scrapy_simdedup.page.offers.find_offer`."""
+    """What the page says of prices and stock beside its text; see ``find_offer`` in ``hidden_texts``."""
 
 
 def read_page(
