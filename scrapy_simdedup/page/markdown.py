@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simdedup.page.addresses import Addresses
-from scrapy_simdedup.page.content_tree import Child, ContentNode, build_content_tree
+from scrapy_simdedup.page.content_tree import Addresses, Child, ContentNode, build_content_tree
 from scrapy_simdedup.page.markdown_inline import Inline, fenced_code
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.page.content_tree import Child, ContentNode
 
 if TYPE_CHECKING:
-    from scrapy_simdedup.page.addresses import Addresses
+    from scrapy_simdedup.page.content_tree import Addresses
 
 MAX_INLINE_DEPTH = 100
 """Levels of inline elements; what lies deeper is the text that it holds."""
