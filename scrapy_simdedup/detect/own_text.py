@@ -18,7 +18,7 @@
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
-   (:mod:`~scrapy_simdedup.detect.url_variants`), two lines count as well, or one of more than ten words, wherever they
+   (``UrlVariants`` in ``site_novelty``), two lines count as well, or one of more than ten words, wherever they
    stand: the headings that were translated. What stands at the same place of pages with other contents does not.
 """
 

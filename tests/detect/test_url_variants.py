@@ -7,7 +7,7 @@ import pytest
 from helpers.pages import words
 from scrapy_simdedup import DedupSettings
 from scrapy_simdedup.detect.site_judge import SiteJudge
-from scrapy_simdedup.detect.url_variants import MAX_PLACES, MAX_VALUES, UrlVariants
+from scrapy_simdedup.detect.site_novelty import MAX_PLACES, MAX_VALUES, UrlVariants
 
 SITE = "http://book.example"
 LANGUAGES = ["en", "de", "fr", "hr"]
