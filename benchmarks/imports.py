@@ -25,8 +25,8 @@ from scrapy_simdedup.batch.records import read_records, record_row, records_sche
 from scrapy_simdedup.batch.tables import TableWriter, open_table
 from scrapy_simdedup.commands.transfer import BulkWriter, SiteLogWriter
 from scrapy_simdedup.fingerprint.make import fingerprint
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.url import store_by_url
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 from crowd import first_visit
 from measure import arguments, finish, memory
 from scrapy_simdedup import fingerprint_page
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.remote import CALLS
 from scrapy_simdedup.store.sqlite import SqliteStore
-from scrapy_simdedup.store.url import store_by_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable

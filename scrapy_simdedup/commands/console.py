@@ -20,8 +20,8 @@ from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report.document import live_records
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store import job_store, store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, Record
-from scrapy_simdedup.store.url import job_store, store_by_url
 
 YES, NO, FAILED = 0, 1, 2
 """The exit codes."""

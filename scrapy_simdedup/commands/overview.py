@@ -42,8 +42,8 @@ from scrapy_simdedup.report.data import Report, UrlSavings
 from scrapy_simdedup.report.document import build_report, write_report
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
 from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import Record
-from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.urls import Rule, export_obstacle, export_own_rules, export_rules
 
 SHOWN_ROWS = 20

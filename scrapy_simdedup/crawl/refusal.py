@@ -19,8 +19,8 @@ from scrapy_simdedup.detect.detector import check_compatible
 from scrapy_simdedup.errors import SimdedupError, StoreBusy
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import Sleep
-from scrapy_simdedup.store.url import store_by_url
 
 logger = logging.getLogger(__name__)
 FOREIGN_LOGGERS = "asyncio", "twisted"

@@ -38,8 +38,8 @@ from scrapy_simdedup.errors import SimdedupError, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter
 from scrapy_simdedup.page.content import Content
 from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store import job_store, store_by_url
 from scrapy_simdedup.store.memory import SnapshotStore
-from scrapy_simdedup.store.url import job_store, store_by_url
 
 logger = logging.getLogger(__name__)
 META_DELIVER = "simdedup_deliver"

@@ -30,8 +30,8 @@ from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import redact_password, require_text
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import Wall
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Sleep, reporting_failures
-from scrapy_simdedup.store.url import store_by_url
 
 REMEDY = "set it back, or name another store"
 

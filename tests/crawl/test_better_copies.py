@@ -15,7 +15,7 @@ from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings
 from scrapy_simdedup.report.clusters import Cluster, ClusterDetails, TopClusters
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store import store_by_url
 
 FIRST, BETTER, REPEATS = "/article?from=home", "/article", ["/article?from=page1", "/article?from=page2"]
 

@@ -13,7 +13,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup.signals import page_changed, wall_suspected
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store import store_by_url
 
 COUNT = 12
 

@@ -17,7 +17,7 @@ from scrapy_simdedup import DedupSettings
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.report.history import find_moves
 from scrapy_simdedup.signals import page_changed, site_redesigned
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store import store_by_url
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 

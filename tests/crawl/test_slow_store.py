@@ -15,8 +15,7 @@ from helpers.pages import page
 from helpers.servers import RedisServer
 from helpers.site_server import Site
 from helpers.slow_way import slow_way
-from scrapy_simdedup.store import remote
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store import remote, store_by_url
 
 pytestmark = pytest.mark.redis
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from helpers.command_line import perform_here
 from helpers.pages import page
 from scrapy_simdedup import NearDuplicateDetector, __version__
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store import store_by_url
 
 SITE = "https://site.example"
 PAGES = {

@@ -14,9 +14,9 @@ from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, 
 from scrapy_simdedup.detect import copy_check, site_index
 from scrapy_simdedup.detect.copy_check import PREFERENCES, CopyFacts
 from scrapy_simdedup.settings import Criterion
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.memory import MemoryStore
-from scrapy_simdedup.store.url import store_by_url
 
 LONG, SHORT = "https://shop.example/a?from=home", "https://shop.example/a"
 SHORTER = "https://shop.example/"

@@ -26,8 +26,8 @@ from scrapy_simdedup.detect.stubs import (
 from scrapy_simdedup.detect.transactions import StubWatch
 from scrapy_simdedup.detect.verdict import OtherLine
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.memory import MemoryStore
-from scrapy_simdedup.store.url import store_by_url
 
 HOST = "http://site.example"
 STUB, NEXT = 1, 1000

@@ -18,7 +18,7 @@ from scrapy_simdedup.commands.actions import ACTIONS
 from scrapy_simdedup.crawl import requests, response_handler, runtime, stats
 from scrapy_simdedup.detect.verdict import VerdictKind
 from scrapy_simdedup.settings import PREFIX
-from scrapy_simdedup.store.url import STORES
+from scrapy_simdedup.store import STORES
 
 FROZEN = Path(__file__).parents[1] / "public_api.txt"
 COUNTING = {"increment", "_set", "_raise"}

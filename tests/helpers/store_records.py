@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, Record
-from scrapy_simdedup.store.url import store_by_url
 
 SITE = "shop.example"
 

@@ -12,8 +12,8 @@ import pytest
 from helpers.on_asyncio import on_asyncio, wait_for
 from helpers.store_records import SITE, put, record, stored
 from scrapy_simdedup.errors import SettingError
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, LogPart, Notes, Record, Tail
-from scrapy_simdedup.store.url import store_by_url
 
 ONE_CONNECTION = ("memory:", "line_store.")
 

@@ -15,8 +15,8 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import SettingError
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.memory import MemoryStore
-from scrapy_simdedup.store.url import store_by_url
 from scrapy_simdedup.stores import FingerprintStore, StoreError
 
 

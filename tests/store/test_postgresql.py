@@ -11,7 +11,7 @@ from helpers.servers import PASSWORD, PostgresqlServer
 from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup import NearDuplicateDetector, fingerprint_page
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.url import store_by_url
+from scrapy_simdedup.store import store_by_url
 
 pytestmark = pytest.mark.postgresql
 

@@ -15,9 +15,9 @@ from helpers.on_asyncio import on_asyncio
 from helpers.servers import PASSWORD, RedisCluster, RedisServer, wait_until
 from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.store.redis import STATES, pack_record, site_keys, unpack_record
-from scrapy_simdedup.store.url import store_by_url
 
 pytestmark = pytest.mark.redis
 

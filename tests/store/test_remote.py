@@ -17,9 +17,8 @@ from helpers.on_asyncio import on_asyncio
 from helpers.servers import PASSWORD, PostgresqlServer, RedisServer, Server
 from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
-from scrapy_simdedup.store import postgresql, redis, remote
+from scrapy_simdedup.store import postgresql, redis, remote, store_by_url
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS, FingerprintStore
-from scrapy_simdedup.store.url import store_by_url
 
 
 @pytest.fixture

@@ -16,11 +16,10 @@ import pytest
 from helpers.on_asyncio import on_asyncio
 from helpers.store_records import SITE, put, record, stored
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
-from scrapy_simdedup.store import sqlite, sqlite_file
+from scrapy_simdedup.store import sqlite, sqlite_file, store_by_url
 from scrapy_simdedup.store.base import TOMBSTONE_SECONDS
 from scrapy_simdedup.store.sqlite import SqliteStore
 from scrapy_simdedup.store.sqlite_file import network_file_system
-from scrapy_simdedup.store.url import store_by_url
 
 
 @pytest.fixture
