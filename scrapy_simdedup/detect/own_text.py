@@ -12,9 +12,10 @@
    them and the town of another are a page of their own together. A headline vouches if both pages have it, and few
    others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
-   one vouches, such a line is a clock, a greeting or an advertisement. A line that differs in its numbers alone may be
-   either, so where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are
-   three of them; another title, below an h1 that all pages have, is one of the three.
+   one vouches, such a line is a clock, a greeting or an advertisement, unless the end of the page's URL names it and an
+   original's URL another: a colour, a town. A line that differs in its numbers alone may be either, so where none
+   vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them; another
+   title, below an h1 that all pages have, is one of the three.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -28,6 +29,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
+from urllib.parse import unquote_plus
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +53,8 @@ MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
-"""Host and path of a URL in a text."""
+"""Host and path of a URL in a text; and a word."""
+_WORD_OF_URL = re.compile(r"[^\W_]{2,}")
 _BEHIND_ADDRESS = "/.,;:)]"
 
 
@@ -100,7 +103,7 @@ class OwnTextSearch:
         page: the page at hand.
         originals: the originals, of other keys.
         others: other pages of the site.
-        urls: the URLs of the page and of the originals.
+        urls: the URLs of the page and of the originals, in their order.
         clocks: places whose text changes by itself.
         novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
         is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
@@ -111,7 +114,7 @@ class OwnTextSearch:
         page: PageFingerprint,
         originals: Sequence[PageFingerprint],
         others: OtherPages,
-        urls: Iterable[str],
+        urls: Sequence[str],
         *,
         clocks: Collection[int],
         novel_words: int,
@@ -227,7 +230,7 @@ class OwnTextSearch:
     def _names(self) -> Iterator[Mask]:
         """For each original, the lines by which the page has another name; none where a headline vouches for it."""
         units = self._units
-        for original, kept in zip(self._originals, self._kept, strict=True):
+        for original, kept, url in zip(self._originals, self._kept, self._urls[1:], strict=True):
             lines = novelty.replaced_lines(units, [kept], self._clocks)
             of_texts, names = lines.of_texts(units), lines.words
             has_other_title = 0 != self._page.title != original.title != 0
@@ -237,8 +240,17 @@ class OwnTextSearch:
             ):
                 names = of_texts
             if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
-                names = np.zeros_like(names)
+                names = self._named_by_url(of_texts & lines.words, url)
             yield names
+
+    def _named_by_url(self, lines: Mask, original: str) -> Mask:
+        """The lines that have a word at the end of the page's URL, in place of which an original's has another word."""
+        words, others = _last_words(self._urls[0]), _last_words(original)
+        found = np.zeros_like(lines)
+        if others - words:
+            for at in lines.nonzero()[0].tolist():
+                found[at] = not (words - others).isdisjoint(_WORD.findall(self._units.samples[at].lower()))
+        return found
 
     def _own_lines(self) -> Mask:
         """The blocks of the content that no original has, nor another page of the site at the same place."""
@@ -255,6 +267,13 @@ class OwnTextSearch:
             and self._others.count(name, own) < many
             for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
         )
+
+
+def _last_words(url: str) -> set[str]:
+    """The words with a letter in the last segment of a URL's path and behind it: sections stand before, as a rule."""
+    path, _, query = url.partition("#")[0].partition("?")
+    last = f"{path.rstrip('/').rpartition('/')[2]} {query}"
+    return {word for word in _WORD_OF_URL.findall(unquote_plus(last).lower()) if not word.isdecimal()}
 
 
 def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:

@@ -33,3 +33,31 @@ async def test_two_other_lines_make_another_page_under_one_headline_and_one_alon
         verdict = await detector.judge(page("job", body=body), url="https://jobs.example/jobs/12")
         assert (verdict.kind, verdict.other_line) == (kind, other_line)
         assert verdict.is_duplicate == (kind == "identical")
+
+
+NAMED = {
+    "a colour in the last segment": ("shirt-red", "shirt-blue", "Colour: {}", ("red", "blue"), False),
+    "a town in the last segment": ("nurse/erfurt", "nurse/bremen", "Place: {}", ("Erfurt", "Bremen"), False),
+    "a colour in the query": ("shirt?c=dark%20red", "shirt?c=dark+blue", "{}", ("Dark red", "Dark blue"), False),
+    "a section before the article": ("sports/final", "news/final", "You are in {}", ("sports", "news"), True),
+    "what the other URL has no word for": ("final", "final?view=print", "{}", ("Final", "Print version"), True),
+    "a number": ("shirt?size=41", "shirt?size=42", "Size {}", ("41", "42"), True),
+    "no word of a URL": ("shirt?sid=ad5e", "shirt?sid=bd7a", "Good {}!", ("morning", "evening"), True),
+}
+"""The ends of two URLs, a line, what it says at each, and whether the second page is dropped."""
+
+
+@pytest.mark.parametrize("name", NAMED)
+@on_asyncio
+async def test_one_other_line_that_the_end_of_the_url_names_makes_another_page(name: str) -> None:
+    """Under one headline an article comes in two colours; but a page may say in which section it was found."""
+    *ends, line, words, is_dropped = NAMED[name]
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://shop.example/{number}")
+        both = [f"<p>{line.format(word)}</p>{prose('text', 120)}" for word in words]
+        first, second = [
+            await detector.add(page("item", body=body), url=f"https://shop.example/{end}")
+            for end, body in zip(ends, both, strict=True)
+        ]
+    assert (first.is_duplicate, second.is_duplicate) == (False, is_dropped)
