@@ -8,7 +8,7 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.test import get_crawler
 
-from scrapy_simdedup.crawl.requests import is_inspection, is_inspection_crawl, is_page, unjudged_reason
+from scrapy_simdedup.crawl.requests import PageEndings, is_inspection, is_inspection_crawl, is_page, unjudged_reason
 
 URL = "http://site.example/"
 
@@ -31,11 +31,12 @@ URL = "http://site.example/"
     ],
 )
 def test_only_whole_and_successful_html_is_judged(response: Response, reason: str | None) -> None:
-    assert unjudged_reason(Request(URL), response) == reason
+    assert unjudged_reason(Request(URL), response, PageEndings()) == reason
 
 
 def test_a_request_can_opt_out() -> None:
-    assert unjudged_reason(Request(URL, meta={"simdedup": False}), HtmlResponse(URL, body=b"<p>text")) == "opted_out"
+    request, response = Request(URL, meta={"simdedup": False}), HtmlResponse(URL, body=b"<p>text")
+    assert unjudged_reason(request, response, PageEndings()) == "opted_out"
 
 
 def test_what_robots_txt_and_media_pipelines_fetch_is_no_page() -> None:
