@@ -245,9 +245,9 @@ class OwnTextSearch:
 
     def _named_by_url(self, lines: Mask, original: str) -> Mask:
         """The lines that have a word at the end of the page's URL, in place of which an original's has another word."""
-        words, others = _last_words(self._urls[0]), _last_words(original)
+        (place, words), (other_place, others) = _end_of(self._urls[0]), _end_of(original)
         found = np.zeros_like(lines)
-        if others - words:
+        if place == other_place and others - words:
             for at in lines.nonzero()[0].tolist():
                 found[at] = not (words - others).isdisjoint(_WORD.findall(self._units.samples[at].lower()))
         return found
@@ -269,11 +269,15 @@ class OwnTextSearch:
         )
 
 
-def _last_words(url: str) -> set[str]:
-    """The words with a letter in the last segment of a URL's path and behind it: sections stand before, as a rule."""
+def _end_of(url: str) -> tuple[str, set[str]]:
+    """A URL up to the last segment of its path, and the words with a letter from there on.
+
+    What stands before is the section in which an article was found, as a rule.
+    """
     path, _, query = url.partition("#")[0].partition("?")
-    last = f"{path.rstrip('/').rpartition('/')[2]} {query}"
-    return {word for word in _WORD_OF_URL.findall(unquote_plus(last).lower()) if not word.isdecimal()}
+    place, _, last = path.rstrip("/").rpartition("/")
+    words = _WORD_OF_URL.findall(unquote_plus(f"{last} {query}").lower())
+    return place, {word for word in words if not word.isdecimal()}
 
 
 def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:

@@ -40,6 +40,7 @@ NAMED = {
     "a town in the last segment": ("nurse/erfurt", "nurse/bremen", "Place: {}", ("Erfurt", "Bremen"), False),
     "a colour in the query": ("shirt?c=dark%20red", "shirt?c=dark+blue", "{}", ("Dark red", "Dark blue"), False),
     "a section before the article": ("sports/final", "news/final", "You are in {}", ("sports", "news"), True),
+    "a view below the article": ("final", "final/print", "{}", ("Read aloud", "Print version"), True),
     "what the other URL has no word for": ("final", "final?view=print", "{}", ("Final", "Print version"), True),
     "a number": ("shirt?size=41", "shirt?size=42", "Size {}", ("41", "42"), True),
     "no word of a URL": ("shirt?sid=ad5e", "shirt?sid=bd7a", "Good {}!", ("morning", "evening"), True),
