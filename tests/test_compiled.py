@@ -19,8 +19,7 @@ from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page, page_markdown
 from scrapy_simdedup.fingerprint import features, hashing, simhash, sketch, text_units
-from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
-from scrapy_simdedup.fingerprint.words import MAX_QUICK_CHECK_FAILURES, split_words
+from scrapy_simdedup.fingerprint.hashing import MAX_QUICK_CHECK_FAILURES, WordHasher, split_words, word_hasher
 from scrapy_simdedup.page import block_tree, boilerplate_texts, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page import parse as parsing

@@ -9,7 +9,6 @@ from libc.string cimport memcpy
 import numpy as np
 
 from scrapy_simdedup.fingerprint import hashing as _hashing
-from scrapy_simdedup.fingerprint import words as _words
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
@@ -19,17 +18,17 @@ cdef extern from "Python.h":
     object PyUnicode_FromKindAndData(int kind, const void* codes, Py_ssize_t size)
 
 cdef enum:
-    TEXT_END = 30  # of words, as the next
+    TEXT_END = 30  # of hashing, as the next
     CODE_POINT_MASK = 0x1FFFFF
-cdef uint32_t IS_OWN_WORD = _words.IS_OWN_WORD
-cdef uint32_t IS_MARK = _words.IS_MARK
-cdef uint32_t FAILS_QUICK_CHECK = _words.FAILS_QUICK_CHECK
-cdef Py_ssize_t MAX_QUICK_CHECK_FAILURES = _words.MAX_QUICK_CHECK_FAILURES
+cdef uint32_t IS_OWN_WORD = _hashing.IS_OWN_WORD
+cdef uint32_t IS_MARK = _hashing.IS_MARK
+cdef uint32_t FAILS_QUICK_CHECK = _hashing.FAILS_QUICK_CHECK
+cdef Py_ssize_t MAX_QUICK_CHECK_FAILURES = _hashing.MAX_QUICK_CHECK_FAILURES
 
 
 def hash_words(texts, const uint64_t[::1] keys not None, digest):
     """See :func:`scrapy_simdedup.fingerprint.hashing.hash_words`."""
-    cdef const uint32_t[::1] fold_table = _words.fold_table()
+    cdef const uint32_t[::1] fold_table = _hashing.fold_table()
     cdef Words made = Words(keys, digest)
     counts = np.empty(len(texts), np.intp)
     cdef Py_ssize_t[::1] count = counts
@@ -48,11 +47,11 @@ def hash_words(texts, const uint64_t[::1] keys not None, digest):
 
 
 def split_words(str text not None):
-    """See :func:`scrapy_simdedup.fingerprint.words.split_words`."""
-    cdef const uint32_t[::1] fold_table = _words.fold_table()
+    """See :func:`scrapy_simdedup.fingerprint.hashing.split_words`."""
+    cdef const uint32_t[::1] fold_table = _hashing.fold_table()
     cdef Words made = Words(None, None)
     made.words = []
-    return made.words if made.add_text(text, &fold_table[0]) else _words.split_words(text)
+    return made.words if made.add_text(text, &fold_table[0]) else _hashing.split_words(text)
 
 
 def hash_shingles(const uint64_t[::1] words not None, const Py_ssize_t[::1] counts not None, Py_ssize_t size):
@@ -142,7 +141,7 @@ cdef class Words:
 
     cdef int add_normalised(self, str text, const uint32_t* fold_table) except -1:
         """Add the words of a text in normal form, without marks that are no words."""
-        cdef str normal = _words.normal_form(folded(text, fold_table))
+        cdef str normal = _hashing.normal_form(folded(text, fold_table))
         cdef Py_ssize_t place
         cdef uint32_t code
         cdef unsigned char* here

@@ -19,11 +19,10 @@ from scrapy_simdedup.fingerprint.features import (
     numbers_of,
 )
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.hashing import Hashes, WordHasher, word_hasher
-from scrapy_simdedup.fingerprint.methods import METHODS, ComparableText, Digests
+from scrapy_simdedup.fingerprint.hashing import TEXT_END, Hashes, WordHasher, join_words, word_hasher
+from scrapy_simdedup.fingerprint.methods import METHODS, ComparableText, Digests, normalise
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.unit_changes import structure_minhash
-from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, normalise
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.parse import utf8
@@ -35,7 +34,7 @@ from scrapy_simdedup.unjudged import UnjudgedReason
 try:
     from scrapy_simdedup.fingerprint._hashing import split_words
 except ImportError:  # installed without a compiler
-    from scrapy_simdedup.fingerprint.words import split_words
+    from scrapy_simdedup.fingerprint.hashing import split_words
 
 MAX_EMPTY_SHARE = 0.05
 """Share of a page's distinct shingles up to which too little content is none: what is left is the site's own, and all

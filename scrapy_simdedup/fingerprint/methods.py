@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -44,7 +45,6 @@ from scrapy_simdedup.fingerprint.sketch import (
     sample_shingles,
     sketch,
 )
-from scrapy_simdedup.fingerprint.words import normalise
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.settings import DedupSettings, ExactScope, Mask
 
@@ -62,6 +62,23 @@ _SCOPES, _MASKS = get_args(ExactScope), get_args(Mask)  # fingerprints have thei
 _DIGESTS = struct.Struct(
     "".join(f"{COMPARISON_DTYPE[name].itemsize}s" for name in ("exact", "odd_signatures", "odd_headings", "cells"))
 )
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DATE = re.compile(
+    r"(?<!\d)(?:\d{1,4}([-/.])\d{1,2}\1\d{1,4}"
+    r"|\d{1,4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)? {_MONTH},? \d{{4}})(?!\d)"
+    rf"|(?<![^\W\d_]){_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}(?!\d)",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(?<!\d)T?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?!\d)"
+    r"(?: ?[ap]\.?m\b\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})(?![^\W_]))?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.,' ]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +200,27 @@ class WeightedSimhash(Method):
     def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
         """See :func:`~scrapy_simdedup.fingerprint.similarity.score`."""
         return score(one, many)
+
+
+def normalise(text: str, ignored: Collection[Mask] = ()) -> str:
+    r"""The text in one line with single spaces, and with one placeholder for all that is ignored.
+
+    Ignored are ``"case"``; ``"dates"`` in digits, and in English words; ``"times"`` of day; ``"numbers"``, also those
+    of dates and times that are not ignored themselves.
+
+    >>> normalise("Posted  on 5 May 2024,\n 12:30 pm: 1,204 views", ["dates", "times", "numbers"])
+    'Posted on <date>, <time>: <number> views'
+    """
+    text = " ".join(text.split())
+    if "case" in ignored:
+        text = text.casefold()
+    if "dates" in ignored:
+        text = _DATE.sub("<date>", text)
+    if "times" in ignored:
+        text = _TIME.sub("<time>", text)
+    if "numbers" in ignored:
+        text = _NUMBER.sub("<number>", text)
+    return text
 
 
 def text_digest(texts: Iterable[str], ignored: Collection[Mask] = (), secret: bytes = b"") -> bytes:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses
-from scrapy_simdedup.fingerprint.hashing import Hashes, fmix64
-from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.fingerprint.hashing import Hashes, fmix64, split_words
 from scrapy_simdedup.page.classify import BlockClass
 
 VOTES = {BlockClass.BOILERPLATE: 1, BlockClass.UNMARKED: 10, BlockClass.CONTENT: 10}

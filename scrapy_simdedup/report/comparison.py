@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_html
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
+from scrapy_simdedup.fingerprint.hashing import split_words
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
-from scrapy_simdedup.fingerprint.words import split_words
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words

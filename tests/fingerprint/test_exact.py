@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.methods import text_digest
-from scrapy_simdedup.fingerprint.words import normalise
+from scrapy_simdedup.fingerprint.methods import normalise, text_digest
 from scrapy_simdedup.settings import Mask
 
 MASKS: list[Mask] = ["case", "dates", "times", "numbers"]

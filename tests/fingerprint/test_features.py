@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simdedup.fingerprint.features import Features, distinct_features, find_shingles
-from scrapy_simdedup.fingerprint.hashing import fmix64, word_hasher
-from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.fingerprint.hashing import fmix64, split_words, word_hasher
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 

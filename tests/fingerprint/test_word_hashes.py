@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.hashing import WordHasher, word_hasher
-from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.fingerprint.hashing import WordHasher, split_words, word_hasher
 
 WORDS = st.text("abcé東 ", max_size=60)
 

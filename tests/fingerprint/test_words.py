@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.words import TEXT_END, join_words, split_words
+from scrapy_simdedup.fingerprint.hashing import TEXT_END, join_words, split_words
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from helpers.pages import page, prose, words
 from helpers.rendered import rendered_text
 from helpers.soup import markup
 from scrapy_simdedup import page_content
-from scrapy_simdedup.fingerprint.words import split_words
+from scrapy_simdedup.fingerprint.hashing import split_words
 from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass
