@@ -24,6 +24,7 @@ from typing import BinaryIO
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, unpack_fingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.fingerprint.text_units import PageUnits
+from scrapy_simdedup.page.content import content_with_settings
 from scrapy_simdedup.page.parse import remember_utf8
 from scrapy_simdedup.settings import DedupSettings
 
@@ -72,8 +73,6 @@ def write_fingerprint(made: PageFingerprint) -> bytes:
 
 
 def _make_content(html: str, settings: DedupSettings, secret: bytes, url: str) -> bytes:  # noqa: ARG001 - as the other
-    from scrapy_simdedup.page.content import content_with_settings  # noqa: PLC0415 - few want it
-
     made = content_with_settings(html, url, settings, metadata=settings.wants_metadata)
     return json.dumps(asdict(made)).encode()
 

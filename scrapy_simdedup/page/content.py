@@ -1,26 +1,45 @@
-"""The content of a page, for people and for what feeds on text: its main content as Markdown, and its metadata."""
+"""The content of a page, for people and for what feeds on text: its main content as Markdown, and its metadata.
+
+The content model, or Readability, chooses the blocks that are main content, and the Markdown is made of them. Where
+``SIMDEDUP_EXTRACTOR`` asks for it, they are also the blocks that count in full in the page's fingerprint.
+"""
 
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
+from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_simdedup.page.block_tree import build_block_tree
-from scrapy_simdedup.page.content_blocks import find_content_blocks
-from scrapy_simdedup.page.markdown import to_markdown
+from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
+from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
 from scrapy_simdedup.page.metadata import find_metadata
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import role_words
+from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS, role_words
 from scrapy_simdedup.setting_checks import require_text
-from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.settings import DedupSettings, Extractor
 
 MAX_GROWTH = 4
 """Characters of Markdown per character of HTML at most."""
 MIN_LIMIT = 1_000
 """Characters of Markdown that are allowed however short the HTML is."""
+MAX_ROW_LENGTH = 2_000
+"""Characters of a row above which a table is taken for the layout of a page."""
+MAX_NOTE_ELEMENTS = 100
+"""Elements inside of a note; what holds more is a part of the page."""
+MAX_NOTE_LENGTH = 2_000
+_TABLE = TAG_IDS["table"]
+_DEFINITIONS = TAG_IDS["dl"]
+_NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
+_ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
+_NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
+_links_inside = etree.XPath("//a[starts-with(@href, '#') and string-length(@href) > 1]")
 logger = logging.getLogger(__name__)
 
 
@@ -79,6 +98,8 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
     root = parse(html, max_bytes=settings.max_page_bytes, with_html_methods=settings.extractor == "readability").root
     if root is None:
         return Content()
+    from scrapy_simdedup.page.markdown import to_markdown  # noqa: PLC0415 - fingerprints need none
+
     found = _metadata(root, url) if metadata else {}
     try:
         tree = build_block_tree(root, role_words(settings.role_words), detailed=True)
@@ -97,3 +118,188 @@ def _metadata(root: HtmlElement, url: str) -> dict[str, str]:
     except Exception:  # metadata are written by all kinds of plugins, and are no reason to lose the text
         logger.warning("No metadata could be read from %s", url or "a page", exc_info=True)
         return {}
+
+
+def find_content_blocks(root: HtmlElement, tree: BlockTree, extractor: Extractor) -> list[bool]:
+    """For each block, whether it is main content; on a page that has text, some block is.
+
+    Where nothing is found, the blocks of the highest class are taken. With the extractor ``"readability"``
+    Readability's article is the main content; else the content model finds it. The tree is made with ``detailed=True``.
+    """
+    try:
+        chosen = _blocks_of_article(root, tree) if extractor == "readability" else _blocks_of_model(root, tree)
+    except Exception:  # what no test has thought of must not cost the page: its roles still say enough
+        logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
+        chosen = []
+    return chosen if any(chosen) else _blocks_of_highest_class(tree)
+
+
+def _blocks_of_model(root: HtmlElement, tree: BlockTree) -> list[bool]:
+    from scrapy_simdedup.page.content_model import main_content  # noqa: PLC0415 - few fingerprints need the model
+
+    chosen: list[bool] = main_content(tree).tolist()
+    if True in chosen:
+        _round_off_definitions(tree, chosen)
+        _round_off_tables(tree, chosen)
+        _choose(notes_of(root, tree, chosen), chosen, True)
+        _add_headline(tree, chosen)
+    return chosen
+
+
+def _round_off_definitions(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose a list of definitions as a whole where most of its text is chosen, or it stands between chosen blocks.
+
+    A term says nothing without its definition, and the definition of a function without its signature. A list that
+    holds a headline or a form lays out the page, and one that is mostly links is a menu.
+    """
+    if _DEFINITIONS not in tree.box_tags:
+        return
+    outer, layouts = [0], set[int]()  # for each box, the outermost list that it is or lies in
+    for box in range(1, len(tree.box_parents)):
+        tag, around = tree.box_tags[box], outer[tree.box_parents[box]]
+        if around and tag in _NOT_IN_DEFINITIONS:
+            layouts.add(around)
+        outer.append(around or (box if tag == _DEFINITIONS else 0))
+    of_list: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes):
+        if outer[box] and outer[box] not in layouts:
+            of_list[outer[box]].append(number)
+    length = [len(text) for text in tree.texts]
+    for blocks in of_list.values():
+        is_menu = 2 * sum(tree.link_lengths[number] for number in blocks) >= sum(length[number] for number in blocks)
+        belongs = _is_mostly_chosen(blocks, chosen, length) or _belongs_to_text(tree, blocks, chosen)
+        if belongs and not is_menu:
+            _choose(blocks, chosen, True)
+
+
+def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose all or none of the blocks of a row of data, and of a code: one with holes says something else.
+
+    1. Rows and codes go with the larger part of their text.
+    2. A table is chosen as a whole where most of its text is. So are a table and a code between chosen blocks, or right
+       under a heading that is chosen: they belong to the text there, however little they look like text.
+    3. A table that holds another table or a heading, or a long row, lays out the page, and stays as it is.
+    """
+    if _ROWS.isdisjoint(tree.box_tags) and _TABLE not in tree.box_tags:
+        return
+    tables, rows, layouts = _tables_and_rows(tree)
+    of_row: dict[int, list[int]] = defaultdict(list)
+    of_table: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes):
+        if rows[box]:
+            of_row[rows[box]].append(number)
+        if tables[box]:
+            of_table[tables[box]].append(number)
+    length = [len(text) for text in tree.texts]
+    layouts |= {tables[row] for row, blocks in of_row.items() if sum(length[n] for n in blocks) > MAX_ROW_LENGTH}
+    for row, blocks in of_row.items():
+        if not tables[row] or tables[row] not in layouts:
+            _choose(blocks, chosen, _is_mostly_chosen(blocks, chosen, length))
+            if not tables[row] and _belongs_to_text(tree, blocks, chosen):
+                _choose(blocks, chosen, True)
+    for table, blocks in of_table.items():
+        if table not in layouts and (
+            _is_mostly_chosen(blocks, chosen, length) or _belongs_to_text(tree, blocks, chosen)
+        ):
+            _choose(blocks, chosen, True)
+
+
+def _choose(blocks: Iterable[int], chosen: list[bool], is_chosen: bool) -> None:
+    for number in blocks:
+        chosen[number] = is_chosen
+
+
+def _is_mostly_chosen(blocks: Sequence[int], chosen: Sequence[bool], length: Sequence[int]) -> bool:
+    return 2 * sum(length[number] for number in blocks if chosen[number]) >= sum(length[number] for number in blocks)
+
+
+def _belongs_to_text(tree: BlockTree, blocks: Sequence[int], chosen: Sequence[bool]) -> bool:
+    """Whether blocks that follow one another stand between chosen ones, or under a chosen heading."""
+    before, behind = blocks[0] - 1, blocks[-1] + 1
+    if before < 0 or not chosen[before]:
+        return False
+    return tree.text_roles[before] & HEADING > 0 or (behind < len(chosen) and chosen[behind])
+
+
+def _tables_and_rows(tree: BlockTree) -> tuple[list[int], list[int], set[int]]:
+    """For each box the table, and the row or code, that it is or lies in, 0 for none; and the tables of a layout."""
+    tables, rows = [0], [0]
+    layouts: set[int] = set()
+    for box in range(1, len(tree.box_parents)):
+        tag, parent = tree.box_tags[box], tree.box_parents[box]
+        table = tables[parent]
+        if table and tag in _NOT_IN_TABLES_OF_DATA:
+            layouts.add(table)
+        tables.append(box if tag == _TABLE else table)
+        rows.append(box if tag in _ROWS else 0 if tag == _TABLE else rows[parent])
+    return tables, rows, layouts
+
+
+def notes_of(root: HtmlElement, tree: BlockTree, chosen: Sequence[bool]) -> set[int]:
+    """The blocks of the notes that chosen blocks above them point to; each has a link back to such a block.
+
+    So do footnotes in any software and language. They stand far below their text, often among lists of links, so that
+    the content model leaves many of them out. The tree is made with ``detailed=True``.
+    """
+    links: list[Any] = cast("list[Any]", _links_inside(root))
+    if len(links) < 2:  # one there and one back
+        return set()
+    last = tree.last_elements
+    block_of, targets = _blocks_of(root, last, links)
+    pointed: dict[int, set[int]] = defaultdict(set)
+    """For each block, the first blocks of what its links lead to."""
+    notes: dict[tuple[int, int], range] = {}
+    for link, block in zip(links, block_of, strict=True):
+        note = targets.get(link.get("href")[1:])
+        if note:
+            pointed[block].add(note[0])
+            if block < note[0] and chosen[block]:
+                notes[block, note[0]] = note
+    found: set[int] = set()
+    for (block, _), note in notes.items():
+        is_mutual = any(block in pointed.get(other, ()) for other in note)
+        if is_mutual and sum(len(tree.texts[other]) for other in note) <= MAX_NOTE_LENGTH:
+            found.update(note)
+    return found
+
+
+def _blocks_of(root: HtmlElement, last: Sequence[int], links: Sequence[Any]) -> tuple[list[int], dict[str, range]]:
+    """The block of each link, and the blocks of each element that the links name and that may be a note."""
+    wanted = {link.get("href")[1:] for link in links}
+    of_links = dict.fromkeys(links, 0)
+    targets: dict[str, range] = {}
+    for number, element in enumerate(root.iter("*")):
+        if element in of_links:
+            of_links[element] = bisect_left(last, number)
+        name = element.get("id") or (element.get("name") if element.tag == "a" else None)
+        if name is not None and name in wanted and name not in targets:
+            inside = sum(1 for _ in islice(element.iterdescendants("*"), MAX_NOTE_ELEMENTS + 1))
+            first = bisect_left(last, number)
+            end = min(max(bisect_right(last, number + inside), first + 1), len(last))
+            targets[name] = range(first, end if inside <= MAX_NOTE_ELEMENTS else first + 1)
+    return [of_links[link] for link in links], targets
+
+
+def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose the last ``<h1>`` above the chosen blocks, if none is among them and it is no boilerplate.
+
+    The references that the model learned from are bodies of texts, most of them without their headline.
+    """
+    headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
+    if not headlines or True not in chosen or any(chosen[number] for number in headlines):
+        return
+    above = [number for number in headlines if number < chosen.index(True)]
+    if above and not is_boilerplate(tree, above[-1]):
+        chosen[above[-1]] = True
+
+
+def _blocks_of_article(root: HtmlElement, tree: BlockTree) -> list[bool]:
+    from scrapy_simdedup.page.readability import find_article_blocks  # noqa: PLC0415 - few ask for it
+
+    return find_article_blocks(root, tree, *classify_blocks(tree))
+
+
+def _blocks_of_highest_class(tree: BlockTree) -> list[bool]:
+    classes, _ = classify_blocks(tree)
+    highest = max(classes, default=BlockClass.CONTENT)
+    return [found is highest for found in classes]

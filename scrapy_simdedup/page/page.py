@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 from scrapy_simdedup.page.amounts import beginning, is_price, is_short
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
-from scrapy_simdedup.page.content_blocks import find_content_blocks
+from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts
 from scrapy_simdedup.page.metadata import find_identity
 from scrapy_simdedup.page.parse import parse

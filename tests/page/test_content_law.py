@@ -15,7 +15,7 @@ from scrapy_simdedup.fingerprint.hashing import split_words
 from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.content_blocks import find_content_blocks
+from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.markdown import to_markdown
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.parse import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simdedup.page.block_tree import build_block_tree
-from scrapy_simdedup.page.content_blocks import MAX_NOTE_LENGTH, notes_of
+from scrapy_simdedup.page.content import MAX_NOTE_LENGTH, notes_of
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
 

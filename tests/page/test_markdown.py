@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.pages import prose, words
 from scrapy_simdedup import page_markdown
-from scrapy_simdedup.page import content
+from scrapy_simdedup.page import markdown
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.content import MAX_GROWTH, MIN_LIMIT
 from scrapy_simdedup.page.content_tree import ContentNode, build_content_tree
@@ -233,7 +233,7 @@ def test_an_error_of_ours_leaves_the_text(monkeypatch: pytest.MonkeyPatch, caplo
     def fail(*_: object, **__: object) -> str:
         raise RuntimeError("a bug of ours")
 
-    monkeypatch.setattr(content, "to_markdown", fail)
+    monkeypatch.setattr(markdown, "to_markdown", fail)
     assert page_markdown("<p>The\n text</p>", url=URL) == "The text"
     assert URL in caplog.text
 
