@@ -16,9 +16,9 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.verdict import PageRef
 from scrapy_simdedup.errors import SettingError
 

@@ -17,6 +17,7 @@ from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.http import Response
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.delivery import DeliverySettler
 from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
 from scrapy_simdedup.crawl.items import (
@@ -31,7 +32,6 @@ from scrapy_simdedup.crawl.items import (
     page_note_key,
 )
 from scrapy_simdedup.crawl.requests import handler_name
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import Verdict

@@ -19,9 +19,9 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import KeyedCondition, wake_engine
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 
 POLL_SECONDS, POLL_SECONDS_PER_WAITING, MAX_POLL_SECONDS = 0.25, 0.005, 5.0

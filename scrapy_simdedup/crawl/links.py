@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.http import Response, TextResponse
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
 from scrapy_simdedup.crawl.link_memory import (
@@ -37,7 +38,6 @@ from scrapy_simdedup.crawl.link_memory import (
     wilson_upper,
 )
 from scrapy_simdedup.crawl.requests import handler_name, is_ordinary
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.page.parse import parse
 
 logger = logging.getLogger(__name__)

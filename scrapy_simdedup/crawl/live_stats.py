@@ -12,9 +12,10 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
-from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
+from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.signals import Redesign, Wall, site_redesigned, wall_suspected

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from scrapy import Spider
 from scrapy.http import Response
 
-from scrapy_simdedup.crawl.stats import Crawl
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError

@@ -12,6 +12,7 @@ from typing import Any
 from scrapy import Request
 from scrapy.http import Response
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
@@ -29,7 +30,6 @@ from scrapy_simdedup.crawl.requests import (
     unjudged_reason,
 )
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_journal import UrlObservations
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict

@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, NotConfigured
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
@@ -27,7 +28,7 @@ from scrapy_simdedup.crawl.refusal import probe_store, refusing
 from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
-from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
+from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool

@@ -1,4 +1,4 @@
-"""Every counter of the plugin, for the crawl and for each of its sites; and what the parts of a crawl share."""
+"""Every counter of the plugin, for the crawl and for each of its sites."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from scrapy_simdedup.unjudged import UNJUDGED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simdedup.detect.detector import NearDuplicateDetector
     from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
-    from scrapy_simdedup.errors import StoreError
-    from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 PREFIX = "simdedup/"
@@ -320,15 +316,3 @@ class CrawlStats:
     def fetched_bytes_saved(self) -> int:
         """An estimate of the bytes of the fetches that were saved: each as many as the average dropped page."""
         return round(self.fetches_saved * self.dropped_bytes / self.dropped) if self.dropped else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Crawl:
-    """What most parts of the plugin use in a crawl."""
-
-    crawler: Crawler
-    settings: DedupSettings
-    detector: NearDuplicateDetector
-    stats: CrawlStats
-    store_failed: Callable[[StoreError], None]
-    """Counts a failure of the store, and mentions it in the log."""

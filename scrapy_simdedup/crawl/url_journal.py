@@ -10,8 +10,8 @@ from weakref import WeakSet
 
 from scrapy import Request
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.detect.events import (
     DROPPED,
     EVENTS,

@@ -10,10 +10,10 @@ from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.request import request_from_dict
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, sleep, wake_engine
 from scrapy_simdedup.crawl.link_memory import link_pattern
 from scrapy_simdedup.crawl.requests import serialize_request
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_journal import META_CHECK, UrlJournal
 from scrapy_simdedup.detect.events import SkippedUrl, event_key
 from scrapy_simdedup.detect.names import site_of

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from scrapy import Request, signals
 
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
 from scrapy_simdedup.crawl.exceptions import SkippedRequest
 from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
-from scrapy_simdedup.crawl.stats import Crawl
 from scrapy_simdedup.crawl.url_journal import UrlJournal, UrlObservations, delete_stale_journals
 from scrapy_simdedup.crawl.url_readmission import META_RESCHEDULED, Readmission, UrlChecks
 from scrapy_simdedup.detect.events import SkippedUrl

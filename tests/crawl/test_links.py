@@ -15,8 +15,8 @@ from helpers.hostile import HOSTILE
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
-from scrapy_simdedup.crawl import link_memory, links
-from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
+from scrapy_simdedup.crawl import Crawl, link_memory, links
+from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.settings import DedupSettings
 
 

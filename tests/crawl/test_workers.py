@@ -25,11 +25,11 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import Site
 from scrapy_simdedup import Content, page_markdown
-from scrapy_simdedup.crawl import worker_pool
+from scrapy_simdedup.crawl import Crawl, worker_pool
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.delivery import DeliveryTracker
 from scrapy_simdedup.crawl.judge import Judge
-from scrapy_simdedup.crawl.stats import Crawl, CrawlStats
+from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import site_of
