@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
-    from scrapy_simdedup.addon import Addon as Addon
     from scrapy_simdedup.batch.things import dedupe as dedupe
+    from scrapy_simdedup.crawl.components import Addon as Addon
+    from scrapy_simdedup.crawl.components import DeliveryInnerMiddleware as DeliveryInnerMiddleware
+    from scrapy_simdedup.crawl.components import DeliveryOuterMiddleware as DeliveryOuterMiddleware
+    from scrapy_simdedup.crawl.components import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.exceptions import LinkNotFollowed as LinkNotFollowed
     from scrapy_simdedup.crawl.exceptions import NearDuplicateItem as NearDuplicateItem
     from scrapy_simdedup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
     from scrapy_simdedup.crawl.exceptions import SkippedRequest as SkippedRequest
-    from scrapy_simdedup.crawl.middlewares import DeliveryInnerMiddleware as DeliveryInnerMiddleware
-    from scrapy_simdedup.crawl.middlewares import DeliveryOuterMiddleware as DeliveryOuterMiddleware
-    from scrapy_simdedup.crawl.middlewares import NearDuplicateDownloaderMiddleware as NearDuplicateDownloaderMiddleware
     from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline as NearDuplicatePipeline
     from scrapy_simdedup.crawl.requests import CanonicalRequestFingerprinter as CanonicalRequestFingerprinter
     from scrapy_simdedup.detect.copy_check import CopyFacts as CopyFacts
@@ -43,10 +43,14 @@ if TYPE_CHECKING:  # for type checkers, which take "X as X" for an export
     from scrapy_simdedup.settings import DedupSettings as DedupSettings
 
 _NAMES_BY_MODULE = {
-    "addon": ["Addon"],
     "batch.things": ["dedupe"],
     "crawl.exceptions": ["LinkNotFollowed", "NearDuplicateItem", "NearDuplicatePage", "SkippedRequest"],
-    "crawl.middlewares": ["DeliveryInnerMiddleware", "DeliveryOuterMiddleware", "NearDuplicateDownloaderMiddleware"],
+    "crawl.components": [
+        "Addon",
+        "DeliveryInnerMiddleware",
+        "DeliveryOuterMiddleware",
+        "NearDuplicateDownloaderMiddleware",
+    ],
     "crawl.pipeline": ["NearDuplicatePipeline"],
     "crawl.requests": ["CanonicalRequestFingerprinter"],
     "detect.detector": ["NearDuplicateDetector"],

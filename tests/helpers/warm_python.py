@@ -28,9 +28,9 @@ CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
 if CAN_FORK:
     # With what Scrapy's default settings name, which is imported when a crawl begins.
-    components = re.findall(r"'(scrapy[\w.]*)\.\w+'", repr(vars(default_settings)))
+    scrapys = re.findall(r"'(scrapy[\w.]*)\.\w+'", repr(vars(default_settings)))
     batch = ["scrapy_simdedup.batch.archives", "duckdb", "pandas", "pyarrow.parquet", "warcio"]
-    CONTEXT.set_forkserver_preload(["runpy", "scrapy.cmdline", *components, "scrapy_simdedup.addon", *batch])
+    CONTEXT.set_forkserver_preload(["runpy", "scrapy.cmdline", *scrapys, "scrapy_simdedup.crawl.components", *batch])
 
 
 def start_python(

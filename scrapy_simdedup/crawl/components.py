@@ -1,8 +1,10 @@
-"""The middlewares: the downloader's has requests filtered and pages judged, the spider's drop pages and watch delivery.
+"""The components that Scrapy asks for: the add-on, which enables the others, and the three middlewares.
 
-Of the two spider middlewares the outer one (-100000) stands next to the engine: it sees which items get there, and
-when a callback's output ends. The inner one (100000) stands next to the callback and sees whether it is called and
-whether it raises, before another middleware can swallow that.
+``ADDONS = {"scrapy_simdedup.Addon": 500}`` is all that a project has to configure. The downloader middleware has
+requests filtered and pages judged, the spider middlewares drop pages and watch delivery. Of these two the outer one
+(-100000) stands next to the engine: it sees which items get there, and when a callback's output ends. The inner one
+(100000) stands next to the callback and sees whether it is called and whether it raises, before another middleware can
+swallow that.
 """
 
 from __future__ import annotations
@@ -13,19 +15,62 @@ from typing import Any, cast
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import CloseSpider
+from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 
 from scrapy_simdedup.crawl.delivery import Delivery
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.live_stats import LiveStats
+from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_DROPS, META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
 from scrapy_simdedup.crawl.second_fetch import META_SECOND
+from scrapy_simdedup.settings import DedupSettings
 
+DOWNLOADER_PRIORITY = 540
+"""Behind retries, redirects and decompression (550 and up), and behind a project's own middlewares at 543."""
+OUTER_PRIORITY, INNER_PRIORITY = -100_000, 100_000
+"""Next to the engine, and next to the callback: an item that a middleware further out swallows seems to be on its way
+for ever, and its repeats wait for it."""
+PIPELINE_PRIORITY = 900
+"""Behind the pipelines that clean items."""
 logger = logging.getLogger(__name__)
+
+
+class Addon:
+    """Enables all parts of the plugin, each at its priority; a part that the project enabled itself stays as it is."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Addon:
+        """The add-on of a crawler."""
+        return cls(crawler)
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Called by Scrapy before the crawl.
+
+        Raises:
+            SettingError: a ``SIMDEDUP_`` setting cannot be used.
+            NotConfigured: ``SIMDEDUP_ENABLED`` is off.
+        """
+        with refusing(self._crawler):
+            ours = DedupSettings.from_settings(settings)
+        if not ours.enabled:
+            raise NotConfigured
+        enable = settings.setdefault_in_component_priority_dict
+        enable("DOWNLOADER_MIDDLEWARES", NearDuplicateDownloaderMiddleware, DOWNLOADER_PRIORITY)
+        enable("SPIDER_MIDDLEWARES", DeliveryOuterMiddleware, OUTER_PRIORITY)
+        enable("SPIDER_MIDDLEWARES", DeliveryInnerMiddleware, INNER_PRIORITY)
+        if ours.item_fields:
+            # Brings itemadapter and whatever kinds of items that knows, pydantic among them.
+            from scrapy_simdedup.crawl.pipeline import NearDuplicatePipeline  # noqa: PLC0415
+
+            enable("ITEM_PIPELINES", NearDuplicatePipeline, PIPELINE_PRIORITY)
 
 
 class NearDuplicateDownloaderMiddleware:
