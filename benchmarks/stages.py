@@ -29,10 +29,9 @@ from measure import arguments, finish, in_turn, ratio
 from pages import Language, Site, corpus, generated
 from scrapy_simdedup.detect.candidate_index import hamming_search
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.fingerprint.features import distinct_features, find_shingles
+from scrapy_simdedup.fingerprint.features import distinct_features, find_shingles, simhash
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
-from scrapy_simdedup.fingerprint.simhash import simhash
 from scrapy_simdedup.fingerprint.sketch import sketch
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, read_page

@@ -18,7 +18,7 @@ from helpers.hostile import HOSTILE
 from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page, page_markdown
-from scrapy_simdedup.fingerprint import features, hashing, simhash, sketch, text_units
+from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import MAX_QUICK_CHECK_FAILURES, WordHasher, split_words, word_hasher
 from scrapy_simdedup.page import block_tree, boilerplate_texts, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import page as pages_room
@@ -398,7 +398,7 @@ _blocks = st.lists(
 @example((np.arange(600, dtype=np.uint64) << np.uint64(50), np.full(600, BlockClass.BOILERPLATE, np.uint8)))
 def test_it_makes_the_same_digests_of_features(found: tuple[np.ndarray, np.ndarray]) -> None:
     """Also where more than a byte can count have one bit."""
-    assert _features.majority_bits(*found) == simhash.python_majority_bits(*found)
+    assert _features.majority_bits(*found) == features.python_majority_bits(*found)
     assert _features.sketch(*found) == sketch.python_sketch(*found)
     assert _features.odd_sketch(found[0], 512) == sketch.python_odd_sketch(found[0], 512)
 

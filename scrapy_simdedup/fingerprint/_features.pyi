@@ -1,9 +1,9 @@
 from scrapy_simdedup.fingerprint.features import (
     python_distinct_features,
     python_find_block_signatures,
+    python_majority_bits,
     python_numbers_of,
 )
-from scrapy_simdedup.fingerprint.simhash import python_majority_bits
 from scrapy_simdedup.fingerprint.sketch import python_odd_sketch, python_sketch
 
 distinct_features = python_distinct_features

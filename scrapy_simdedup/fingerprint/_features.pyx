@@ -17,7 +17,7 @@ cdef enum:
     BOILERPLATE = 1  # of classify, as the next
     CLASSES = 3
     MAX_SIGNATURES = 10  # of features
-    BOILERPLATE_VOTES = 1  # of simhash, as the next
+    BOILERPLATE_VOTES = 1  # of features, as the next
     CONTENT_VOTES = 10
     BINS = 776  # of sketch, as the next
     BOILERPLATE_SAMPLING = 1 << 22
@@ -123,7 +123,7 @@ cdef without_repeats(hashes):
 
 
 def majority_bits(const uint64_t[::1] hashes not None, const uint8_t[::1] block_classes not None):
-    """See :func:`scrapy_simdedup.fingerprint.simhash.majority_bits`."""
+    """See :func:`scrapy_simdedup.fingerprint.features.majority_bits`."""
     cdef uint64_t lanes[2][SHIFTS]  # each byte counts for one bit, of boilerplate and of content
     cdef Py_ssize_t votes[64]
     cdef Py_ssize_t place, everything = 0

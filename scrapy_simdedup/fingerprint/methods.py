@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockSignatures, Features, set_digest
+from scrapy_simdedup.fingerprint.features import (
+    BOILERPLATE,
+    BlockSignatures,
+    Features,
+    classic_simhash,
+    count_ngrams,
+    count_words,
+    set_digest,
+    simhash,
+)
 from scrapy_simdedup.fingerprint.hashing import Hashes, word_hasher
-from scrapy_simdedup.fingerprint.simhash import classic_simhash, count_ngrams, count_words, simhash
 from scrapy_simdedup.fingerprint.similarity import (
     BELOW_IDENTICAL,
     COMMON_FIELDS,

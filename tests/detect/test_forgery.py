@@ -10,11 +10,10 @@ from helpers.pages import page, words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
 from scrapy_simdedup.errors import FingerprintMismatch
-from scrapy_simdedup.fingerprint.features import distinct_features, find_shingles
+from scrapy_simdedup.fingerprint.features import VOTES, distinct_features, find_shingles
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.make import fingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.simhash import VOTES
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.settings import DedupSettings

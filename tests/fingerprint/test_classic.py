@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simhash import Simhash
 
-from scrapy_simdedup.fingerprint.simhash import classic_simhash, count_ngrams, count_words, weighted_majority
+from scrapy_simdedup.fingerprint.features import classic_simhash, count_ngrams, count_words, weighted_majority
 
 FEATURES = st.dictionaries(
     st.text(st.characters(codec="utf-8"), max_size=8).map(str.encode), st.integers(1, 100), max_size=30

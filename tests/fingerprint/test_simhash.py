@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simdedup.detect.candidate_index import SEARCH_RADIUS
+from scrapy_simdedup.fingerprint.features import VOTES, simhash
 from scrapy_simdedup.fingerprint.hashing import fmix64
-from scrapy_simdedup.fingerprint.simhash import VOTES, simhash
 from scrapy_simdedup.page.classify import BlockClass
 
 features = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.sampled_from(list(BlockClass))), max_size=50)
