@@ -6,16 +6,59 @@ Scrapy loads this module whenever it is called, so everything else is imported w
 from __future__ import annotations
 
 import argparse
+from functools import cache
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.commands.console import Action
 
 BELOW_CMDLINE_PRIORITY = 39
 """A priority that overrides a project's settings."""
 
 
+@cache
+def actions() -> dict[str, Action]:
+    """The actions by their names; each is defined at the end of a module of this package."""
+    from scrapy_simdedup.commands import (  # noqa: PLC0415 - see the top
+        batch,
+        calibrate,
+        changes,
+        compare,
+        dedupe,
+        explain,
+        forget,
+        overview,
+        transfer,
+    )
+
+    return {
+        "compare": compare.COMPARE,
+        "explain": explain.EXPLAIN,
+        "similar": explain.SIMILAR,
+        "clusters": overview.CLUSTERS,
+        "changes": changes.CHANGES,
+        "clocks": changes.CLOCKS,
+        "drift": changes.DRIFT,
+        "moved": changes.MOVED,
+        "rules": overview.RULES,
+        "report": overview.REPORT,
+        "calibrate": calibrate.CALIBRATE,
+        "dedupe": dedupe.DEDUPE,
+        "batch": batch.BATCH,
+        "check": overview.CHECK,
+        "forget": forget.FORGET,
+        "rollback": forget.ROLLBACK,
+        "export": transfer.EXPORT,
+        "import": transfer.IMPORT,
+        "migrate": transfer.MIGRATE,
+    }
+
+
 class SimdedupCommand(ScrapyCommand):
-    """Hands over to one of :data:`scrapy_simdedup.commands.actions.ACTIONS`."""
+    """Hands over to one of the :func:`actions`."""
 
     requires_crawler_process = False
 
@@ -36,10 +79,13 @@ class SimdedupCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """The actions with their options."""
-        from scrapy_simdedup.commands.actions import add_actions  # noqa: PLC0415 - see the top
-
         super().add_options(parser)
-        add_actions(parser)
+        parser.set_defaults(action_settings=[])
+        choices = parser.add_subparsers(
+            title="Actions", dest="action", metavar="<action>", required=True, prog="scrapy simdedup"
+        )
+        for name, action in actions().items():
+            action.add_options(choices.add_parser(name, help=action.summary, description=action.summary))
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Take settings on either side of the action's name; refuse what nobody understands."""
@@ -52,10 +98,8 @@ class SimdedupCommand(ScrapyCommand):
         """Do what was asked for."""
         from scrapy.utils.log import configure_logging  # noqa: PLC0415 - see the top
 
-        from scrapy_simdedup.commands.actions import run_action  # noqa: PLC0415
-
         assert self.settings is not None
         # Errors are said in one sentence; a log is for those who ask for one.
         self.settings.set("LOG_ENABLED", False, priority=BELOW_CMDLINE_PRIORITY)
         configure_logging(self.settings)
-        self.exitcode: int = run_action(opts, self.settings)
+        self.exitcode: int = actions()[opts.action].perform(opts, self.settings)

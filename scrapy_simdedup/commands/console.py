@@ -1,12 +1,15 @@
-"""What an action of ``scrapy simdedup`` is given, its store, and the console that shows its answer, as text or JSON."""
+"""The actions of ``scrapy simdedup``: what each is given, its store, and the console that shows its answer."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import stat
+import sys
 import time
+import traceback
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -16,7 +19,7 @@ from typing import IO, Any, TextIO
 
 from scrapy.settings import Settings
 
-from scrapy_simdedup.errors import SettingError, StoreError
+from scrapy_simdedup.errors import SettingError, SimdedupError, StoreError
 from scrapy_simdedup.report.document import live_records
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
@@ -112,6 +115,45 @@ class Action:
     loop of its own."""
     options: tuple[Callable[[ArgumentParser], object], ...] = ()
     """Each adds itself to the parser of the action."""
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add the options of the action, and those of all actions, to its parser."""
+        for add in self.options:
+            add(parser)
+        parser.add_argument(
+            "--store", metavar="URL", help="or the path of a class; default: the project's SIMDEDUP_STORE"
+        )
+        parser.add_argument("--json", action="store_true", help="the answer as JSON")
+        parser.add_argument(
+            *("-s", "--set"),
+            dest="action_settings",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="override a setting",
+        )
+
+    def perform(self, options: Namespace, settings: Settings) -> int:
+        """Run the action, and give its exit code; an error is printed as one sentence."""
+        console = Console(sys.stdout, sys.stderr, as_json=options.json)
+        if options.store is not None:
+            settings.set("SIMDEDUP_STORE", options.store, priority="cmdline")
+        try:
+            code = self.run(Context(options, DedupSettings.from_settings(settings), settings, console))
+            return code if isinstance(code, int) else asyncio.run(code)
+        except BrokenPipeError:  # whoever read the answer has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAILED
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            console.print_error(f"scrapy simdedup {options.action}: {what}")
+        except SimdedupError as error:
+            console.print_error(f"scrapy simdedup {options.action}: {error}")
+        except KeyboardInterrupt:
+            console.print_error("stopped")
+        except Exception:  # noqa: BLE001 - a bug must not be taken for the answer "no"
+            console.print_error(traceback.format_exc())
+        return FAILED
 
 
 class StyledLine(str):

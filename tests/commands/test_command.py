@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers.command_line import Crawled, perform_here, simdedup
-from scrapy_simdedup.commands.actions import ACTIONS
+from scrapy_simdedup.commands import actions
 
 pytestmark = pytest.mark.slow
 
@@ -55,12 +55,12 @@ def test_its_help_names_every_action_with_what_it_does(tmp_path: Path) -> None:
     answer = simdedup("-h", cwd=tmp_path)
     words = " ".join(answer.out.split())
     assert answer.code == 0
-    for name, action in ACTIONS.items():
+    for name, action in actions().items():
         assert f"{name} " in words
         assert action.summary in words
 
 
-@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize("name", actions())
 def test_every_action_takes_a_store_and_gives_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         perform_here(name, "-h")
@@ -113,7 +113,7 @@ def test_a_bug_is_not_taken_for_the_answer_no(crawled: Crawled, monkeypatch: pyt
     def bug(call: object) -> int:
         raise ZeroDivisionError("a bug of ours")
 
-    monkeypatch.setitem(ACTIONS, "check", replace(ACTIONS["check"], run=bug))
+    monkeypatch.setitem(actions(), "check", replace(actions()["check"], run=bug))
     answer = crawled.call("check")
     assert answer.code == 2
     assert "ZeroDivisionError: a bug of ours" in answer.err

@@ -21,8 +21,7 @@ from helpers.crawling import ADDON, Crawl, PatientSpider, crawl
 from helpers.site_server import Site
 from helpers.store_records import opened
 from helpers.warm_python import run_python
-from scrapy_simdedup.commands import SimdedupCommand
-from scrapy_simdedup.commands.actions import run_action
+from scrapy_simdedup.commands import SimdedupCommand, actions
 from scrapy_simdedup.store.base import FingerprintStore, Record
 
 Result = TypeVar("Result")
@@ -90,7 +89,7 @@ def perform_here(*arguments: object, piped: bytes = b"") -> Answer:
 
     def perform_() -> int:
         with mock.patch.multiple(sys, stdin=streams[0], stdout=streams[1], stderr=streams[2]):
-            return run_action(options, command.settings)
+            return actions()[options.action].perform(options, command.settings)
 
     code = in_a_thread(perform_)
     out, err = (stream.buffer.getvalue().decode() for stream in streams[1:])

@@ -14,7 +14,7 @@ from typing import Any
 
 import scrapy_simdedup
 from scrapy_simdedup import DedupSettings, settings, signals, stores, urls
-from scrapy_simdedup.commands.actions import ACTIONS
+from scrapy_simdedup.commands import actions
 from scrapy_simdedup.crawl import requests, response_handler, runtime, stats
 from scrapy_simdedup.detect.verdict import VerdictKind
 from scrapy_simdedup.settings import PREFIX
@@ -125,7 +125,7 @@ def stat_names() -> list[str]:
 
 
 def _commands() -> Iterator[str]:
-    for name, action in ACTIONS.items():
+    for name, action in actions().items():
         parser = argparse.ArgumentParser(add_help=False)
         for add in action.options:
             add(parser)
