@@ -20,10 +20,9 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from scrapy_simdedup.crawl.delivery import Delivery
-from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest
+from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest, refusing
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.live_stats import LiveStats
-from scrapy_simdedup.crawl.refusal import refusing
 from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_DROPS, META_VERDICT
 from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime

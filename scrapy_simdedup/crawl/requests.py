@@ -27,7 +27,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 from w3lib.url import canonicalize_url
 
-from scrapy_simdedup.crawl.refusal import refusing
+from scrapy_simdedup.crawl.exceptions import refusing
 from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.parse import remember_utf8

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
 import weakref
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import scrapy
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, NotConfigured
+from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, sleep
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
+from scrapy_simdedup.crawl.exceptions import refusing
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks, remove_headless_queues
 from scrapy_simdedup.crawl.live_stats import LiveStats, RedesignAlerts, report_wall
 from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
-from scrapy_simdedup.crawl.refusal import probe_store, refusing
 from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
@@ -32,14 +37,16 @@ from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.crawl.summary import summarize
 from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
-from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.detect.detector import NearDuplicateDetector, check_compatible
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.errors import SimdedupError, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter
 from scrapy_simdedup.page.content import Content
+from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store import job_store, store_by_url
+from scrapy_simdedup.store.base import Sleep
 from scrapy_simdedup.store.memory import SnapshotStore
 
 logger = logging.getLogger(__name__)
@@ -250,3 +257,47 @@ class Runtime:
                 "what its callback or a pipeline loses is not made good by its repeats"
             ]
         return []
+
+
+def probe_store(url: str, settings: DedupSettings) -> None:
+    """Open and close a store, and wait for that: nothing else runs here meanwhile, for some milliseconds as a rule.
+
+    Raises :class:`~scrapy_simdedup.StoreError`; but a store that is busy passes, as it can be opened a moment later.
+    """
+    if url == "memory:":
+        return
+    try:
+        if is_asyncio_available():
+            # The loop of this thread may be running, and then takes no second coroutine to wait for.
+            with ThreadPoolExecutor(1) as thread:
+                thread.submit(asyncio.run, _open(url, settings, asyncio.sleep)).result()
+        else:
+            _run_at_once(_open(url, settings, _block))
+    except StoreBusy as busy:
+        logger.warning("%s; the crawl begins nevertheless, and waits for it", busy)
+    except SimdedupError:
+        raise
+    except Exception:  # a class of the user's own that works only in the crawl's event loop, which will tell
+        logger.debug("The store could not be tried before the crawl", exc_info=True)
+
+
+async def _open(url: str, settings: DedupSettings, sleep: Sleep) -> None:
+    store = store_by_url(url, sleep, settings.ttl)
+    try:
+        await store.open()
+        await check_compatible(store, redact_password(url), settings)
+    finally:
+        await store.close()
+
+
+async def _block(seconds: float) -> None:
+    time.sleep(seconds)  # noqa: ASYNC251 - no loop runs that could do something else
+
+
+def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine that never waits for anything, as those of a store in a file; another one is given up."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    work.close()
