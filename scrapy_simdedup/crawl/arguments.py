@@ -9,6 +9,7 @@ product at each. So a repeat is kept whose arguments go into items, and with whi
 2. Of any other callback only items count: it may hand them on, as one that asks for the reviews does for the stock.
 3. An item counts together with the page. Plain values count by themselves: a category was delivered once one of its
    pages was.
+4. URLs do not count, such as that of the list, except in an item that has nothing else so far.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
@@ -62,9 +63,10 @@ class CallbackArguments:
         """Look at the arguments of a request, before its callback may change them."""
         brought = {name: value for name, value in brought_along(request) if value is not None}
         if brought:
-            found = {name: frozenset(_texts(value)) for name, value in brought.items()}
+            of_items = {name for name, value in brought.items() if _is_item(value)}
+            found = {name: _texts(value, urls="else" if name in of_items else "no") for name, value in brought.items()}
             values = {name: texts for name, texts in found.items() if texts}
-            items = frozenset(name for name in values if _is_item(brought[name]))
+            items = frozenset(of_items.intersection(values))
             self._of_request[request] = Arguments(handler, values, items)
 
     def item_given(self, item: Any, response: Response) -> None:
@@ -74,7 +76,7 @@ class CallbackArguments:
             return
         used = self._used.setdefault(arguments.handler, set())
         if not used.issuperset(arguments.values):
-            texts = set(_texts(item))
+            texts = _texts(item, urls="too")
             used.update(name for name, values in arguments.values.items() if not values.isdisjoint(texts))
 
     def output_ended(self, response: Response, *keys: bytes) -> None:
@@ -128,15 +130,19 @@ def _is_item(value: Any) -> bool:
     return is_item(value) or hasattr(value, "load_item")
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The plain values that something is, or has in it, as texts; no URLs, which say where a page was found."""
+def _texts(value: Any, *, urls: Literal["no", "else", "too"]) -> frozenset[str]:
+    """The plain values that something is, or has in it, as texts.
+
+    URLs say where a page was found, so they are left out, but where there is nothing ``else``: an item that another
+    callback began may have no more yet than the URL of its page.
+    """
     if hasattr(value, "load_item"):
         value = [dict(getattr(value, "_values", {})), value.item]
-    for found in islice(plain_values(value), MAX_VALUES):
-        if isinstance(found, (str, int, float)) and not isinstance(found, bool):
-            text = str(found).strip()
-            if text and not IS_URL(text):
-                yield text
+    found = islice(plain_values(value), MAX_VALUES)
+    texts = {str(part).strip() for part in found if isinstance(part, (str, int, float)) and not isinstance(part, bool)}
+    texts.discard("")
+    others = {text for text in texts if not IS_URL(text)}
+    return frozenset(texts if urls == "too" or (urls == "else" and not others) else others)
 
 
 def _digest(arguments: Arguments, names: frozenset[str], key: bytes) -> bytes:

@@ -39,6 +39,10 @@ class Shop(Spider):
         number = int(response.url.rpartition("/")[2])
         yield WAYS[self.way](self, f"{response.url}/reviews", {"name": f"product {number}", "price": number * 10})
 
+    def details(self, response: Any) -> Any:
+        item = response.meta["item"]
+        yield item | {"name": "product " + item["url"].rpartition("/")[2], "reviews": 0}
+
     def reviews(self, response: Any, item: Any = None, **values: Any) -> Any:
         if isinstance(item, ItemLoader):
             item = item.load_item()
@@ -58,6 +62,10 @@ def loader(item: dict[str, Any]) -> ItemLoader:
     return made
 
 
+def begin_with_url(spider: Shop, url: str, item: dict[str, Any]) -> Request:
+    return Request(url, spider.details, meta={"item": {"url": url.removesuffix("/reviews")}})
+
+
 WAYS: dict[str, Callable[[Shop, str, dict[str, Any]], Request]] = {
     "an item in cb_kwargs": lambda spider, url, item: Request(url, spider.reviews, cb_kwargs={"item": item}),
     "values in cb_kwargs": lambda spider, url, item: Request(url, spider.reviews, cb_kwargs=item),
@@ -66,6 +74,7 @@ WAYS: dict[str, Callable[[Shop, str, dict[str, Any]], Request]] = {
     "a partial": lambda spider, url, item: Request(url, partial(spider.reviews, item=item)),
     "a lambda": lambda spider, url, item: Request(url, lambda response: spider.reviews(response, item)),
     "a loader": lambda spider, url, item: Request(url, spider.reviews, cb_kwargs={"item": loader(item)}),
+    "an item with its URL alone": begin_with_url,
     "a page between": lambda spider, url, item: Request(url, spider.stock, cb_kwargs={"item": item}),
 }
 
