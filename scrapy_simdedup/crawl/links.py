@@ -9,7 +9,7 @@
    names of the parameters. While that is open, the request goes into the scheduler once more, as an ordinary one: now
    the dupefilter, and whoever else filters requests, has its say. What comes of it is a trial of the pattern.
 4. A pattern ends when the upper bound for the share of its links that lead to new content is below 5 %. Its other links
-   are left: :class:`~scrapy_simdedup.LinkNotFollowed`.
+   are left: :class:`~scrapy_simdedup.LinkNotFollowed`. Only a page that an earlier run delivered is visited again.
 """
 
 from __future__ import annotations
@@ -197,6 +197,8 @@ class DeferredLinks:
             if self._patterns.is_undecided(pattern):  # lest it takes the place of those that it waits for
                 return request.replace(meta={**request.meta, META_DEFERRED: mark})
         bound = self._patterns.bound(pattern)
+        if bound < END_BOUND and await self._was_delivered(request):
+            return request.replace(priority=priority, dont_filter=False)
         if bound < END_BOUND:
             request.priority, request.dont_filter = priority, False  # as it was, for an errback
             self._stats.link_left(bound)
@@ -205,6 +207,11 @@ class DeferredLinks:
         trial = request.replace(priority=priority, dont_filter=False, meta=meta)
         self._patterns.begin(pattern, trial)
         return trial
+
+    async def _was_delivered(self, request: Request) -> bool:
+        """Whether the page of a request was delivered in an earlier run: it may have changed since."""
+        key = self._crawler.request_fingerprinter.fingerprint(request)
+        return await self._detector.was_delivered(url=request.url, key=key)
 
     def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
         """Count what became of a request that is a trial, by its response and the verdict on that, if there is one."""

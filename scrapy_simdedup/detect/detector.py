@@ -291,6 +291,11 @@ class NearDuplicateDetector:
         key, _, site = self._address(url, key)
         await self._transactions.refresh(site, key, self.context)
 
+    async def was_delivered(self, *, url: str, key: bytes | None = None) -> bool:
+        """Whether a page was delivered under this URL, in whichever run, or may have been, as the store fails."""
+        key, _, site = self._address(url, key)
+        return await self._transactions.was_delivered(site, key)
+
     def _address(self, url: str, key: bytes | None, site: str | None = None, html: str = "") -> tuple[bytes, str, str]:
         """The key of a page, its URL as stores can hold it, and its site; key and site are kept if they are given."""
         require_text(html, "html")

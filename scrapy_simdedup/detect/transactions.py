@@ -160,6 +160,16 @@ class Transactions:
         except STORE_FAILURES as exc:
             self._report_failure(exc)
 
+    async def was_delivered(self, site: str, key: bytes) -> bool:
+        """Whether a page was delivered, in whichever run, or may have been, as the store fails."""
+        try:
+            index = self.logs.indexes.known(site)
+            index = await self.logs.index(site) if index is None else index
+            return index.delivered_version(key) is not None
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
+            return True
+
     def _report_failure(self, exc: StoreError | FingerprintMismatch) -> None:
         if isinstance(exc, FingerprintMismatch):
             exc = StoreError(self._store_name, f"holds what is no fingerprint of ours: {exc}")

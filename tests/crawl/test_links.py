@@ -79,6 +79,31 @@ async def test_in_an_incremental_crawl_unchanged_pages_may_lead_on(site: Site, t
 
 
 @on_asyncio
+async def test_a_page_of_an_earlier_run_is_visited_again_whatever_links_like_its_own_lead_to(
+    site: Site, tmp_path: Any
+) -> None:
+    """A calendar goes on for ever: its empty months must not hide an edit of one that is known."""
+    settings = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path}/pages.sqlite", "SIMDEDUP_AGAINST": "history"}
+    settings |= {"SIMDEDUP_UNCHANGED": "drop"}
+    known, empty = (tuple(f"/month-{number}" for number in numbers) for numbers in (range(60), range(60, 260)))
+    site["/"], site["/calendar"] = page("home", links=("/calendar",)), page("calendar", links=known)
+    for path in known:
+        site[path] = page(path)
+    first = await crawl(Following, ADDON | settings, urls=site.urls("/"))
+    assert len(first.urls) == 62
+    site["/calendar"] = page("calendar", links=empty + known)
+    for number, path in enumerate(empty):
+        site[path] = page(known[number % 30], path)
+    edited = known[31]
+    site[edited] = page("edited")
+    site.requested.clear()
+    again = await crawl(Following, ADDON | settings, urls=site.urls("/"))
+    assert again.urls == site.urls(edited)
+    assert {*known} <= {*site.requested}
+    assert again.stat("links/left") > 50
+
+
+@on_asyncio
 async def test_with_more_links_than_can_be_remembered_pages_are_followed(
     linked: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
