@@ -12,10 +12,10 @@
    them and the town of another are a page of their own together. A headline vouches if both pages have it, and few
    others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
-   one vouches, such a line is a clock, a greeting or an advertisement, unless the end of the page's URL names it and an
-   original's URL another: a colour, a town. A line that differs in its numbers alone may be either, so where none
-   vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them; another
-   title, below an h1 that all pages have, is one of the three.
+   one vouches, such a line is a clock, a greeting or an advertisement, unless it is another price, or the end of the
+   page's URL names it and an original's URL another: a colour, a town, the number of an article. A line that differs in
+   its numbers alone may be either, so where none vouches it counts as such a heading or first line, as "Decision 7 K
+   345" is, or if there are three of them; another title, below an h1 that all pages have, is one of the three.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -39,7 +39,7 @@ from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
-from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short
+from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_price, is_short
 
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
@@ -52,6 +52,8 @@ MIN_MISSING_OF_UNNAMED = 3
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
+MIN_DIGITS_OF_NAME = 3
+"""Digits of a number in a URL from which it may be the number of what the page is about."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
 _WORD_OF_URL = re.compile(r"[^\W_]{2,}")
@@ -228,7 +230,7 @@ class OwnTextSearch:
         return max(1, int(novelty.words_of_units(self._units)[facts].max()))
 
     def _names(self) -> Iterator[Mask]:
-        """For each original, the lines by which the page has another name; none where a headline vouches for it."""
+        """For each original, the lines by which the page is another one; fewer where a headline vouches for it."""
         units = self._units
         for original, kept, url in zip(self._originals, self._kept, self._urls[1:], strict=True):
             lines = novelty.replaced_lines(units, [kept], self._clocks)
@@ -239,9 +241,16 @@ class OwnTextSearch:
                 or (of_texts[units.headline] and is_name(units.samples[units.headline]))
             ):
                 names = of_texts
-            if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
-                names = self._named_by_url(of_texts & lines.words, url)
+            if of_texts.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
+                names = self._prices(of_texts & lines.numbers) | self._named_by_url(of_texts, url)
             yield names
+
+    def _prices(self, lines: Mask) -> Mask:
+        """The lines that are prices."""
+        found = np.zeros_like(lines)
+        for at in lines.nonzero()[0].tolist():
+            found[at] = is_price(self._units.samples[at])
+        return found
 
     def _named_by_url(self, lines: Mask, original: str) -> Mask:
         """The lines that have a word at the end of the page's URL, in place of which an original's has another word."""
@@ -270,14 +279,14 @@ class OwnTextSearch:
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:
-    """A URL up to the last segment of its path, and the words with a letter from there on.
+    """A URL up to the last segment of its path, and the words and long numbers from there on.
 
-    What stands before is the section in which an article was found, as a rule.
+    What stands before is the section in which an article was found, as a rule. A short number may be that of a page.
     """
     path, _, query = url.partition("#")[0].partition("?")
     place, _, last = path.rstrip("/").rpartition("/")
     words = _WORD_OF_URL.findall(unquote_plus(f"{last} {query}").lower())
-    return place, {word for word in words if not word.isdecimal()}
+    return place, {word for word in words if not word.isdecimal() or len(word) >= MIN_DIGITS_OF_NAME}
 
 
 def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:

@@ -13,7 +13,8 @@ FACTS = {
     "other place and contact": (JOB.format("Bremen", 56_000, "Klara Sommer"), "near", None),
     "other place and salary": (JOB.format("Bremen", 51_000, "Felix Winter"), "near", None),
     "another place": (JOB.format("Bremen", 56_000, "Felix Winter"), "identical", "words"),
-    "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "identical", "numbers"),
+    "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", None),
+    "a counter": (JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Read 41 times</p>", "identical", "numbers"),
     "none": (JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", None),
 }
 """What differs, the page, its kind, and in what the line of a duplicate differs."""
@@ -21,11 +22,11 @@ FACTS = {
 
 @pytest.mark.parametrize("name", FACTS)
 @on_asyncio
-async def test_two_other_lines_make_another_page_under_one_headline_and_one_alone_makes_none(name: str) -> None:
-    """One may be the quote of the day, or how often the page was read."""
+async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(name: str) -> None:
+    """One line of other words may be the quote of the day, and one of other numbers how often the page was read."""
     body, kind, other_line = FACTS[name]
     async with NearDuplicateDetector() as detector:
-        first = JOB.format("Erfurt", 56_000, "Felix Winter")
+        first = JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Read 40 times</p>" * (name == "a counter")
         for number, html in enumerate((page("job", body=first), *map(page, range(8)))):
             verdict = await detector.judge(html, url=f"https://jobs.example/{number}")
             assert verdict.page is not None
@@ -42,7 +43,8 @@ NAMED = {
     "a section before the article": ("sports/final", "news/final", "You are in {}", ("sports", "news"), True),
     "a view below the article": ("final", "final/print", "{}", ("Read aloud", "Print version"), True),
     "what the other URL has no word for": ("final", "final?view=print", "{}", ("Final", "Print version"), True),
-    "a number": ("shirt?size=41", "shirt?size=42", "Size {}", ("41", "42"), True),
+    "a number of the article": ("lamp?no=41073", "lamp?no=41074", "Order no. {}", ("41073", "41074"), False),
+    "a number of a page": ("shirt?size=41", "shirt?size=42", "Size {}", ("41", "42"), True),
     "no word of a URL": ("shirt?sid=ad5e", "shirt?sid=bd7a", "Good {}!", ("morning", "evening"), True),
 }
 """The ends of two URLs, a line, what it says at each, and whether the second page is dropped."""
