@@ -86,7 +86,7 @@ def _page_lines(stats: CrawlStats, mode: str, seconds_per_page: float) -> list[s
             line = f"warning: {line}; {remedy}"
         lines.append(f"  {line}")
     if own := stats["pages/kept_reason_count/own_text"]:
-        lines.append(f"  {plural(own, 'near page')} kept for text of their own")
+        lines.append(f"  {plural(own, 'near page')} kept for text of {'its' if own == 1 else 'their'} own")
     return [*lines, *_near_lines(stats)]
 
 

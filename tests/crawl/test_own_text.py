@@ -41,7 +41,7 @@ async def test_a_comment_keeps_a_page_and_a_print_view_has_nothing_of_its_own(
         done = await blog.crawl(**written, SIMDEDUP_SECRET="known", LOG_LEVEL="INFO")
         assert done.stat("pages/kept_reason_count/own_text") == 1
         assert site.url("/a?comments=1") in done.urls
-        assert "  1 near page kept for text of their own\n" in caplog.text
+        assert "  1 near page kept for text of its own\n" in caplog.text
         (dropped,) = [json.loads(line) for line in feed.read_text().splitlines()]
         assert (dropped["url"], dropped["own_words"]) == (site.url("/a?print=1"), 0)
         (near,) = blog.call("clusters", "--near", "--json").json["near"]
