@@ -87,7 +87,7 @@ class CopyCheck:
             self._last_query = fp.body, self._sample.older_version(scores, rows, key)
         if of_asked is None:
             return similarity
-        boilerplate = self._sample.boilerplate(fp, self.sampled_pages(fp)) if self._method.learns_boilerplate else None
+        boilerplate = self._sample.boilerplate(self.sampled_pages(fp)) if self._method.learns_boilerplate else None
         if boilerplate is not None:
             similarity[asked] = boilerplate.lower(similarity[asked], one, many[asked], of_asked, drop)
         copied = asked[similarity[asked] >= drop].tolist()
@@ -113,7 +113,7 @@ class CopyCheck:
         if not self._method.learns_boilerplate:
             return False
         row, many = one.comparison_row[0], other.comparison_row
-        boilerplate = self._sample.boilerplate(one, self._sample.chosen(one))
+        boilerplate = self._sample.boilerplate(self._sample.chosen(one))
         return bool(boilerplate.is_only_boilerplate(row, many, one.score(many), drop)[0])
 
 

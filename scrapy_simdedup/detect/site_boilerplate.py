@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import struct
 from hashlib import blake2b
+from math import ceil
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.candidate_index import CandidateIndex, comparison_group
+from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
@@ -41,8 +42,7 @@ from scrapy_simdedup.fingerprint.similarity import (
     Scores,
     resemblance_for_similarity,
 )
-from scrapy_simdedup.fingerprint.sketch import BINS, estimate_resemblance
-from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.fingerprint.sketch import ARE_SHARED, cells_of, estimate_from_pairs
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import PackedRecords
 
@@ -75,10 +75,6 @@ NO_RECORD: RecordSlot = 0, 0
 _NOT_COMPARED: RecordSlot = (1 << 64) - 1, 0
 _ROW = np.dtype([("key", "<u8"), ("id", "<u8"), ("slot", "<u8"), ("older", "<u8"), ("older_slot", "<u8")])
 _PACKED = struct.Struct("<8s4Q")
-_CONTENT = BlockClass.UNMARKED << 2
-"""Cells from here on are of content."""
-_CELLS = np.arange(16, dtype=np.uint8)
-_ALL_BINS = np.arange(BINS)
 
 
 class BoilerplateSample:
@@ -93,13 +89,11 @@ class BoilerplateSample:
         self._newest = bytearray()
         """Rows of originals, each with an older original that it is a version of."""
         self._last_id = 0
-        self._boilerplate: dict[int, tuple[list[int], SiteBoilerplate]] = {}
-        """By comparison group, the ids of the sampled records and the boilerplate learned from them."""
 
     @property
     def size(self) -> int:
         """Bytes that the sample takes, about."""
-        return len(self._newest) + sum(learned.size for _, learned in self._boilerplate.values())
+        return len(self._newest)
 
     def add(self, record: Record, slot: int, older: RecordSlot | None) -> None:
         """Take an original in.
@@ -116,15 +110,9 @@ class BoilerplateSample:
         if len(self._newest) > 2 * RECENT_ORIGINALS * _ROW.itemsize:
             del self._newest[: RECENT_ORIGINALS * _ROW.itemsize]
 
-    def boilerplate(self, fp: PageFingerprint, chosen: list[int]) -> SiteBoilerplate:
+    def boilerplate(self, chosen: list[int]) -> SiteBoilerplate:
         """The boilerplate of the pages that were :meth:`chosen` for a judged page."""
-        slots = np.array(chosen, np.intp)
-        ids, group = self._originals.ids(slots).tolist(), comparison_group(fp)
-        sampled, learned = self._boilerplate.get(group, ([], None))
-        if learned is None or sampled != ids:
-            learned = SiteBoilerplate(self._originals.comparison_rows(slots)["cells"])
-            self._boilerplate[group] = ids, learned
-        return learned
+        return SiteBoilerplate(self._originals.comparison_rows(np.array(chosen, np.intp))["cells"])
 
     def older_version(self, scores: Scores, rows: Rows, key: bytes) -> RecordSlot:
         """The first of some originals that a page is a version of: it is near, and its headlines are the same.
@@ -166,20 +154,12 @@ class BoilerplateSample:
 
 
 class SiteBoilerplate:
-    """The cells that the pages of a site repeat in each bin of their sketches."""
+    """The cells that the pages of a sample repeat in each bin of their sketches."""
 
     def __init__(self, sketches: NDArray[np.uint8]) -> None:
-        self._common: NDArray[np.bool_] | None = None
-        """Of each cell and bin, whether it is boilerplate; None while the site is unknown."""
-        if len(sketches) >= MIN_SAMPLE:
-            has = _cells(sketches) == _CELLS[:, None, None]
-            pages = np.add.reduce(has.view(np.uint8), axis=1, dtype=np.uint8)  # a sample has fewer than 256 pages
-            self._common = pages >= max(MIN_PAGES, MIN_SHARE * len(sketches))
-
-    @property
-    def size(self) -> int:
-        """Bytes that the cells take, about."""
-        return 0 if self._common is None else self._common.nbytes
+        self._sample = cells_of(sketches)
+        self._is_known = len(sketches) >= MIN_SAMPLE
+        self._least_pages = max(MIN_PAGES, ceil(MIN_SHARE * len(sketches)))
 
     def lower(
         self, similarity: NDArray[np.float64], one: np.void, many: NDArray[np.void], scores: Scores, drop: float
@@ -194,7 +174,7 @@ class SiteBoilerplate:
     ) -> NDArray[np.bool_]:
         """Whether a page may share nothing but boilerplate with each of many pages: steps 3 to 5 of this module."""
         other_name = scores.headline_differs & ~scores.both_long
-        if self._common is None:
+        if not self._is_known:
             line = resemblance_for_similarity(drop)
             is_low = scores.resemblance - UNSHARED_PENALTY * scores.unshared < line + SAFETY_MARGIN
             is_unsafe = is_low & (scores.unshared >= 1) & ~scores.both_long
@@ -203,17 +183,22 @@ class SiteBoilerplate:
                 unlike = (scores.unshared > FREE_SIGNATURES) | (np.abs(sizes - size) >= MIN_ADDED_SIGNATURES)
                 is_unsafe |= unlike & (np.minimum(sizes, size) < MAX_BOILERPLATE_SIGNATURES)
             return (other_name | (is_unsafe & ~_is_edited(one, many, scores))) & ~scores.equal
-        mine, theirs = _cells(one["cells"]), _cells(many["cells"])
-        same = (mine > 3) & (theirs > 3) & ((mine ^ theirs) & 3 == 0)
-        own = ~(same & (self._common[mine, _ALL_BINS] | self._common[theirs, _ALL_BINS]))
-        content = estimate_resemblance(*_keep_bins(own & ((mine >= _CONTENT) | (theirs >= _CONTENT)), mine, theirs))
-        everything = estimate_resemblance(*_keep_bins(own, mine, theirs))
-        is_unlike = np.where(
-            content.weights >= MIN_OWN_WEIGHT,
-            content.resemblances < OWN_CONTENT_RESEMBLANCE,
-            other_name | (everything.resemblances < OWN_CONTENT_RESEMBLANCE),
+        mine, theirs = cells_of(one["cells"]), cells_of(many["cells"])
+        are_common, pairs = self._are_common(mine) | self._are_common(theirs), mine << 4 | theirs
+        pairs[are_common & ARE_SHARED.take(pairs)] = 0
+        (of_content, of_all), (weights, _) = estimate_from_pairs(pairs)
+        is_unlike: NDArray[np.bool_] = np.where(
+            weights >= MIN_OWN_WEIGHT,
+            of_content < OWN_CONTENT_RESEMBLANCE,
+            other_name | (of_all < OWN_CONTENT_RESEMBLANCE),
         )
         return is_unlike & ~scores.equal
+
+    def _are_common(self, cells: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Whether the cells of sketches are boilerplate, each in its bin; the same shape."""
+        have = cells[..., None, :] == self._sample
+        common: NDArray[np.bool_] = np.add.reduce(have, axis=-2, dtype=np.uint8) >= self._least_pages  # of at most 64
+        return common
 
 
 def _is_edited(one: np.void, many: NDArray[np.void], scores: Scores) -> NDArray[np.bool_]:
@@ -226,16 +211,3 @@ def _is_edited(one: np.void, many: NDArray[np.void], scores: Scores) -> NDArray[
     is_small = (units <= MAX_EDITED_SIGNATURES) & (shingles <= MAX_SHINGLES_PER_EDIT * units)
     edited: NDArray[np.bool_] = named[0] & named[1] & is_small
     return edited
-
-
-def _cells(sketches: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The half-bytes of sketches, one of them or many; shape (..., ``BINS``)."""
-    cells = np.empty((*sketches.shape[:-1], BINS), np.uint8)
-    cells[..., 0::2], cells[..., 1::2] = sketches >> 4, sketches & 15
-    return cells
-
-
-def _keep_bins(chosen: NDArray[np.bool_], *cells: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:
-    """Sketches in which only the chosen bins are filled, of cells that :func:`_cells` made of others."""
-    kept = [np.where(chosen, some, 0) for some in cells]
-    return [(some[:, 0::2] << 4 | some[:, 1::2]).astype(np.uint8) for some in kept]

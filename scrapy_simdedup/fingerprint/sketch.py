@@ -32,7 +32,7 @@ DEVIATIONS_SUBTRACTED = 0.5
 """Standard deviations that are taken off the estimate of a difference, which must be certain to count."""
 _BOILERPLATE_SAMPLING = np.uint64((1 << 24) // 4)
 _CHUNK = 2048  # rows compared at a time: 6 MB of look-ups
-_SHIFTS = (np.uint64(0), np.uint64(21), np.uint64(42))
+_SHIFTS = np.array([0, 21, 42], np.uint64)
 """Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
 _FIELD = np.uint64((1 << 21) - 1)
 _UNIT_TERM = 200
@@ -75,39 +75,65 @@ def estimate_resemblance(one: NDArray[np.uint8], many: NDArray[np.uint8]) -> Res
     """Estimate how alike one page is to each of many; on real pages the standard error is 0.015.
 
     A feature of both pages has the weight of the higher of its two classes, so that a block that was classified
-    differently does not count against them. The one may be a sketch, or one for each of the many.
+    differently does not count against them.
     """
-    rows = one.astype(np.uint16) << 8
+    row = one.astype(np.uint16) << 8
     sums = np.empty(len(many), np.uint64)
     for start in range(0, len(many), _CHUNK):
         part = slice(start, start + _CHUNK)
-        sums[part] = _LOOKUP_TABLE[(rows if rows.ndim == 1 else rows[part]) | many[part]].sum(axis=1)
-    shared, unlike, alone = ((sums >> shift & _FIELD).astype(np.float64) for shift in _SHIFTS)
+        sums[part] = _BYTE_TERMS.take(row | many[part]).sum(axis=1)
+    return _estimates(sums)
+
+
+def cells_of(sketches: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The cells of sketches, one of them or many: of all bins, in one order; shape (..., ``BINS``)."""
+    return np.concatenate((sketches >> 4, sketches & 15), axis=-1)
+
+
+def estimate_from_pairs(pairs: NDArray[np.integer]) -> ResemblanceEstimates:
+    """Estimate how alike one page is to each of many by some bins: by those with content, and by all; shape (2, n).
+
+    A pair is ``one << 4 | other`` of the cells that two pages have in one bin, or 0 where the bin does not count.
+    """
+    return _estimates(_PAIR_TERMS.take(pairs, axis=1).sum(axis=-1))
+
+
+def _estimates(sums: NDArray[np.uint64]) -> ResemblanceEstimates:
+    """The estimates from the sums of the terms of all bins."""
+    terms = (sums[..., None] >> _SHIFTS & _FIELD).astype(np.float64)
+    shared, unlike, alone = terms[..., 0], terms[..., 1], terms[..., 2]
     chance = np.minimum(unlike / 3, shared)  # a fourth of the unlike bins agrees in two bits by chance
     shared, everything = shared - chance, shared + unlike + alone
-    made = np.zeros(len(many))
+    made = np.zeros(sums.shape)
     np.divide(shared, everything, out=made, where=everything > 0)
     return ResemblanceEstimates(made, everything / _UNIT_TERM)
 
 
-def _make_lookup_table() -> NDArray[np.uint64]:
-    """The terms that two bytes of two sketches add to the sums shared, unlike and alone; index ``one << 8 | other``."""
+_ONE, _OTHER = np.divmod(np.arange(256), 16)
+_HAVE_BOTH = (_ONE > 3) & (_OTHER > 3)
+ARE_SHARED: NDArray[np.bool_] = _HAVE_BOTH & ((_ONE ^ _OTHER) & 3 == 0)
+"""Of each pair of cells, whether both pages have the feature of the bin."""
+
+
+def _make_pair_terms() -> NDArray[np.uint64]:
+    """The terms of pairs of cells in the sums shared, unlike and alone: of those with content, of all; (2, 256)."""
     weights = np.array([0, *(WEIGHTS[block_class] for block_class in sorted(BlockClass))], np.uint64)
-    cell = np.arange(16)
-    weight = weights[cell >> 2]
-    both = (cell[:, None] > 3) & (cell > 3)
-    equal = both & ((cell[:, None] ^ cell) & 3 == 0)
-    total = weight[:, None] + weight
-    shared = np.where(equal, 2 * np.maximum(weight[:, None], weight), 0)
-    unlike = np.where(both & ~equal, total, 0)  # half of both: either may be the smallest of the two pages together
-    alone = np.where(both, 0, 2 * total)
-    pair = shared << _SHIFTS[0] | unlike << _SHIFTS[1] | alone << _SHIFTS[2]
-    high, low = np.arange(256) >> 4, np.arange(256) & 15
-    terms: NDArray[np.uint64] = (pair[high[:, None], high] + pair[low[:, None], low]).ravel()
-    return terms
+    one, other = weights[_ONE >> 2], weights[_OTHER >> 2]
+    shared = np.where(ARE_SHARED, 2 * np.maximum(one, other), 0)
+    total = one + other
+    unlike = np.where(_HAVE_BOTH & ~ARE_SHARED, total, 0)  # half of both: either may be the smallest of both
+    alone = np.where(_HAVE_BOTH, 0, 2 * total)
+    terms = shared << _SHIFTS[0] | unlike << _SHIFTS[1] | alone << _SHIFTS[2]
+    has_content = np.maximum(_ONE, _OTHER) >= BlockClass.UNMARKED << 2
+    return np.array([np.where(has_content, terms, 0), terms])
 
 
-_LOOKUP_TABLE = _make_lookup_table()
+_PAIR_TERMS = _make_pair_terms()
+_BYTES, _OTHERS = np.arange(256)[:, None], np.arange(256)
+_BYTE_TERMS: NDArray[np.uint64] = (
+    _PAIR_TERMS[1, (_BYTES & 0xF0) | _OTHERS >> 4] + _PAIR_TERMS[1, (_BYTES & 15) << 4 | _OTHERS & 15]
+).ravel()
+"""The terms of two bytes of two sketches; index ``one << 8 | other``."""
 
 
 def python_odd_sketch(elements: Hashes, bits: int) -> bytes:

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.sketch import BINS, WEIGHTS, estimate_resemblance, sketch
+from scrapy_simdedup.fingerprint.sketch import (
+    BINS,
+    WEIGHTS,
+    cells_of,
+    estimate_from_pairs,
+    estimate_resemblance,
+    sketch,
+)
 from scrapy_simdedup.page.classify import BlockClass
 
 sketches = st.integers(0, 2**32 - 1).map(
@@ -104,13 +111,20 @@ def test_no_pages_have_no_resemblances() -> None:
     assert resemblances(bytes(BINS // 2), np.zeros((0, BINS // 2), np.uint8)).shape == (0,)
 
 
-def test_many_pairs_are_compared_like_each_pair() -> None:
-    """A row may have a partner of its own."""
-    ones, others = ([sketch_of(page(seed, 300)) for seed in seeds] for seeds in ((1, 2, 3), (3, 2, 1)))
-    found = estimate_resemblance(rows(*ones), rows(*others))
-    assert found.resemblances.tolist() == [
-        resemblances(one, rows(other))[0] for one, other in zip(ones, others, strict=True)
-    ]
+@given(sketches, st.lists(sketches, min_size=1, max_size=5))
+def test_an_estimate_by_all_bins_is_that_of_the_sketches(one: bytes, many: list[bytes]) -> None:
+    """Cell by cell, as byte by byte."""
+    pairs = cells_of(rows(one)[0]) << 4 | cells_of(rows(*many))
+    assert estimate_from_pairs(pairs).resemblances[1].tolist() == resemblances(one, rows(*many)).tolist()
+
+
+def test_an_estimate_by_the_bins_of_content_passes_over_the_others() -> None:
+    """Pages share all their frames and a half of their content."""
+    shared = page(1, 200, boilerplate=2_000)
+    one, other = (cells_of(rows(sketch_of(shared | page(seed, 100)))[0]) for seed in (2, 3))
+    of_content, of_all = estimate_from_pairs((one << 4 | other)[None]).resemblances[:, 0]
+    assert of_content < of_all
+    assert estimate_from_pairs(np.zeros((1, BINS), np.uint8)).weights.tolist() == [[0.0], [0.0]]
 
 
 def test_an_estimate_knows_what_it_rests_on() -> None:
