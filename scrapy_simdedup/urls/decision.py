@@ -10,6 +10,7 @@ from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit
 from scrapy_simdedup.urls.parts import UrlParts
 from scrapy_simdedup.urls.patterns import ActiveRules, NormalizedUrl, PathPattern
+from scrapy_simdedup.urls.shared import Look
 from scrapy_simdedup.urls.site import Site
 
 _FEW_PATTERNS = 10
@@ -64,6 +65,9 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
         why = _explain(site, rules, known)
         if not _is_safe(site, normalized, known, thresholds):
             return UrlDecision("deprioritize", *why)
+        if _is_doubtful(site, normalized, known):
+            site.shared.expect(known.content, Look(url, parts))
+            return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known)
         if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
             return UrlDecision("go", *why)
@@ -174,6 +178,11 @@ def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
                 if name in values and site.hypotheses.parts[name].is_new(values[name], other_parts(values, name)):
                     return True
     return False
+
+
+def _is_doubtful(site: Site, normalized: NormalizedUrl, known: IndexHit) -> bool:
+    """Whether the known page may have shown an error that others show as well, so that it needs a second look."""
+    return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, normalized)
 
 
 def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:

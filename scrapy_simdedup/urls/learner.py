@@ -19,6 +19,7 @@ from scrapy_simdedup.urls.parts import UrlParts, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, MAX_OPEN, HeldPage, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
+from scrapy_simdedup.urls.shared import Look
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation
 
@@ -288,19 +289,31 @@ class UrlLearner:
         seen = self._observation(site, url, content, parts)
         if seen is None or (not believed and site.asks is not None and self._hold(seen, site.asks)):
             return
-        if learn(seen) and site.prefixes.wants(seen.parts):
-            self._look_for_prefix(seen)
+        is_unexplained, look = learn(seen), Look(url, seen.parts)
+        site.shared.found(content, look)
+        wants_prefix = is_unexplained and site.prefixes.wants(seen.parts)
+        may_be_shared = is_unexplained and site.asks is not None and content not in site.shared
+        if not wants_prefix and not may_be_shared:
+            return
+        known_url = site.pages[site.contents.first_page(content)]
+        known = self._split(site, known_url)
+        if known is None:
+            return
+        if may_be_shared and site.shared.are_unrelated(known, seen.parts):
+            site.shared.share(content, Look(known_url, known), look)
+            if site.shared.is_doubtful(content, site.normalize(known)):
+                site.readmit_by_content(content)
+        if wants_prefix:
+            self._look_for_prefix(seen, Look(known_url, known))
 
-    def _look_for_prefix(self, seen: Observation) -> None:
+    def _look_for_prefix(self, seen: Observation, known: Look) -> None:
         """Compare the URL of a repeat with that of the first page of its content: it may be the same below a prefix."""
         site, prefixes = seen.site, seen.site.prefixes
-        known_url = site.pages[site.contents.first_page(seen.content)]
-        known = self._split(site, known_url)
-        prefix = prefixes.candidate(seen.parts, known) if known is not None else None
-        if known is None or prefix is None:
+        prefix = prefixes.candidate(seen.parts, known.parts)
+        if prefix is None:
             return
-        is_longer = len(seen.parts.segments) > len(known.segments)
-        longer, shorter = (seen.url, known) if is_longer else (known_url, seen.parts)
+        is_longer = len(seen.parts.segments) > len(known.parts.segments)
+        longer, shorter = (seen.url, known.parts) if is_longer else (known.url, seen.parts)
         behind = split_url(longer, self._given, prefixes.adopted | {prefix})
         if behind is not None and prefixes.is_proven(prefix, behind, shorter, seen.content):
             self._adopt_prefix(site, prefix)
@@ -333,7 +346,7 @@ class UrlLearner:
             questions.wait_for(*open_about[0], HeldPage(url, content))
             return True
         known_contents = [known.content for known in against if not site.contents.is_stub_content(known.content)]
-        known_pages = [(site.pages[site.contents.first_page(known)], known) for known in known_contents]
+        known_pages = [(self._page_of(site, known, seen.parts), known) for known in known_contents]
         suspects = [(url, content)] if against or content in questions.wrong else []
         suspects += known_pages
         if (
@@ -352,6 +365,10 @@ class UrlLearner:
                 return True
         return False
 
+    def _page_of(self, site: Site, content: int, url: UrlParts) -> str:
+        """The URL of a fetched page of a content: the nearest to a URL, if unrelated pages share it."""
+        return site.shared.nearest(content, url) or site.pages[site.contents.first_page(content)]
+
     def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
         inquiry, contents = questions.open[url], site.contents
         by_others = {held.content for held in inquiry.held if held.url != url}
@@ -369,6 +386,7 @@ class UrlLearner:
             if seen is not None:
                 correct(seen, found.wrong)
                 site.readmit_by_content(found.wrong)
+            site.shared.was_error(found.wrong, url)
             rule_book = RuleBook(site, self._thresholds)
             for failure in list(questions.by_content.get(found.wrong, ())):
                 if questions.forget(failure):

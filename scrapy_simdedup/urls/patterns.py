@@ -94,6 +94,11 @@ class PathPattern:
             and (evidence.holds is False or evidence.confirmed_failures or (pattern is self and evidence.has_failed))
         }
 
+    @property
+    def shape(self) -> str:
+        """The pattern without its words."""
+        return "/".join(token if token in _SEGMENT_CLASSES else "*" for token in self.name.split("/"))
+
     def refutes(self, default: Hypothesis) -> bool:
         """Whether a value is known to be no default at this pattern, so that a rule about its part does not drop it."""
         evidence = self.evidence.get(default)

@@ -32,6 +32,7 @@ from scrapy_simdedup.urls.patterns import (
     Prefixes,
 )
 from scrapy_simdedup.urls.questions import Questions
+from scrapy_simdedup.urls.shared import SharedContents
 
 _GIVEN_VERIFIED = 24
 """Verifications credited to a rule that is in force from the start."""
@@ -73,6 +74,7 @@ class Site:
         """Leaf → rules → the latest skip by these rules."""
         self.firsts: SortedMap = SortedMap()
         """Leaf and content of a first page → a tag per part that it had: to find parts that change together."""
+        self.shared: SharedContents = SharedContents(self.normalize)
         self.version: int = 0
         """Number of changes of verdicts so far."""
         self.in_force: Counter[Hypothesis] = Counter()
