@@ -17,8 +17,6 @@ MAX_EARLY, MAX_EARLY_HERE = 4000, 6
 """Early failures that are remembered per site, and of one hypothesis at one pattern."""
 _MAX_ANSWERS = 3
 """Fetches of a page that never shows the same twice, after which its first content is believed."""
-_PROVEN_ERRORS = 2
-"""Pages that must have shown an error of their own before any may have: one may have been edited during the crawl."""
 _LASTING = 2
 """Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
@@ -108,8 +106,8 @@ class Questions:
 
     @property
     def know_errors(self) -> bool:
-        """Whether pages showed errors of their own, unlike all others, so that any page may have shown one."""
-        return self.were_told or sum(count == 1 for count in self._errors.values()) >= _PROVEN_ERRORS
+        """Whether a page showed an error of its own, unlike all others, so that any page may have shown one."""
+        return self.were_told or 1 in self._errors.values()
 
     def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether a question about a hypothesis at a leaf is open."""

@@ -213,28 +213,29 @@ def test_an_exception_in_the_sample_readmits_what_the_rule_has_skipped() -> None
 # ------------------------------------------------------------------ pages that were fetched once, where answers err
 
 
-def err(learner: UrlLearner, *numbers: int) -> None:
-    """Have the learner find out that pages had shown errors of their own."""
-    for number in numbers or (100, 101):
-        url = f"https://e.com/item?id={number}"
-        learner.observe(url, f"item {number}")
-        learner.observe(f"{url}&view=x", f"half of page {number}")
-        assert asked(learner) == [f"{url}&view=x"]
-        learner.observe(f"{url}&view=x", f"item {number}")
+def err(learner: UrlLearner) -> None:
+    """Have the learner find out that a page had shown an error of its own."""
+    learner.observe(BARE, "item 100")
+    learner.observe(VIEW, "half of page 100")
+    assert asked(learner) == [VIEW]
+    learner.observe(VIEW, "item 100")
 
 
-def test_a_single_page_that_is_another_one_later_makes_no_other_page_doubtful() -> None:
-    """It may have been edited."""
-    learner = taught(checks=0.001)
-    skipped(learner, 30)
-    err(learner, 100)
-    assert len(learner.sample()) < 3
-
-
-def test_where_pages_erred_each_that_was_fetched_once_is_seen_under_another_url_before_the_end() -> None:
+def test_where_a_page_erred_each_that_was_fetched_once_is_seen_under_another_url_before_the_end() -> None:
     learner = taught(checks=0.001)
     urls = skipped(learner, 30)
     err(learner)
+    assert set(learner.sample()) == urls
+
+
+def test_a_page_whose_first_look_is_never_confirmed_may_have_erred_as_well_as_been_edited() -> None:
+    learner = taught(checks=0.001)
+    urls = skipped(learner, 30)
+    learner.observe(BARE, "half a page")
+    learner.observe(VIEW, "item 100")
+    for url in (VIEW, BARE):
+        assert asked(learner) == [url]
+        learner.observe(url, "item 100")
     assert set(learner.sample()) == urls
 
 
