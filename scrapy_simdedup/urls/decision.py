@@ -29,6 +29,9 @@ _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 many."""
 _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
+_ONE_WITNESS, _AFTER_EXCEPTION = 4.0, 8.0
+"""Factors on ``verify`` where a page has one URL with each value, so that nothing but this URL shows an exception: as a
+rule, and once another rule of the site had one."""
 Action = Literal["go", "deprioritize", "skip"]
 Doubt = Literal["hardly", "any value", "one value"]
 
@@ -124,6 +127,10 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             verified = max(found.verified for found in standing)
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
+            if site.questions is not None and not low_risk and site.hypotheses.is_about_few_values(rule):
+                weight *= _AFTER_EXCEPTION if site.questions.know_exceptions else _ONE_WITNESS
+                if rule.value is None:
+                    verified //= max(1, len(site.hypotheses.parts[rule.names[0]].values))
             tried = max(found.successes for found in standing) - _TRIALS_OF_NEW_RULE
             if not evidence.remembered or low_risk:
                 need += _verification_rate(weight, verified)
@@ -211,7 +218,7 @@ def doubt_about_skip(site: Site, parts: UrlParts) -> Doubt:
     doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
     if not doubtful:
         return "hardly"
-    return "one value" if any(rule.value is not None for rule in doubtful) else "any value"
+    return "one value" if any(map(site.hypotheses.is_about_few_values, doubtful)) else "any value"
 
 
 def _verification_rate(weight: float, verified: int) -> float:

@@ -208,6 +208,14 @@ class Hypotheses:
         """Whether it is implausible that a hypothesis is wrong for some pages only."""
         return hypothesis.rarely_matters or self.is_random(hypothesis)
 
+    def is_about_few_values(self, hypothesis: Hypothesis) -> bool:
+        """Whether a hypothesis is about one value, or about a part with few, so that a page has one URL with each."""
+        if hypothesis.value is not None:
+            return True
+        if hypothesis.any_value or len(hypothesis.names) > 1 or self.is_low_risk(hypothesis):
+            return False
+        return self.parts[hypothesis.names[0]].any_value is None
+
     def add(self, names: tuple[str, ...], value: str | None, shift: int = 0) -> Hypothesis:
         """Make a hypothesis about parts that exist."""
         salt = self._hash("assumed", *names) if value is None else 0

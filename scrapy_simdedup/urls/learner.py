@@ -25,7 +25,9 @@ from scrapy_simdedup.urls.trials import Observation
 
 _SAMPLED, _SAMPLED_LOW_RISK = 0.4, 0.1
 """Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session
-ids, stubs. Where rules about one value skipped them, it takes what the questions have left."""
+ids, stubs. Where rules about few values skipped them, it takes what the questions have left."""
+_SAMPLED_AFTER_EXCEPTION = 10
+"""Factor on the checks for these URLs where a rule was wrong for few pages, so that others may be."""
 _MOST_SAMPLED = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
 _RELEARNED_BLOCKS = 8
@@ -244,8 +246,10 @@ class UrlLearner:
         return list(self._sites)
 
     def _sampled_share(self, site: Site) -> float:
-        """The share to sample of the URLs that rules about one value skipped: what the questions left of the checks."""
+        """The share to sample of the URLs that rules about few values skipped."""
         least = _SAMPLED_LOW_RISK * self._checks
+        if site.questions is not None and site.questions.know_exceptions:
+            return min(_MOST_SAMPLED, _SAMPLED_AFTER_EXCEPTION * self._checks)
         if site.questions is None or site.questions.know_errors:
             return min(_MOST_SAMPLED, least)
         left = self._checks - site.questions.asked / max(1, len(site.skips.urls))

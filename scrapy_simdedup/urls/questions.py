@@ -100,6 +100,8 @@ class Questions:
     _asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = field(default_factory=dict)
     _errors: Counter[int] = field(default_factory=Counter)
     """Contents that were errors → how often they were seen."""
+    know_exceptions: bool = False
+    """Whether a hypothesis that is right otherwise was wrong for a page, so that others may be."""
     asked: int = 0
     were_told: bool = False
     """Whether another process found an error."""

@@ -39,6 +39,8 @@ class Observation(NamedTuple):
         """Count a trial of a hypothesis with this page; see :meth:`RuleBook.count_trial`."""
         about = self.page.leaf, hypothesis, self.url, self.content
         self.rule_book.count_trial(*about, host=self.page.host, same=same, verifying=verifying, confirmed=confirmed)
+        if confirmed and self.site.questions is not None:
+            self.site.questions.know_exceptions |= self.page.leaf.evidence[hypothesis].is_held_back
 
 
 class Trial(NamedTuple):

@@ -210,6 +210,51 @@ def test_an_exception_in_the_sample_readmits_what_the_rule_has_skipped() -> None
     assert set(readmitted) == urls - set(sample)
 
 
+def make_exception(learner: UrlLearner) -> None:
+    """Have the rule about ``hl`` be wrong for a page."""
+    url = "https://e.com/item?id=900"
+    learner.observe(url, "item 900", checked=True)
+    learner.observe(f"{url}&hl=a", "item 900 of another kind", checked=True)
+    assert not in_force(learner, "query:hl=a")
+
+
+def test_where_a_rule_was_wrong_for_one_page_half_of_what_others_about_few_values_skipped_is_sampled() -> None:
+    """On such a site they may be wrong for few pages as well, and no other URL of a page would show it."""
+    learner = taught(checks=0.05)
+    skipped(learner, 200)
+    make_exception(learner)
+    assert 70 < len(learner.sample()) < 130
+
+
+def test_a_part_with_few_values_is_sampled_as_a_single_value_is() -> None:
+    learner = taught(checks=0.5)
+    for number in range(40):
+        learner.observe(f"https://e.com/item?id={number}&view=y", f"item {number}")
+    assert in_force(learner, "query:view")
+    skipped(learner, 200)
+    assert 70 < len(learner.sample()) < 130
+
+
+def test_where_a_rule_was_wrong_for_one_page_others_about_few_values_are_verified_more_often() -> None:
+    def verified(*, after_exception: bool) -> int:
+        learner = UrlLearner(checks=0.05)
+        for number in range(40):
+            for part in ("", "&ref=1", "&ref=2", "&hl=a", "&view=x", "&gclid=1"):
+                learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+        if after_exception:
+            make_exception(learner)
+        count = 0
+        for number in range(200, 600):
+            url = f"https://e.com/item?id={number}"
+            learner.observe(url, f"item {number}")
+            if not learner.decide(f"{url}&view=x").skip:
+                learner.observe(f"{url}&view=x", f"item {number}")
+                count += 1
+        return count
+
+    assert verified(after_exception=True) > 1.2 * verified(after_exception=False)
+
+
 # ------------------------------------------------------------------ pages that were fetched once, where answers err
 
 
