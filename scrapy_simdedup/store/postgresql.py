@@ -17,18 +17,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import (
-    COLUMNS,
-    STEPS,
-    TOMBSTONE_SECONDS,
-    FingerprintStore,
-    LogPart,
-    Notes,
-    Outcome,
-    Record,
-    Tail,
-    record_of,
-)
+from scrapy_simdedup.store import base
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
 
 VERSION = "2"
@@ -110,7 +99,7 @@ REMEDIES = {
 """What to do, by a part of the driver's message."""
 
 
-class PostgresqlStore(FingerprintStore):
+class PostgresqlStore(base.FingerprintStore):
     """Records in PostgreSQL. Changes of one site wait for each other under an advisory lock; sites are independent.
 
     The URL is ``postgresql://user:password@host:port/database``; options of libpq follow a ``?``. A ValueError says
@@ -160,18 +149,18 @@ class PostgresqlStore(FingerprintStore):
         ((found,),) = await self._ask(SET_DEFAULT, {"name": name, "value": value})
         return str(found)
 
-    async def read(self, site: str, after: int = 0) -> Tail:
+    async def read(self, site: str, after: int = 0) -> base.Tail:
         found = await self._ask(READ, {"site": site, "after": after, "part": PART})
         # A site without news is one row that has its counter alone.
-        records = tuple(record_of(*record) for _, name, *record, _ in found if name is not None)
+        records = tuple(base.record_of(*record) for _, name, *record, _ in found if name is not None)
         complete = len(records) < PART
-        return Tail(records, found[0][0] or 0 if complete else records[-1].position, complete)
+        return base.Tail(records, found[0][0] or 0 if complete else records[-1].position, complete)
 
-    async def append(self, site: str, record: Record, expected: int) -> int | None:
-        ((id_,),) = await self._ask(APPEND, (site, *COLUMNS(record), _bits(record.fingerprint), expected))
+    async def append(self, site: str, record: base.Record, expected: int) -> int | None:
+        ((id_,),) = await self._ask(APPEND, (site, *base.COLUMNS(record), _bits(record.fingerprint), expected))
         return None if id_ is None else int(id_)
 
-    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+    async def load(self, parts: Sequence[base.LogPart]) -> list[int | None]:
         """All in one transaction; each site is locked meanwhile, so a part has up to a few hundred sites."""
         pool, sites = self._open_pool, [part.site for part in parts]
 
@@ -184,14 +173,14 @@ class PostgresqlStore(FingerprintStore):
                 async with cursor.copy(COPY) as copy:
                     for part in free:
                         for record in part.numbered():
-                            await copy.write_row((part.site, *COLUMNS(record), _bits(record.fingerprint)))
+                            await copy.write_row((part.site, *base.COLUMNS(record), _bits(record.fingerprint)))
             loaded = {part.site for part in free}
             return [part.counter if part.site in loaded else None for part in parts]
 
         return await self._breaker.run(load)
 
-    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        await self._ask(SETTLE, (site, id, state, sorted(STEPS[state]), now))
+    async def settle(self, site: str, id: int, state: base.Outcome, now: float) -> None:  # noqa: A002 - the field's name
+        await self._ask(SETTLE, (site, id, state, sorted(base.STEPS[state]), now))
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Tombstones are deleted with the first heartbeat of another day."""
@@ -202,7 +191,7 @@ class PostgresqlStore(FingerprintStore):
         if not self._tidy:
             self._tidy = True
             for statement in (PURGE, SILENT):
-                await self._ask(statement, (now - TOMBSTONE_SECONDS,))
+                await self._ask(statement, (now - base.TOMBSTONE_SECONDS,))
 
     async def heartbeats(self) -> dict[str, float]:
         return dict(await self._ask(HEARTBEATS))
@@ -222,9 +211,9 @@ class PostgresqlStore(FingerprintStore):
         found = await self._ask(GET_NOTE, (journal, key))
         return bytes(found[0][0]) if found else None
 
-    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+    async def read_notes(self, journal: str, after: int = 0) -> base.Notes:
         found = await self._ask(READ_NOTES, (journal, after, PART))
-        return Notes(tuple(value for _, value in found), found[-1][0] if found else after, len(found) < PART)
+        return base.Notes(tuple(value for _, value in found), found[-1][0] if found else after, len(found) < PART)
 
     async def journals(self) -> AsyncIterator[str]:
         for (name,) in await self._ask(JOURNALS):

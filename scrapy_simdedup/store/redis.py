@@ -28,18 +28,7 @@ from redis.exceptions import (
 )
 
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.store.base import (
-    STEPS,
-    TOMBSTONE_SECONDS,
-    FingerprintStore,
-    LogPart,
-    Notes,
-    Outcome,
-    Record,
-    State,
-    Tail,
-    record_of,
-)
+from scrapy_simdedup.store import base
 from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
 
 LAYOUT = "2"
@@ -78,13 +67,13 @@ REMEDIES = {
     "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
 }
 """What to do, by a part of the driver's message."""
-STATES: tuple[State, ...] = get_args(State)
+STATES: tuple[base.State, ...] = get_args(base.State)
 """By their number in the bytes; ``released`` is 2 in log.lua, too."""
 HEAD = struct.Struct(">BdHI")
 """State, last seen, bytes of the key, bytes of the body; as in log.lua."""
 
 
-class RedisStore(FingerprintStore):
+class RedisStore(base.FingerprintStore):
     """Records in Redis. Keys of a site share a hash tag, so a cluster keeps them on one node, and spreads the sites.
 
     The URL begins with ``redis://``, ``rediss://``, ``unix://`` or ``redis+cluster://``; options of redis-py follow a
@@ -129,23 +118,23 @@ class RedisStore(FingerprintStore):
         found: bytes = await self._run("set_default", [MEMO], name, value)
         return found.decode()
 
-    async def read(self, site: str, after: int = 0) -> Tail:
+    async def read(self, site: str, after: int = 0) -> base.Tail:
         cursor, complete, *found = await self._run("read", site_keys(site), after, PART)
         rows = zip(found[::3], found[1::3], found[2::3], strict=True)
         records = tuple(unpack_record(raw, int(id_), int(position)) for id_, position, raw in rows)
-        return Tail(records, int(cursor), bool(complete))
+        return base.Tail(records, int(cursor), bool(complete))
 
-    async def append(self, site: str, record: Record, expected: int) -> int | None:
-        old = record.last_seen - TOMBSTONE_SECONDS
+    async def append(self, site: str, record: base.Record, expected: int) -> int | None:
+        old = record.last_seen - base.TOMBSTONE_SECONDS
         about = expected, pack_record(record), int(record.settled), old, self._ttl
         made = await self._run("append", site_keys(site), *about)
         return None if made is None else int(made)
 
-    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+    async def load(self, parts: Sequence[base.LogPart]) -> list[int | None]:
         """Each site by itself: :data:`PART` records at a time, and up to :data:`CALLS` sites at once."""
         places = asyncio.Semaphore(CALLS)
 
-        async def load(part: LogPart) -> int | None:
+        async def load(part: base.LogPart) -> int | None:
             async with places:
                 for at in range(0, len(part.records), PART):
                     packed = [pack_record(record) for record in part.records[at : at + PART]]
@@ -155,7 +144,7 @@ class RedisStore(FingerprintStore):
 
         return list(await asyncio.gather(*map(load, parts)))
 
-    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
+    async def settle(self, site: str, id: int, state: base.Outcome, now: float) -> None:  # noqa: A002 - the field's name
         await self._run("settle", site_keys(site), id, STATES.index(state), steps(state), now, self._ttl)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
@@ -164,7 +153,7 @@ class RedisStore(FingerprintStore):
             await self._run("forget", site_keys(site), now, self._ttl, *ids[at : at + PART])
 
     async def heartbeat(self, worker: str, now: float) -> None:
-        await self._run("heartbeat", [HEARTBEATS], worker, now, now - TOMBSTONE_SECONDS)
+        await self._run("heartbeat", [HEARTBEATS], worker, now, now - base.TOMBSTONE_SECONDS)
 
     async def heartbeats(self) -> dict[str, float]:
         found = await self._breaker.run(lambda: answer_of(self._open.zrange(HEARTBEATS, 0, -1, withscores=True)))
@@ -188,9 +177,9 @@ class RedisStore(FingerprintStore):
         found: bytes | None = await self._breaker.run(lambda: answer_of(client.hget(journal_keys(journal)[0], key)))
         return found
 
-    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+    async def read_notes(self, journal: str, after: int = 0) -> base.Notes:
         cursor, complete, *values = await self._run("read_notes", journal_keys(journal), after, NOTES_PER_PART)
-        return Notes(tuple(values), int(cursor), bool(complete))
+        return base.Notes(tuple(values), int(cursor), bool(complete))
 
     async def journals(self) -> AsyncIterator[str]:
         for name in sorted(await self._breaker.run(lambda: self._keys(JOURNAL, NOTES_KEY))):
@@ -263,7 +252,7 @@ def _script(verb: str) -> tuple[str, str]:
     return script, sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
-def pack_record(record: Record) -> bytes:
+def pack_record(record: base.Record) -> bytes:
     """A record as bytes, without ``id`` and ``position``, which the log knows.
 
     They are laid out so that the Lua scripts can change the state of a record without knowing the rest.
@@ -276,7 +265,7 @@ def pack_record(record: Record) -> bytes:
     return b"".join((head, record.key, body, record.fingerprint))
 
 
-def unpack_record(raw: bytes, id_: int, position: int) -> Record:
+def unpack_record(raw: bytes, id_: int, position: int) -> base.Record:
     """The record that :func:`pack_record` made, or a script changed."""
     state, last_seen, key_size, body_size = HEAD.unpack_from(raw)
     body_at = HEAD.size + key_size
@@ -284,9 +273,9 @@ def unpack_record(raw: bytes, id_: int, position: int) -> Record:
     url, run, worker, kind, similarity, original, first_seen, *others = json.loads(raw[body_at:fingerprint_at])
     marks = run, worker, STATES[state], kind, similarity, None if original is None else bytes.fromhex(original)
     times_and_counts = first_seen, last_seen, *others
-    return record_of(url, raw[HEAD.size : body_at], raw[fingerprint_at:], *marks, *times_and_counts, id_, position)
+    return base.record_of(url, raw[HEAD.size : body_at], raw[fingerprint_at:], *marks, *times_and_counts, id_, position)
 
 
-def steps(outcome: Outcome) -> str:
+def steps(outcome: base.Outcome) -> str:
     """The numbers of the states from which a record can be settled to an outcome, a digit each."""
-    return "".join(sorted(str(STATES.index(state)) for state in STEPS[outcome]))
+    return "".join(sorted(str(STATES.index(state)) for state in base.STEPS[outcome]))

@@ -9,19 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from scrapy_simdedup.store.base import (
-    COLUMNS,
-    STEPS,
-    TOMBSTONE_SECONDS,
-    FingerprintStore,
-    LogPart,
-    Notes,
-    Outcome,
-    Record,
-    Sleep,
-    Tail,
-    record_of,
-)
+from scrapy_simdedup.store import base
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
 
 VERSION = 2
@@ -85,14 +73,14 @@ DELETE FROM note WHERE position IN
 CLOSE_JOURNAL = "DELETE FROM journal WHERE name = ?"
 
 
-class SqliteStore(FingerprintStore):
+class SqliteStore(base.FingerprintStore):
     """Records in a SQLite file. Calls run inline: a commit takes a fraction of a millisecond.
 
     The URL is ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``, else a SettingError
     says so. While somebody else holds the file, ``sleep`` lets other work go on.
     """
 
-    def __init__(self, url: str, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(self, url: str, sleep: base.Sleep = asyncio.sleep) -> None:
         self._file, self._sleep = SqliteFile(url, sleep), sleep
         self._tidy = False
 
@@ -117,18 +105,18 @@ class SqliteStore(FingerprintStore):
 
         return await self._file.run(set_default)
 
-    async def read(self, site: str, after: int = 0) -> Tail:
+    async def read(self, site: str, after: int = 0) -> base.Tail:
         rows = await self._file.run(lambda db: db.execute(READ, (after, site, PART)).fetchall())
         if not rows:
-            return Tail((), 0)
+            return base.Tail((), 0)
         # A site without news is one row that has its counter alone.
-        records = tuple(record_of(*record) for _, number, *record in rows if number is not None)
+        records = tuple(base.record_of(*record) for _, number, *record in rows if number is not None)
         complete = len(rows) < PART
-        return Tail(records, rows[0][0] if complete else records[-1].position, complete)
+        return base.Tail(records, rows[0][0] if complete else records[-1].position, complete)
 
-    async def append(self, site: str, record: Record, expected: int) -> int | None:
+    async def append(self, site: str, record: base.Record, expected: int) -> int | None:
         id_ = expected + 1
-        values = COLUMNS(replace(record, id=id_, position=id_))
+        values = base.COLUMNS(replace(record, id=id_, position=id_))
 
         def append(db: sqlite3.Connection) -> int | None:
             with db:
@@ -143,7 +131,7 @@ class SqliteStore(FingerprintStore):
 
         return await self._file.run(append)
 
-    async def load(self, parts: Sequence[LogPart]) -> list[int | None]:
+    async def load(self, parts: Sequence[base.LogPart]) -> list[int | None]:
         def load(db: sqlite3.Connection) -> list[int | None]:
             counters: list[int | None] = []
             with db:
@@ -155,13 +143,13 @@ class SqliteStore(FingerprintStore):
                         continue
                     counters.append(part.counter)
                     (number,) = db.execute(SITE_NUMBER, (part.site,)).fetchone()
-                    db.executemany(LOAD, [(number, *COLUMNS(record)) for record in part.numbered()])
+                    db.executemany(LOAD, [(number, *base.COLUMNS(record)) for record in part.numbered()])
             return counters
 
         return await self._file.run(load)
 
-    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(STEPS[state]))}
+    async def settle(self, site: str, id: int, state: base.Outcome, now: float) -> None:  # noqa: A002 - the field's name
+        values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(base.STEPS[state]))}
 
         def settle(db: sqlite3.Connection) -> None:
             with db:
@@ -191,7 +179,7 @@ class SqliteStore(FingerprintStore):
         await self._file.run(lambda db: db.execute(HEARTBEAT, (worker, now)))
         if not self._tidy:  # once, and by the same clock that wrote them
             self._tidy = True
-            old = (now - TOMBSTONE_SECONDS,)
+            old = (now - base.TOMBSTONE_SECONDS,)
             await self._file.run(lambda db: (db.execute(PURGE, old), db.execute(SILENT, old)))
 
     async def heartbeats(self) -> dict[str, float]:
@@ -210,7 +198,7 @@ class SqliteStore(FingerprintStore):
     async def get_note(self, journal: str, key: bytes) -> bytes | None:
         return await self._file.run(lambda db: get_note(db, journal, key))
 
-    async def read_notes(self, journal: str, after: int = 0) -> Notes:
+    async def read_notes(self, journal: str, after: int = 0) -> base.Notes:
         return await self._file.run(lambda db: read_notes(db, journal, after))
 
     async def journals(self) -> AsyncIterator[str]:
@@ -240,10 +228,10 @@ def get_note(db: sqlite3.Connection, journal: str, key: bytes) -> bytes | None:
     return None if found is None else bytes(found[0])
 
 
-def read_notes(db: sqlite3.Connection, journal: str, after: int) -> Notes:
+def read_notes(db: sqlite3.Connection, journal: str, after: int) -> base.Notes:
     """The notes that were written since the cursor was ``after``, or the first part of them."""
     rows = db.execute(READ_NOTES, (journal, after, PART)).fetchall()
-    return Notes(tuple(value for _, value in rows), rows[-1][0] if rows else after, len(rows) < PART)
+    return base.Notes(tuple(value for _, value in rows), rows[-1][0] if rows else after, len(rows) < PART)
 
 
 def journals(db: sqlite3.Connection) -> list[str]:
