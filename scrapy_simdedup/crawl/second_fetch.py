@@ -29,14 +29,7 @@ from scrapy.utils.request import request_from_dict
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import serialize_request
 from scrapy_simdedup.crawl.stats import CrawlStats
-from scrapy_simdedup.detect.events import (
-    DROPPED,
-    DroppedPage,
-    WorkerEnded,
-    decode_dropped_event,
-    event_key,
-    journal_name,
-)
+from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import is_alive
 from scrapy_simdedup.detect.stubs import MIN_PLACES, MIN_PLACES_OF_WORDS
@@ -203,7 +196,7 @@ class DroppedPages:
 
     def __init__(self, crawler: Crawler, store: FingerprintStore, context: RunContext, *, shared: bool) -> None:
         self._crawler, self._store, self._context, self._shared = crawler, store, context, shared
-        self._journal = journal_name(context.run, DROPPED)
+        self._journal = events.journal_name(context.run, events.DROPPED)
         self._taken: set[bytes] = set()
         """Fingerprints of requests that this process made once more."""
         self._has_notes = False
@@ -218,7 +211,7 @@ class DroppedPages:
         name, (site, original) = self._name(request), key
         self._taken.discard(name)
         self._has_notes = True
-        note = DroppedPage(site, original, self._context.worker, values)
+        note = events.DroppedPage(site, original, self._context.worker, values)
         await self._store.put_note(self._journal, name, bytes(note))
 
     def taken(self, request: Request) -> None:
@@ -241,19 +234,21 @@ class DroppedPages:
             await self._store.put_note(self._journal, name, b"")
         if self._has_notes:
             worker = self._context.worker
-            await self._store.put_note(self._journal, event_key("ended", worker), bytes(WorkerEnded(worker)))
+            await self._store.put_note(
+                self._journal, events.event_key("ended", worker), bytes(events.WorkerEnded(worker))
+            )
 
-    async def _read(self) -> tuple[list[DroppedPage], set[str]]:
+    async def _read(self) -> tuple[list[events.DroppedPage], set[str]]:
         """The pages of processes that are not at work, and the processes that ended by themselves."""
-        pages: list[DroppedPage] = []
+        pages: list[events.DroppedPage] = []
         ended: set[str] = set()
         async for raw in whole_journal(self._store, self._journal):
             try:
-                note = decode_dropped_event(raw) if raw else None
+                note = events.decode_dropped_event(raw) if raw else None
             except ValueError:  # the other notes are worth no less for it
                 logger.warning("A note about a dropped page cannot be read")
                 continue
-            if isinstance(note, WorkerEnded):
+            if isinstance(note, events.WorkerEnded):
                 ended.add(note.worker)
             elif note is not None:
                 pages.append(note)
@@ -262,7 +257,7 @@ class DroppedPages:
         at_work = {ours} | {worker for worker, beat in beats.items() if is_alive(worker, beat, now)} - ended
         return [page for page in pages if page.worker not in at_work], ended
 
-    def _requests(self, pages: list[DroppedPage]) -> list[Request]:
+    def _requests(self, pages: list[events.DroppedPage]) -> list[Request]:
         made: list[Request] = []
         for page in pages[-MAX_REQUESTS:]:
             try:

@@ -12,21 +12,7 @@ from scrapy import Request
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-from scrapy_simdedup.detect.events import (
-    DROPPED,
-    EVENTS,
-    REMEMBERED_JOURNAL,
-    RunStarted,
-    SeenUrl,
-    SkippedUrl,
-    UrlEvent,
-    decode_event,
-    decode_url_event,
-    event_journal,
-    event_key,
-    journal_name,
-    split_journal_name,
-)
+from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext, site_of, spider_of
 from scrapy_simdedup.detect.site_logs import is_alive
 from scrapy_simdedup.detect.verdict import PageRef, Verdict
@@ -84,33 +70,33 @@ class UrlJournal:
     async def open(self) -> int:
         """Learn from the run's notes so far; how many they are."""
         async for name in self._store.journals():
-            run, site = split_journal_name(name)
-            if run == self.run and site not in {EVENTS, DROPPED}:
+            run, site = events.split_journal_name(name)
+            if run == self.run and site not in {events.EVENTS, events.DROPPED}:
                 await self._read(site)
         self._is_open = True
         return self._notes_read
 
-    async def record_seen(self, note: SeenUrl) -> None:
+    async def record_seen(self, note: events.SeenUrl) -> None:
         """Note what a URL led to; if it was skipped before, it no longer is."""
         before = await self._note_of(note.url) if note.checked else None
-        if isinstance(before, SeenUrl) and (before.erred or before.content != note.content):
+        if isinstance(before, events.SeenUrl) and (before.erred or before.content != note.content):
             note = replace(note, erred=True)
         site = site_of(note.url)
-        await self._store.put_note(journal_name(self.run, site), event_key(note.url), bytes(note))
+        await self._store.put_note(events.journal_name(self.run, site), events.event_key(note.url), bytes(note))
         await self._read(site)
 
-    async def record_skipped(self, note: SkippedUrl) -> bool:
+    async def record_skipped(self, note: events.SkippedUrl) -> bool:
         """Note that a request is not made; False if it has to be, as another one for its URL was skipped."""
-        journal, key = journal_name(self.run, site_of(note.url)), event_key(note.url)
-        there = decode_url_event(await self._store.put_note(journal, key, bytes(note), once=True))
-        return isinstance(there, SeenUrl) or there.request == note.request
+        journal, key = events.journal_name(self.run, site_of(note.url)), events.event_key(note.url)
+        there = events.decode_url_event(await self._store.put_note(journal, key, bytes(note), once=True))
+        return isinstance(there, events.SeenUrl) or there.request == note.request
 
     async def content_id_of(self, url: str) -> str | None:
         """What a URL led to; None if it was not seen."""
         note = await self._note_of(url)
-        return note.content if isinstance(note, SeenUrl) else None
+        return note.content if isinstance(note, events.SeenUrl) else None
 
-    async def skipped_request(self, url: str) -> SkippedUrl | None:
+    async def skipped_request(self, url: str) -> events.SkippedUrl | None:
         """The request to be made for a readmitted URL; None if this worker need not make it.
 
         The note stays until the URL was seen, so that the request is made again if this process dies before. A
@@ -119,7 +105,7 @@ class UrlJournal:
         note = await self._note_of(url)
         if note is None:
             raise LookupError(url)
-        if not isinstance(note, SkippedUrl):
+        if not isinstance(note, events.SkippedUrl):
             return None
         if self._shared and note.worker != self.worker:
             beat = (await self._store.heartbeats()).get(note.worker)
@@ -144,15 +130,15 @@ class UrlJournal:
             rules = self._learner.lasting_rules(site)
             if rules or was_remembered:
                 note = RememberedRules(site, self.run, rules)
-                await self._store.put_note(REMEMBERED_JOURNAL, event_key(site), bytes(note))
+                await self._store.put_note(events.REMEMBERED_JOURNAL, events.event_key(site), bytes(note))
 
     async def close(self) -> None:
         """Note that this worker is gone, so that others make the requests that it skipped and that are readmitted."""
         await self._store.heartbeat(self.worker, 0.0)
 
-    async def _note_of(self, url: str) -> UrlEvent | None:
-        raw = await self._store.get_note(journal_name(self.run, site_of(url)), event_key(url))
-        return None if raw is None else decode_url_event(raw)
+    async def _note_of(self, url: str) -> events.UrlEvent | None:
+        raw = await self._store.get_note(events.journal_name(self.run, site_of(url)), events.event_key(url))
+        return None if raw is None else events.decode_url_event(raw)
 
     async def _read(self, site: str) -> None:
         is_being_read = site in self._reading
@@ -164,7 +150,7 @@ class UrlJournal:
                 await self._recall(site)
             while self._reading[site]:
                 self._reading[site] = False
-                tail = await self._store.read_notes(journal_name(self.run, site), self._cursors.get(site, 0))
+                tail = await self._store.read_notes(events.journal_name(self.run, site), self._cursors.get(site, 0))
                 self._cursors[site] = tail.cursor
                 for start in range(0, len(tail.values), NOTES_PER_STEP):
                     self._learn(tail.values[start : start + NOTES_PER_STEP])
@@ -176,7 +162,7 @@ class UrlJournal:
 
     async def _recall(self, site: str) -> None:
         """Have the learner begin with what the last run left of a site."""
-        raw = await self._store.get_note(REMEMBERED_JOURNAL, event_key(site))
+        raw = await self._store.get_note(events.REMEMBERED_JOURNAL, events.event_key(site))
         found = RememberedRules.from_bytes(raw) if raw is not None else None
         self._recalled[site] = found is not None
         if found is not None:
@@ -187,15 +173,15 @@ class UrlJournal:
         for raw in values:
             self._notes_read += 1
             try:
-                readmitted += self._apply_note(decode_url_event(raw))
+                readmitted += self._apply_note(events.decode_url_event(raw))
             except Exception:  # the other notes are worth no less for it
                 logger.exception("A note about a URL teaches nothing")
         if readmitted:
             self._readmit(readmitted)
 
-    def _apply_note(self, note: UrlEvent) -> list[str]:
+    def _apply_note(self, note: events.UrlEvent) -> list[str]:
         """Teach the learner one note; the URLs that are readmitted for it."""
-        if isinstance(note, SeenUrl):
+        if isinstance(note, events.SeenUrl):
             if note.same_as is not None:
                 self._learner.hint(note.url, note.same_as)
             return self._learner.observe(note.url, note.content, checked=note.checked, erred=note.erred)
@@ -220,20 +206,22 @@ async def delete_stale_journals(store: FingerprintStore, run: str) -> None:
     """
     beats = await store.heartbeats()
     for name in [name async for name in store.journals()]:
-        of_run, site = split_journal_name(name)
-        if site == EVENTS or of_run == run or spider_of(of_run) != spider_of(run):
+        of_run, site = events.split_journal_name(name)
+        if site == events.EVENTS or of_run == run or spider_of(of_run) != spider_of(run):
             continue
-        worker = _worker_of_run(await store.get_note(event_journal(of_run), event_key(RunStarted.__name__)))
+        worker = _worker_of_run(
+            await store.get_note(events.event_journal(of_run), events.event_key(events.RunStarted.__name__))
+        )
         if worker and not is_alive(worker, beats.get(worker), time.time()):
             await store.delete_journal(name)
 
 
 def _worker_of_run(raw: bytes | None) -> str | None:
     try:
-        note = decode_event(raw) if raw is not None else None
+        note = events.decode_event(raw) if raw is not None else None
     except ValueError:  # what cannot be read does not tell that the run is over
         return None
-    return note.worker if isinstance(note, RunStarted) else None
+    return note.worker if isinstance(note, events.RunStarted) else None
 
 
 META_REQUESTED_URL = "simdedup_asked"
@@ -250,7 +238,7 @@ class UrlObservations:
     def __init__(self, crawl: Crawl, tasks: BackgroundTasks) -> None:
         self._stats, self._tasks, self._on_store_error = crawl.stats, tasks, crawl.store_failed
         self._journal: UrlJournal | None = None
-        self._awaiting_delivery: dict[tuple[str, int], SeenUrl] = {}
+        self._awaiting_delivery: dict[tuple[str, int], events.SeenUrl] = {}
         """What is to be noted of pages that are on their way through callback and pipelines."""
         self._former_copies: dict[str, bytes] = {}
         """URL → key of the pages that are what they were, as a copy of another page, which may be another by now. Their
@@ -291,7 +279,7 @@ class UrlObservations:
             return
         is_check = request in self._checking
         if original is not None:
-            self._tasks.start(self._note(SeenUrl(request.url, original.hex(), canonical, is_check)))
+            self._tasks.start(self._note(events.SeenUrl(request.url, original.hex(), canonical, is_check)))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
             content = verdict.original_key if is_second_try and verdict.original_key else page.key
             if (
@@ -300,7 +288,9 @@ class UrlObservations:
                 and len(self._former_copies) < MAX_AWAITED
             ):
                 self._former_copies[page.url] = page.key
-            self._awaiting_delivery[page.site, page.id] = SeenUrl(request.url, content.hex(), canonical, is_check)
+            self._awaiting_delivery[page.site, page.id] = events.SeenUrl(
+                request.url, content.hex(), canonical, is_check
+            )
 
     def checks(self, request: Request) -> str | None:
         """The URL whose page a second look, which delivers no known content, should show; None if a request is none."""
@@ -317,7 +307,7 @@ class UrlObservations:
 
     def checked(self, request: Request, content: bytes) -> None:
         """Learn from a page that was fetched once more, and has a known content."""
-        self._tasks.start(self._note(SeenUrl(request.url, content.hex(), None, checked=True)))
+        self._tasks.start(self._note(events.SeenUrl(request.url, content.hex(), None, checked=True)))
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """Note what was observed of a page that was confirmed; forget it if the page was released."""
@@ -350,15 +340,15 @@ class UrlObservations:
         with reporting_failures(self._on_store_error):
             content = await self._journal.content_id_of(target)
             if content is not None:
-                await self._note(SeenUrl(first, content, target))
+                await self._note(events.SeenUrl(first, content, target))
             elif len(self._redirects) < MAX_AWAITED:
                 self._redirects.setdefault(target, []).append(first)
 
-    async def _note(self, note: SeenUrl) -> None:
+    async def _note(self, note: events.SeenUrl) -> None:
         """Write a note of a page, and one of each URL that was redirected to it."""
         if self._journal is None:
             return
-        notes = [note, *(SeenUrl(first, note.content, note.url) for first in self._redirects.pop(note.url, ()))]
+        notes = [note, *(events.SeenUrl(first, note.content, note.url) for first in self._redirects.pop(note.url, ()))]
         with reporting_failures(self._on_store_error):  # nothing is learned then, so its other URLs are fetched, too
             for seen in notes:
                 await self._journal.record_seen(seen)

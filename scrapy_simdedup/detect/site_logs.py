@@ -17,17 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scrapy_simdedup.detect.events import (
-    COMPARED_JOURNAL,
-    ContentLeft,
-    HistoryEvent,
-    PageCompared,
-    RunStarted,
-    SiteChangeCounts,
-    SiteRedesigned,
-    event_journal,
-    event_key,
-)
+from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_index import HandlerItems, SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
@@ -268,7 +258,7 @@ class EventLog:
 
     async def run_started(self, *, alone: bool = False) -> None:
         """Log that the run begins, or is resumed; ``alone`` if it ends with this process."""
-        await self._write(RunStarted(self._run, self._now(), self._worker if alone else None), once=True)
+        await self._write(events.RunStarted(self._run, self._now(), self._worker if alone else None), once=True)
 
     async def page_gone(self, site: str, key: bytes, reason: str) -> None:
         """Log that a URL answers that its page is gone, with a status for the reason, if the page was known."""
@@ -285,16 +275,18 @@ class EventLog:
     async def content_left(self, site: str, page: Record, reason: str) -> None:
         """Log that a content is gone from its URL: the reason is the status of the answer, or ``changed``."""
         of_page = page.url, page.key, page.fingerprint, page.original, page.last_seen
-        event = ContentLeft(site, self._run, self._now(), reason, *of_page)
+        event = events.ContentLeft(site, self._run, self._now(), reason, *of_page)
         await self._write(event, site, page.key.hex(), page.fingerprint.hex())
 
     async def site_changed(self, site: str, counts: Mapping[Change, int], part: int) -> None:
         """Log the changes that this worker has found on a site so far; another ``part`` is another count of them."""
-        await self._write(SiteChangeCounts(site, self._run, self._now(), dict(counts)), site, self._worker, str(part))
+        await self._write(
+            events.SiteChangeCounts(site, self._run, self._now(), dict(counts)), site, self._worker, str(part)
+        )
 
     async def site_redesigned(self, site: str, pages: int, share: float) -> None:
         """Log that a site has a new template; of several workers the first counts."""
-        await self._write(SiteRedesigned(site, self._run, self._now(), pages, share), site, once=True)
+        await self._write(events.SiteRedesigned(site, self._run, self._now(), pages, share), site, once=True)
 
     async def page_compared(self, page: FetchedPage, verdict: Verdict) -> None:
         """Log what a page was compared with, if it is near and kept, or was dropped with words of its own.
@@ -312,11 +304,13 @@ class EventLog:
         if self._compared[page.site, what] > MAX_COMPARED_PER_SITE:
             return
         found = verdict.is_duplicate, verdict.original, verdict.similarity or 0.0, verdict.reason, verdict.own_words
-        event = PageCompared(page.site, self._run, page.now, page.url, page.key, *found)
-        place = int.from_bytes(event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
-        await self._write(event, page.site, what, str(place), journal=COMPARED_JOURNAL)
+        event = events.PageCompared(page.site, self._run, page.now, page.url, page.key, *found)
+        place = int.from_bytes(events.event_key(page.key.hex())[:4], "big") % MAX_COMPARED_PER_SITE
+        await self._write(event, page.site, what, str(place), journal=events.COMPARED_JOURNAL)
 
-    async def _write(self, event: HistoryEvent, *about: str, once: bool = False, journal: str | None = None) -> None:
-        key = event_key(type(event).__name__, *about)
+    async def _write(
+        self, event: events.HistoryEvent, *about: str, once: bool = False, journal: str | None = None
+    ) -> None:
+        key = events.event_key(type(event).__name__, *about)
         with reporting_failures(self._on_store_error):
-            await self._store.put_note(journal or event_journal(self._run), key, bytes(event), once=once)
+            await self._store.put_note(journal or events.event_journal(self._run), key, bytes(event), once=once)

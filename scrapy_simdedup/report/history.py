@@ -8,17 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.detect.events import (
-    COMPARED,
-    EVENTS,
-    REMEMBERED,
-    ContentLeft,
-    PageCompared,
-    RunStarted,
-    SiteRedesigned,
-    decode_event,
-    split_journal_name,
-)
+from scrapy_simdedup.detect import events
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.report.data import RunChanges
@@ -39,28 +29,28 @@ class RunHistory:
 
     run_starts: list[float] = field(default_factory=list)
     """When the runs began, in no order; seconds since the epoch."""
-    content_left: defaultdict[str, list[ContentLeft]] = field(default_factory=lambda: defaultdict(list))
+    content_left: defaultdict[str, list[events.ContentLeft]] = field(default_factory=lambda: defaultdict(list))
     """The contents that left their URLs, by site, in no order."""
     _changes: dict[tuple[str, str], Counter[Change]] = field(default_factory=dict)
     """How the structures of known pages changed, by site and run."""
     _changed_at: dict[tuple[str, str], float] = field(default_factory=dict)
-    _redesigns: dict[tuple[str, str], SiteRedesigned] = field(default_factory=dict)
+    _redesigns: dict[tuple[str, str], events.SiteRedesigned] = field(default_factory=dict)
 
     def add(self, raw: bytes, site: str | None) -> None:
         """Take a note in if it is about the site (None: any site); notes of later versions are skipped."""
         try:
-            note = decode_event(raw)
+            note = events.decode_event(raw)
         except ValueError:
             return
-        if isinstance(note, RunStarted):
+        if isinstance(note, events.RunStarted):
             self.run_starts.append(note.at)
             return
-        if isinstance(note, PageCompared) or site not in {None, note.site}:
+        if isinstance(note, events.PageCompared) or site not in {None, note.site}:
             return
         place = note.site, note.run
-        if isinstance(note, ContentLeft):
+        if isinstance(note, events.ContentLeft):
             self.content_left[note.site].append(note)
-        elif isinstance(note, SiteRedesigned):
+        elif isinstance(note, events.SiteRedesigned):
             self._redesigns[place] = note
         else:
             self._changes.setdefault(place, Counter()).update(note.counts)
@@ -91,8 +81,8 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
     """Read the notes of one run (None: all runs) about one site (None: all sites) from an open store."""
     history = RunHistory()
     async for name in store.journals():
-        of_run, kind = split_journal_name(name)
-        if kind != EVENTS or of_run in {COMPARED, REMEMBERED} or run not in {None, of_run}:
+        of_run, kind = events.split_journal_name(name)
+        if kind != events.EVENTS or of_run in {events.COMPARED, events.REMEMBERED} or run not in {None, of_run}:
             continue
         async for raw in whole_journal(store, name):
             history.add(raw, site)
@@ -152,7 +142,7 @@ def find_moves(
     site: str,
     records: Sequence[Record],
     settings: PageSettings,
-    content_left: Sequence[ContentLeft] = (),
+    content_left: Sequence[events.ContentLeft] = (),
     run_starts: Sequence[float] = (),
 ) -> Iterator[Move]:
     """The moves on one site: first of contents that a run noted to have left, then of pages that the latest run missed.
@@ -173,7 +163,7 @@ def _moves_in_notes(
     site: str,
     pages: Sequence[Record],
     settings: PageSettings,
-    content_left: Sequence[ContentLeft],
+    content_left: Sequence[events.ContentLeft],
     run_starts: Sequence[float],
 ) -> Iterator[Move]:
     """The moves of contents that a run noted to have left.
@@ -184,7 +174,7 @@ def _moves_in_notes(
        threshold on, the content moved there.
     """
     known = {record.key: record for record in pages}
-    lost: dict[tuple[bytes, bytes], ContentLeft] = {}
+    lost: dict[tuple[bytes, bytes], events.ContentLeft] = {}
     for one in sorted(content_left, key=lambda one: one.at):
         page = known.get(one.key)
         is_back = page is not None and page.last_seen > one.at and _alike(one, page, settings.of(page.url).identical)
@@ -206,7 +196,7 @@ def _moves_in_notes(
             yield Move(site, one.url, found.record.url, found.similarity, one.last_seen, one.run, one.at, one.reason)
 
 
-def _alike(one: ContentLeft, other: Record, identical: float) -> bool:
+def _alike(one: events.ContentLeft, other: Record, identical: float) -> bool:
     before, now = fingerprint_of(one), fingerprint_of(other)
     try:
         return before is not None and now is not None and now.compare(before).similarity >= identical

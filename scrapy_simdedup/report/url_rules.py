@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scrapy_simdedup.detect.events import (
-    DROPPED,
-    EVENTS,
-    REMEMBERED_JOURNAL,
-    SeenUrl,
-    UrlEvent,
-    decode_url_event,
-    split_journal_name,
-)
+from scrapy_simdedup.detect import events
 from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
@@ -80,16 +72,16 @@ class Replay:
             push_largest(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MAX_RULES)
 
 
-def _note(raw: bytes) -> UrlEvent | None:
+def _note(raw: bytes) -> events.UrlEvent | None:
     try:
-        return decode_url_event(raw)
+        return events.decode_url_event(raw)
     except ValueError:
         return None
 
 
 async def remembered_rules(store: FingerprintStore) -> list[RememberedRules]:
     """The rules that the next crawl begins with, by site; sites without any are left out."""
-    notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, REMEMBERED_JOURNAL)]
+    notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, events.REMEMBERED_JOURNAL)]
     return [note for note in notes if note is not None and note.rules]
 
 
@@ -105,12 +97,17 @@ async def savings_from_notes(
     for kept in await remembered_rules(store):  # what a crawl skipped by them, it hardly has other evidence of
         learner.recall(kept.site, kept.rules)
     async for name in store.journals():
-        of_run, of_site = split_journal_name(name)
-        if not of_run or of_site in {EVENTS, DROPPED} or run not in {None, of_run} or site not in {None, of_site}:
+        of_run, of_site = events.split_journal_name(name)
+        if (
+            not of_run
+            or of_site in {events.EVENTS, events.DROPPED}
+            or run not in {None, of_run}
+            or site not in {None, of_site}
+        ):
             continue
         async for raw in whole_journal(store, name):
             note = _note(raw)
-            if isinstance(note, SeenUrl):
+            if isinstance(note, events.SeenUrl):
                 seen += 1
                 learner.observe(note.url, note.content)
             elif note is not None:
