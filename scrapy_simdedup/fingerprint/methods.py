@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint import similarity
 from scrapy_simdedup.fingerprint.features import (
     BOILERPLATE,
     BlockSignatures,
@@ -24,19 +25,6 @@ from scrapy_simdedup.fingerprint.features import (
     simhash,
 )
 from scrapy_simdedup.fingerprint.hashing import Hashes, word_hasher
-from scrapy_simdedup.fingerprint.similarity import (
-    BELOW_IDENTICAL,
-    COMMON_FIELDS,
-    COMPARISON_DTYPE,
-    HEADING_BITS,
-    IDENTICAL_RESEMBLANCE,
-    NEAR_RESEMBLANCE,
-    SIGNATURE_BITS,
-    Scores,
-    are_twins,
-    differ,
-    score,
-)
 from scrapy_simdedup.fingerprint.sketch import (
     MAX_INDEXED,
     MAX_SAMPLE,
@@ -62,13 +50,22 @@ if TYPE_CHECKING:
 IDENTICAL_BITS, NEAR_BITS = 3, 8
 """Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""
 _DISTANCES = 0, IDENTICAL_BITS, NEAR_BITS, NEAR_BITS + 1, 64
-_RESEMBLANCES = 1.0, IDENTICAL_RESEMBLANCE, NEAR_RESEMBLANCE, NEAR_RESEMBLANCE - 0.05, 0.0
+_RESEMBLANCES = (
+    1.0,
+    similarity.IDENTICAL_RESEMBLANCE,
+    similarity.NEAR_RESEMBLANCE,
+    similarity.NEAR_RESEMBLANCE - 0.05,
+    0.0,
+)
 """The resemblances of the distances, so that the thresholds of the settings lie between the classes."""
 MINHASH_BITS = 16
 """Bits that are kept of each value."""
 _SCOPES, _MASKS = get_args(ExactScope), get_args(Mask)  # fingerprints have their places, so new ones come last
 _DIGESTS = struct.Struct(
-    "".join(f"{COMPARISON_DTYPE[name].itemsize}s" for name in ("exact", "odd_signatures", "odd_headings", "cells"))
+    "".join(
+        f"{similarity.COMPARISON_DTYPE[name].itemsize}s"
+        for name in ("exact", "odd_signatures", "odd_headings", "cells")
+    )
 )
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -158,17 +155,17 @@ class Method(ABC):
         """The digests from their joined bytes."""
         return Digests(raw[:8], sketch=raw[8:])
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
+    def score(self, one: np.void, many: NDArray[np.void]) -> similarity.Scores:
         """The scores of one page against each of many; symmetric.
 
         Here the resemblances are final, but for twins, which are near at most.
         """
         equal, twins = many["exact"] == one["exact"], self.are_twins(one, many)
-        headline_differs = differ(one["title"], many["title"]) | differ(one["h1"], many["h1"])
+        headline_differs = similarity.differ(one["title"], many["title"]) | similarity.differ(one["h1"], many["h1"])
         alike = np.where(equal, 1.0, self.resemblances(one, many))
-        adjusted = np.where(twins, np.minimum(alike, BELOW_IDENTICAL), alike)
+        adjusted = np.where(twins, np.minimum(alike, similarity.BELOW_IDENTICAL), alike)
         none = np.zeros(len(many), np.bool_)
-        return Scores(alike, adjusted, equal, headline_differs, none, np.zeros(len(many)), twins)
+        return similarity.Scores(alike, adjusted, equal, headline_differs, none, np.zeros(len(many)), twins)
 
     def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:  # noqa: ARG002
         """How alike one page is to each of many that are not equal to it, 0 to 1; not at all by default."""
@@ -176,7 +173,7 @@ class Method(ABC):
 
     def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
         """Whether a page and each of many are near at most: see ``are_twins`` in ``similarity``."""
-        return are_twins(one, many)
+        return similarity.are_twins(one, many)
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
         """Keys of which pages with a resemblance share some; none where only equal pages are alike."""
@@ -189,7 +186,7 @@ class WeightedSimhash(Method):
     See :mod:`scrapy_simdedup.fingerprint.similarity`.
     """
 
-    row_dtype: np.dtype[np.void] = COMPARISON_DTYPE
+    row_dtype: np.dtype[np.void] = similarity.COMPARISON_DTYPE
     learns_boilerplate = True
 
     def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
@@ -197,17 +194,17 @@ class WeightedSimhash(Method):
         return Digests(
             sketch=sketch(*text.features),
             exact=set_digest(text.features.hashes),
-            odd_signatures=odd_sketch(text.signatures.blocks, SIGNATURE_BITS),
-            odd_headings=odd_sketch(text.signatures.headings, HEADING_BITS),
+            odd_signatures=odd_sketch(text.signatures.blocks, similarity.SIGNATURE_BITS),
+            odd_headings=odd_sketch(text.signatures.headings, similarity.HEADING_BITS),
         )
 
     def unpack(self, raw: bytes) -> Digests:
         """The digests in the order of the row that is compared."""
         return Digests(*_DIGESTS.unpack(raw))
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> Scores:
+    def score(self, one: np.void, many: NDArray[np.void]) -> similarity.Scores:
         """See :func:`~scrapy_simdedup.fingerprint.similarity.score`."""
-        return score(one, many)
+        return similarity.score(one, many)
 
 
 def normalise(text: str, ignored: Collection[Mask] = ()) -> str:
@@ -240,7 +237,7 @@ def text_digest(texts: Iterable[str], ignored: Collection[Mask] = (), secret: by
 class Exact(Method):
     """The method ``exact``: pages are copies if body, text or content are equal, apart from what is ignored."""
 
-    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS])
+    row_dtype: np.dtype[np.void] = np.dtype([*similarity.COMMON_FIELDS])
     has_keys = True
     variants: int = len(_SCOPES) << len(_MASKS)
 
@@ -258,13 +255,15 @@ class Exact(Method):
 
     def are_twins(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.bool_]:
         """Whether the identities differ: what headlines may differ in is said by what is digested and ignored."""
-        return differ(one["identity"], many["identity"])
+        return similarity.differ(one["identity"], many["identity"])
 
 
 class MinHash(Method):
     """The method ``minhash``: the resemblance of the contents by 256 values of 16 bits, candidates by bands of them."""
 
-    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS, ("values", f"<u{MINHASH_BITS // 8}", PERMUTATIONS)])
+    row_dtype: np.dtype[np.void] = np.dtype(
+        [*similarity.COMMON_FIELDS, ("values", f"<u{MINHASH_BITS // 8}", PERMUTATIONS)]
+    )
     has_keys = True
 
     def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
@@ -285,7 +284,7 @@ class MinHash(Method):
 class SampledShingles(Method):
     """The method ``shingles``: the resemblance by 240 of the contents' shingles, candidates by an index of 16."""
 
-    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS, ("level", "u1"), ("values", "<u4", MAX_SAMPLE)])
+    row_dtype: np.dtype[np.void] = np.dtype([*similarity.COMMON_FIELDS, ("level", "u1"), ("values", "<u4", MAX_SAMPLE)])
     has_keys = True
 
     def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
@@ -313,7 +312,7 @@ def _sample_of_row(row: np.void) -> ShingleSample:
 class ClassicSimhash(Method):
     """The method ``bits``: the textbook's simhash of the content's words, compared by the distance alone."""
 
-    row_dtype: np.dtype[np.void] = np.dtype([*COMMON_FIELDS, ("words", "<u8", 2)])
+    row_dtype: np.dtype[np.void] = np.dtype([*similarity.COMMON_FIELDS, ("words", "<u8", 2)])
 
     def simhash(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> int:
         """The simhash of runs of ``shingle_size`` words or, for a size of 1, of words of three letters or more."""

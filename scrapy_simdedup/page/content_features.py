@@ -14,32 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from scrapy_simdedup.page.content_boxes import (
-    BITS,
-    COMMA,
-    DATE,
-    DIGIT,
-    ENDS,
-    LEVELS_DOWN,
-    LEVELS_UP,
-    LOWER,
-    MAX_PATTERN_LENGTH,
-    PRICE,
-    SIGN,
-    SPACE,
-    STOP,
-    STOPS,
-    UPPER,
-    WIDE,
-    common_box,
-    count_characters,
-    count_repeats,
-    depths_of,
-    find_boxes,
-    likeness_to_title,
-    outermost_boxes,
-    ranks,
-)
+from scrapy_simdedup.page import content_boxes
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, COOKIE, FORM, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
 
 if TYPE_CHECKING:
@@ -58,9 +33,9 @@ FAR = 500
 """The distance of what a page does not have."""
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
-_MASKS = np.array(list(BITS.values()), np.int64)
+_MASKS = np.array(list(content_boxes.BITS.values()), np.int64)
 _OWN_BITS = {
-    **{name: BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
+    **{name: content_boxes.BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
     "form": FORM | COOKIE,
     "boilerplate": BOILERPLATE_ROLES,
 }
@@ -126,7 +101,10 @@ class Features(NamedTuple):
         return turned
 
 
-PLACES = (*(f"up{level}" for level in range(LEVELS_UP)), *(f"down{level}" for level in range(1, LEVELS_DOWN + 1)))
+PLACES = (
+    *(f"up{level}" for level in range(content_boxes.LEVELS_UP)),
+    *(f"down{level}" for level in range(1, content_boxes.LEVELS_DOWN + 1)),
+)
 """Which box around a block: ``up0`` is the innermost one, ``down1`` the outermost one below the page."""
 SAID_NAMES = (
     *("said", "said+1", "said+2", "said+3", "said-1", "said-2", "said-3"),
@@ -177,26 +155,26 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     index = np.arange(count)
     length = np.array([len(text) for text in texts], np.int64)
     links = np.array(tree.link_lengths, np.int64)
-    kinds = count_characters(texts)
-    words = kinds[:, SPACE] + 1
+    kinds = content_boxes.count_characters(texts)
+    words = kinds[:, content_boxes.SPACE] + 1
     of_text = np.array(tree.text_roles, np.int64)
     in_box = np.array(tree.boxes, np.int64)
     tags = np.array(tree.box_tags, np.int64)[in_box]
     link_share = links / length
     prose = np.where((length - links >= PROSE) & (2 * links < length), length - links, 0)
-    stop_end = np.array([text[-1] in STOPS for text in texts])
+    stop_end = np.array([text[-1] in content_boxes.STOPS for text in texts])
     is_heading, is_h1 = (of_text & HEADING) > 0, (of_text & H1) > 0
     level = np.where(is_heading & (_HEADING_LEVEL[tags] == 0), 7, _HEADING_LEVEL[tags])
     start, all_prose, all_links = cumulated(length), cumulated(prose), cumulated(links)
     total, prose_total = int(start[-1]), max(1, int(all_prose[-1]))
-    with_digits = kinds[:, DIGIT] > 0
-    repeats = count_repeats(texts, with_digits.tolist())
+    with_digits = kinds[:, content_boxes.DIGIT] > 0
+    repeats = content_boxes.count_repeats(texts, with_digits.tolist())
     images, elements = np.array(tree.image_counts, np.int64), np.array(tree.last_elements, np.int64)
     anchors = np.array(tree.link_counts, np.int64)
     price, date = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    for block in np.flatnonzero(with_digits & (length < MAX_PATTERN_LENGTH)).tolist():
-        price[block] = PRICE.search(texts[block]) is not None
-        date[block] = DATE.search(texts[block]) is not None
+    for block in np.flatnonzero(with_digits & (length < content_boxes.MAX_PATTERN_LENGTH)).tolist():
+        price[block] = content_boxes.PRICE.search(texts[block]) is not None
+        date[block] = content_boxes.DATE.search(texts[block]) is not None
     class_paths = np.array(tree.box_class_paths, np.int64)[in_box]
     h1s = np.flatnonzero(is_h1)
     h1 = int(h1s[0]) if len(h1s) else -1
@@ -207,13 +185,14 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "word_length": length / words,
         "links": link_share,
         "anchors": anchors,
-        "stops": kinds[:, STOP] / words,
-        "commas": kinds[:, COMMA] / words,
-        "digits": kinds[:, DIGIT] / length,
-        "upper": kinds[:, UPPER] / np.maximum(kinds[:, UPPER] + kinds[:, LOWER], 1),
-        "signs": kinds[:, SIGN] / length,
-        "wide": kinds[:, WIDE] / length,
-        "ends": np.array([text[-1] in ENDS for text in texts]),
+        "stops": kinds[:, content_boxes.STOP] / words,
+        "commas": kinds[:, content_boxes.COMMA] / words,
+        "digits": kinds[:, content_boxes.DIGIT] / length,
+        "upper": kinds[:, content_boxes.UPPER]
+        / np.maximum(kinds[:, content_boxes.UPPER] + kinds[:, content_boxes.LOWER], 1),
+        "signs": kinds[:, content_boxes.SIGN] / length,
+        "wide": kinds[:, content_boxes.WIDE] / length,
+        "ends": np.array([text[-1] in content_boxes.ENDS for text in texts]),
         "stop_end": stop_end,
         "small_start": np.array([text[0].islower() for text in texts]),
         "copyright": np.array(["©" in text for text in texts]),
@@ -238,7 +217,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     for name, where in (("prose", prose > 0), ("long", prose > LONG_PROSE)):
         blocks[f"{name}_next"], blocks[f"{name}_back"] = _distances(np.flatnonzero(where), index)
     blocks |= _under_headings(np.flatnonzero(is_heading), index, start, all_links, all_prose, level, link_share)
-    in_title, of_title = likeness_to_title(tree.title, texts, length)
+    in_title, of_title = content_boxes.likeness_to_title(tree.title, texts, length)
     best = int(of_title.argmax())
     blocks |= {
         "in_title": in_title,
@@ -266,10 +245,10 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     tag_paths = np.array(tree.box_paths, np.int64)[in_box]
     blocks |= of_groups | _group_numbers("tag_group", tag_paths, length, links, stop_end, repeats)[1]
 
-    boxes = find_boxes(tree, count)
+    boxes = content_boxes.find_boxes(tree, count)
     here, parents, first, end = boxes.of_blocks, boxes.parents, boxes.firsts, boxes.ends
     size = len(parents)
-    depth = depths_of(parents.tolist())
+    depth = content_boxes.depths_of(parents.tolist())
 
     def inside(values: NDArray[np.generic]) -> Places:
         sums = cumulated(values)
@@ -291,14 +270,14 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "mean": box_length / box_blocks,
         "prose": box_prose / prose_total,
         "prose_own": box_prose / box_length,
-        "stops": inside(kinds[:, STOP]) / inside(words),
+        "stops": inside(kinds[:, content_boxes.STOP]) / inside(words),
         "stop_ends": inside(stop_end) / box_blocks,
         "h1": (first <= h1) & (h1 < end),
         "kin": kin_counts[kin],
         "kin_share": (kin_lengths / total)[kin],
         "kin_links": (kin_links / kin_lengths)[kin],
         "kin_mean": (kin_lengths / kin_counts)[kin],
-        "kin_index": ranks(kin),
+        "kin_index": content_boxes.ranks(kin),
         "p": in_paragraphs / max(1, int(in_paragraphs[0])),
         "p_own": in_paragraphs / box_length,
         "headings": inside(is_heading) / box_blocks,
@@ -318,9 +297,9 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     }
     blocks |= {"depth": depth[here], "first_in_box": index - first[here], "last_in_box": end[here] - 1 - index}
     places = [here]
-    for _ in range(1, LEVELS_UP):
+    for _ in range(1, content_boxes.LEVELS_UP):
         places.append(parents[places[-1]])
-    places.extend(outer[here] for outer in outermost_boxes(parents.tolist(), depth.tolist()))
+    places.extend(outer[here] for outer in content_boxes.outermost_boxes(parents.tolist(), depth.tolist()))
 
     # the box that stands for the content: a block gives its box its prose, and the box around it half of that
     direct = np.bincount(here, prose, minlength=size)
@@ -334,7 +313,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         ("of_longest", int(here[int(prose.argmax())])),
         ("of_kin", int(parents[best_kin]) if has_kin else 0),
     ):
-        common, steps, beside = common_box(anchor, parents, first, end, index)
+        common, steps, beside = content_boxes.common_box(anchor, parents, first, end, index)
         blocks |= {
             f"{name}_steps": steps,
             f"{name}_share": (box_length / total)[common],
@@ -347,7 +326,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     has = (boxes.around[in_box][:, None] & _MASKS) > 0
     shares = (has * length[:, None]).sum(axis=0) / total
     prose_shares = (has * prose[:, None]).sum(axis=0) / prose_total
-    number_of = {name: number for number, name in enumerate(BITS)}
+    number_of = {name: number for number, name in enumerate(content_boxes.BITS)}
     for name, number in number_of.items():
         blocks[f"around_{name}"] = np.where(has[:, number], shares[number], -1)
     for name in _PROSE_BITS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml.html import HtmlElement
 
+from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.amounts import beginning, is_price, is_short
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
@@ -17,22 +18,6 @@ from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts
 from scrapy_simdedup.page.metadata import find_identity
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import (
-    ASIDE,
-    BLOCK_TAGS,
-    BY_SETTING,
-    BY_SHAPE,
-    DEFAULT_ROLE_WORDS,
-    FOOTER,
-    FORM,
-    H1,
-    HEADING,
-    MAIN,
-    MAIN_TAG,
-    META,
-    WIDGET,
-    RoleWords,
-)
 
 if TYPE_CHECKING:
     from scrapy_simdedup.settings import Extractor
@@ -42,7 +27,7 @@ PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""
 _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
-INSET_ROLES = ASIDE | FOOTER | FORM | META | WIDGET
+INSET_ROLES = role.ASIDE | role.FOOTER | role.FORM | role.META | role.WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
@@ -102,7 +87,7 @@ def read_page(
     html: str,
     *,
     max_bytes: int = 5_000_000,
-    words: RoleWords = DEFAULT_ROLE_WORDS,
+    words: role.RoleWords = role.DEFAULT_ROLE_WORDS,
     extractor: Extractor = "roles",
     layout: bool = False,
     identity: tuple[str, ...] = (),
@@ -135,7 +120,7 @@ def read_page(
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
     headings = [tree.texts[at] for at in tree.headings]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
-    offer = find_offer(document.root, html, has_form=any(roles & FORM for roles in tree.node_roles))
+    offer = find_offer(document.root, html, has_form=any(roles & role.FORM for roles in tree.node_roles))
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
 
 
@@ -145,7 +130,7 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
     One that is a link leads home, if the title begins with the words of another.
     """
     content = BlockClass.CONTENT
-    found = [at for at in tree.headings if tree.text_roles[at] & H1 and classes[at] is content]
+    found = [at for at in tree.headings if tree.text_roles[at] & role.H1 and classes[at] is content]
     if len(found) > 1:
         found.sort(key=lambda at: not _is_in_main(tree, tree.boxes[at]))
         if 2 * tree.link_lengths[found[0]] >= len(tree.texts[found[0]]):
@@ -155,7 +140,7 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
 
 
 def _is_in_main(tree: BlockTree, box: int) -> bool:
-    while box >= 0 and not tree.box_roles[box] & MAIN_TAG:
+    while box >= 0 and not tree.box_roles[box] & role.MAIN_TAG:
         box = tree.box_parents[box]
     return box >= 0
 
@@ -209,7 +194,7 @@ def python_make_blocks(
     make: type[Block], tree: BlockTree, classes: list[BlockClass], roles: list[int], insets: list[bool]
 ) -> tuple[Block, ...]:
     """The blocks of a tree as values, with their classes and boilerplate roles, and whether they are insets."""
-    headings = [of_text & HEADING > 0 for of_text in tree.text_roles]
+    headings = [of_text & role.HEADING > 0 for of_text in tree.text_roles]
     links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
     box_paths = map(tree.box_paths.__getitem__, tree.boxes)
     fields = zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True)
@@ -226,7 +211,7 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     3. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
-    asked = [at for at, found in enumerate(roles) if found and not found & ~(INSET_ROLES | BY_SHAPE)]
+    asked = [at for at, found in enumerate(roles) if found and not found & ~(INSET_ROLES | role.BY_SHAPE)]
     if not asked:
         return insets
     around = _around(tree, {tree.boxes[at] for at in asked})
@@ -237,11 +222,11 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     for at in asked:
         boxes_roles, outermost = around[tree.boxes[at]]
         among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
-        if boxes_roles & BY_SETTING or not (among_text or boxes_roles & MAIN):
+        if boxes_roles & role.BY_SETTING or not (among_text or boxes_roles & role.MAIN):
             continue
-        is_inset = among_text and roles[at] & INSET_ROLES == ASIDE
+        is_inset = among_text and roles[at] & INSET_ROLES == role.ASIDE
         text = beginning(tree.texts[at])
-        insets[at] = is_inset or (roles[at] & FORM > 0 and is_short(text)) or is_price(text)
+        insets[at] = is_inset or (roles[at] & role.FORM > 0 and is_short(text)) or is_price(text)
     return insets
 
 
@@ -279,7 +264,7 @@ def layout_paths(root: HtmlElement) -> frozenset[str]:
     and builds.
     """
     paths: dict[HtmlElement | None, tuple[str, ...]] = {}
-    for element in root.iter(*BLOCK_TAGS - {"br", "hr"}):
+    for element in root.iter(*role.BLOCK_TAGS - {"br", "hr"}):
         above = paths.get(element.getparent(), ())
         paths[element] = (*above[1 - PATH_LENGTH :], _label(element))
     return frozenset(" > ".join(path) for path in paths.values())
