@@ -14,18 +14,8 @@ from hashlib import blake2b
 from heapq import heapreplace
 from typing import Any
 
+from scrapy_simdedup.batch import tables
 from scrapy_simdedup.batch.records import RECORD_COLUMNS, record_row
-from scrapy_simdedup.batch.tables import (
-    PAGE_COLUMNS,
-    ROWS_PER_BATCH,
-    VERDICT_COLUMNS,
-    batch_of,
-    fingerprints_schema,
-    pack_units,
-    package_of,
-    unpack_units,
-    verdicts_schema,
-)
 from scrapy_simdedup.batch.things import again_in_run, request_key
 from scrapy_simdedup.detect.detector import fingerprint_description, secret_mark
 from scrapy_simdedup.detect.names import PageSettings, site_of, without_surrogates
@@ -105,7 +95,7 @@ def fingerprints(
     batches: Iterable[Any], settings: DedupSettings, secret: bytes, watch: Watch | None = None
 ) -> Iterator[Any]:
     """The fingerprints of pages, in batches as :func:`~scrapy_simdedup.batch.tables.pages_schema` says."""
-    of_page, arrow, schema = PageSettings(settings), package_of("batch", "pyarrow"), fingerprints_schema()
+    of_page, arrow, schema = PageSettings(settings), tables.package_of("batch", "pyarrow"), tables.fingerprints_schema()
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("url", "html", "time", "unjudged", "file", "position")]
         rows = []
@@ -130,7 +120,7 @@ def _fingerprint_row(
     made = fingerprint(html, settings, secret)
     return {
         "fingerprint": bytes(made),
-        "units": None if made.page_units is None else pack_units(made.page_units),
+        "units": None if made.page_units is None else tables.pack_units(made.page_units),
         "canonical": declared_canonical_url(html, url) if settings.prefer else None,
         "size": size,
     }
@@ -184,11 +174,11 @@ def verdicts(
     ``remember`` is called with each row of :func:`~scrapy_simdedup.batch.records.records_schema` of what a store would
     hold afterwards.
     """
-    schema = verdicts_schema()
+    schema = tables.verdicts_schema()
     judge = SiteJudge(settings, secret, run)
     site: str | None = None
     before: tuple[Any, ...] = ()
-    names = [name for name in fingerprints_schema().names if name not in {"size", "file", "position"}]
+    names = [name for name in tables.fingerprints_schema().names if name not in {"size", "file", "position"}]
     rows: list[tuple[Any, ...]] = []
 
     def end_site(name: str | None) -> None:
@@ -199,8 +189,8 @@ def verdicts(
                 remember(record_row(name, note))
 
     for batch in batches:
-        columns = {name: batch.column(name).to_pylist() for name in {*names, *PAGE_COLUMNS}}
-        pages = zip(*(columns[name] for name in PAGE_COLUMNS), strict=True)
+        columns = {name: batch.column(name).to_pylist() for name in {*names, *tables.PAGE_COLUMNS}}
+        pages = zip(*(columns[name] for name in tables.PAGE_COLUMNS), strict=True)
         for page, values in zip(pages, zip(*(columns[name] for name in names), strict=True), strict=True):
             home, time, url, key, canonical, raw, units, unjudged, packed = values
             order = (packed is None, time, url, key)
@@ -221,19 +211,19 @@ def verdicts(
             else:
                 fp = fingerprint_of(raw, units)
                 verdict = again_in_run(judge.judge(fp, url=url, key=key, time=time, canonical=canonical), run)
-            rows.append((*page, *(getattr(verdict, name) for name in VERDICT_COLUMNS)))
-            if len(rows) >= ROWS_PER_BATCH:
-                yield batch_of(rows, schema)
+            rows.append((*page, *(getattr(verdict, name) for name in tables.VERDICT_COLUMNS)))
+            if len(rows) >= tables.ROWS_PER_BATCH:
+                yield tables.batch_of(rows, schema)
                 rows = []
     end_site(site)
     if rows:
-        yield batch_of(rows, schema)
+        yield tables.batch_of(rows, schema)
 
 
 def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
     """The fingerprint in a row of a table of fingerprints."""
     found = PageFingerprint.from_bytes(raw)
-    return found if units is None else replace(found, page_units=unpack_units(units))
+    return found if units is None else replace(found, page_units=tables.unpack_units(units))
 
 
 def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:

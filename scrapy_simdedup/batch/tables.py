@@ -19,16 +19,7 @@ import numpy as np
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, SAMPLING_BITS, PageUnits, is_sampled
-from scrapy_simdedup.page.amounts import (
-    MAX_LENGTH,
-    MAX_LETTERED_WORDS,
-    has_plain_number,
-    is_amount,
-    is_counter,
-    is_name,
-    is_short,
-    lettered_words,
-)
+from scrapy_simdedup.page import amounts
 
 EXTRAS = {
     "parquet": "read and write Parquet",
@@ -202,7 +193,7 @@ _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 _SAMPLES = "", "x", "0", "0 x", "0 x $", "x0", "x0 $"
 """Texts of each kind: neither of what follows, a name, an amount, a counter, a name with a price; and the names with a
 number again, with one that is part of a name."""
-_KIND_BITS, _IS_LONG = 3, MAX_LETTERED_WORDS + 1
+_KIND_BITS, _IS_LONG = 3, amounts.MAX_LETTERED_WORDS + 1
 """The bits of a kind, before those of the words with a letter; and what stands there for a long text."""
 _STEPS = 1 << SAMPLING_BITS - 1
 """Samplings between one power of two and the next."""
@@ -279,17 +270,17 @@ def unpack_units(raw: bytes) -> PageUnits:
 
 def _kind(text: str) -> tuple[bool, ...]:
     """What is asked of the text of a unit, besides the number of its words."""
-    return is_name(text), is_amount(text), is_counter(text), has_plain_number(text)
+    return amounts.is_name(text), amounts.is_amount(text), amounts.is_counter(text), amounts.has_plain_number(text)
 
 
 def _lettered_words(text: str) -> int:
-    return lettered_words(text) if is_short(text) else _IS_LONG
+    return amounts.lettered_words(text) if amounts.is_short(text) else _IS_LONG
 
 
 def _sample(kind: int, words: int) -> str:
     """A text of a kind with so many words that have a letter; those of what is no name are currencies."""
     if words == _IS_LONG:
-        return "x" * (MAX_LENGTH + 1)
+        return "x" * (amounts.MAX_LENGTH + 1)
     text = _SAMPLES[kind]
     return text.replace("x", " ".join(["x"] * words)) if "x" in text else " ".join([text, *["kr"] * words])
 

@@ -9,19 +9,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from scrapy_simdedup.batch import spark
+from scrapy_simdedup.batch import spark, verdict_files
 from scrapy_simdedup.batch.archives import Making
 from scrapy_simdedup.batch.files import Reading
 from scrapy_simdedup.batch.local import Judging, fingerprint_files, judge_files, prints_in
 from scrapy_simdedup.batch.records import RecordTables
-from scrapy_simdedup.batch.verdict_files import (
-    DroppedPage,
-    Summary,
-    keep_files,
-    summary_of,
-    superseded_pages,
-    verdict_tables_in,
-)
 from scrapy_simdedup.commands.console import YES, Action, Context, document_path, positive_int
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
@@ -121,14 +113,14 @@ def _judge(context: Context) -> int:
         for done, total in judge_files(judging, processes=options.jobs):
             share = done / total if total else 1.0
             show(done)
-    summary = summary_of(judging.output)
+    summary = verdict_files.summary_of(judging.output)
     if options.report:
         _write_report(context, judging, summary)
     context.console.print_answer(summary.as_dict(), summary.text())
     return YES
 
 
-def _write_report(context: Context, judging: Judging, summary: Summary) -> None:
+def _write_report(context: Context, judging: Judging, summary: verdict_files.Summary) -> None:
     assert judging.records is not None
     saved = Savings(summary.saved_bytes, seconds=0.0, items=0, fetches=0, cost_seconds=0.0)
     facts = CrawlFacts(summary.kinds, summary.dropped, summary.unjudged, saved)
@@ -143,12 +135,14 @@ def _keep(context: Context) -> int:
     if not options.verdicts:
         raise SimdedupError("say with --verdicts where the verdicts are")
     dropped, done = 0, 0
-    verdicts, superseded = Path(options.verdicts), list[DroppedPage]()
+    verdicts, superseded = Path(options.verdicts), list[verdict_files.DroppedPage]()
     if options.drop_superseded:
         prints, _ = prints_in(Path(options.drop_superseded), context.settings)
-        superseded = list(superseded_pages(verdict_tables_in(verdicts), prints, context.settings))
+        superseded = list(
+            verdict_files.superseded_pages(verdict_files.verdict_tables_in(verdicts), prints, context.settings)
+        )
     output, reading = Path(options.output), _reading(context)
-    copied = keep_files(inputs, verdicts, output, reading, processes=options.jobs, superseded=superseded)
+    copied = verdict_files.keep_files(inputs, verdicts, output, reading, processes=options.jobs, superseded=superseded)
     with context.console.progress("files copied", len(inputs)) as show:
         for done, (_, count) in enumerate(copied, 1):
             dropped += count

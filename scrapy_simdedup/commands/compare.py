@@ -22,15 +22,7 @@ from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.report.comparison import (
-    CONTENT_ROLES,
-    WEIGHTS,
-    Line,
-    OwnLine,
-    PageComparison,
-    compare_with_settings,
-    diff_lines,
-)
+from scrapy_simdedup.report import comparison
 
 ISOLATED_SETTINGS: dict[str, Any] = {
     "SIMDEDUP_ENABLED": False,
@@ -47,7 +39,7 @@ def run(context: Context) -> int:
     """Compare the pages; the answer is yes if they are identical."""
     one, other = read_pages([context.options.one, context.options.other], context.scrapy)
     settings = PageSettings(context.settings).of(other.url)
-    found = compare_with_settings(settings, one.html, other.html, names=(one.name, other.name))
+    found = comparison.compare_with_settings(settings, one.html, other.html, names=(one.name, other.name))
     context.console.print_answer(found.as_dict(), _text(found))
     return YES if found.kind == "identical" else NO
 
@@ -68,7 +60,7 @@ WHAT_A_CRAWL_DOES = {
 """By whether a crawl would drop either page for the other."""
 
 
-def _text(found: PageComparison) -> Iterator[str]:
+def _text(found: comparison.PageComparison) -> Iterator[str]:
     one, other = found.one, found.other
     yield StyledLine(f"{found.kind}: {found.likeness}; a crawl would {WHAT_A_CRAWL_DOES[found.drops]}")
     if any(found.drops) and (one.title, one.h1) != (other.title, other.h1):
@@ -93,7 +85,9 @@ def _text(found: PageComparison) -> Iterator[str]:
     yield from _own_text(found)
     yield ""
     yield StyledLine("The blocks that decide, with the weight of their words:")
-    left, right = ([shown_line(line) for line in page.lines if line.role in CONTENT_ROLES] for page in (one, other))
+    left, right = (
+        [shown_line(line) for line in page.lines if line.role in comparison.CONTENT_ROLES] for page in (one, other)
+    )
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
     yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
@@ -101,26 +95,28 @@ def _text(found: PageComparison) -> Iterator[str]:
         yield from (Soft(f"{sign}{line}") for line in folded_boilerplate(page.lines))
 
 
-def shown_line(line: Line) -> str:
+def shown_line(line: comparison.Line) -> str:
     """A block in a line, behind the weight of its words."""
     return f"{line.weight:5g}  {line.text}"
 
 
-def folded_boilerplate(lines: Sequence[Line]) -> Iterator[str]:
+def folded_boilerplate(lines: Sequence[comparison.Line]) -> Iterator[str]:
     """The boilerplate of a page in one line, if it has any."""
-    folded = Counter(line.role for line in lines if line.role not in CONTENT_ROLES)
+    folded = Counter(line.role for line in lines if line.role not in comparison.CONTENT_ROLES)
     if folded:
         roles = ", ".join(f"{plural(count, 'block')} of {role}" for role, count in folded.most_common())
-        yield f"{WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {roles}"
+        yield f"{comparison.WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {roles}"
 
 
-def _own_text(found: PageComparison) -> Iterator[str]:
+def _own_text(found: comparison.PageComparison) -> Iterator[str]:
     """The lines that say what the other page does not, and what would be lost with either page."""
     yield StyledLine("What only one page says, with the words that the other lacks:")
     own, other_own = ({line.text: line for line in lines} for lines in found.own_lines)
     moved = 0
-    content = ([line for line in page.lines if line.role in CONTENT_ROLES] for page in (found.one, found.other))
-    for difference in diff_lines(*content):
+    content = (
+        [line for line in page.lines if line.role in comparison.CONTENT_ROLES] for page in (found.one, found.other)
+    )
+    for difference in comparison.diff_lines(*content):
         one, other = own.get(difference.one or ""), other_own.get(difference.other or "")
         moved += not (one or other)
         if one or other:
@@ -131,18 +127,20 @@ def _own_text(found: PageComparison) -> Iterator[str]:
             yield Good(f"  + {_own_words(other)}")
     if moved:
         yield Soft(f"  {plural(moved, 'line')} of words that the other page has elsewhere")
-    folded = Counter(line.role for lines in found.own_lines for line in lines if line.role not in CONTENT_ROLES)
+    folded = Counter(
+        line.role for lines in found.own_lines for line in lines if line.role not in comparison.CONTENT_ROLES
+    )
     if folded:
         lines = ", ".join(f"{plural(count, 'line')} of {role}" for role, count in folded.items())
         yield Soft(f"  boilerplate, folded: {lines}")
     yield StyledLine(f"{_lost(found, 0)}; {_lost(found, 1)}.".capitalize())
 
 
-def _own_words(line: OwnLine) -> str:
+def _own_words(line: comparison.OwnLine) -> str:
     return line.text if line.own_words == line.words else f"({line.own_words} of {line.words} words) {line.text}"
 
 
-def _lost(found: PageComparison, place: int) -> str:
+def _lost(found: comparison.PageComparison, place: int) -> str:
     words, longest = found.lost_words[place], found.longest_lost[place]
     lost = f"{plural(words, 'word')}, {longest:,} of them in one line" if words else "nothing"
     return f"without {'-+'[place]} a crawl loses {lost}"

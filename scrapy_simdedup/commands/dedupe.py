@@ -18,17 +18,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import IO, Any
 
+from scrapy_simdedup.batch import things
 from scrapy_simdedup.batch.feeds import FORMATS, JSON, FeedFormat, Warc, format_of, sniffed
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.batch.things import (
-    Deduper,
-    EntryAddresses,
-    FeedEntry,
-    ItemFields,
-    canonical_of,
-    entry_fingerprint,
-    forgetful_settings,
-)
 from scrapy_simdedup.batch.verdict_files import Counts
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
@@ -68,9 +60,9 @@ async def run(context: Context) -> int:
         kinds = "no .json, .jsonl, .csv, .parquet or .warc file"
         raise SimdedupError(f"{options.feed} is {kinds}; say with --format what it is")
     if options.fields:
-        fields = ItemFields(options.html_field, options.fields.split(","))
+        fields = things.ItemFields(options.html_field, options.fields.split(","))
     else:
-        fields = ItemFields(options.html_field, context.settings.item_fields, all_exist=False)
+        fields = things.ItemFields(options.html_field, context.settings.item_fields, all_exist=False)
     with ExitStack() as files:
         feed = files.enter_context(open_input(options.feed))
         form = sniffed(named_format, feed)
@@ -109,7 +101,7 @@ def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -
 
 async def _dedupe(
     context: Context,
-    entries: Iterator[FeedEntry],
+    entries: Iterator[things.FeedEntry],
     writer: FeedFormat,
     verdicts: IO[bytes] | None,
     share: Callable[[int], float] | None,
@@ -132,19 +124,21 @@ async def _dedupe(
     return counts
 
 
-async def _judged(context: Context, entries: Iterator[FeedEntry]) -> AsyncIterator[tuple[FeedEntry, Verdict | None]]:
+async def _judged(
+    context: Context, entries: Iterator[things.FeedEntry]
+) -> AsyncIterator[tuple[things.FeedEntry, Verdict | None]]:
     """The entries with their verdicts, in their order; None for what is passed on without being counted."""
     first = next(entries, None)
     settings, jobs = context.settings, context.options.jobs
     if context.options.store is None:
-        settings = forgetful_settings(settings, first)
-    ahead: deque[tuple[FeedEntry, asyncio.Task[PageFingerprint] | None]] = deque()
+        settings = things.forgetful_settings(settings, first)
+    ahead: deque[tuple[things.FeedEntry, asyncio.Task[PageFingerprint] | None]] = deque()
     async with AsyncExitStack() as stack:
         site = f"items of {Path(context.options.feed).name}"
-        deduper: Deduper | StoreDeduper
+        deduper: things.Deduper | StoreDeduper
         if context.options.store is None:
             judge = SiteJudge(settings, (settings.secret or "").encode(), settings.run or "")
-            secret, deduper = judge.secret, Deduper(judge, site)
+            secret, deduper = judge.secret, things.Deduper(judge, site)
         else:
             detector = await stack.enter_async_context(NearDuplicateDetector(settings=settings))
             secret, deduper = detector.secret, StoreDeduper(detector, site)
@@ -164,8 +158,8 @@ async def _judged(context: Context, entries: Iterator[FeedEntry]) -> AsyncIterat
 
 
 async def _judge_next(
-    deduper: Deduper | StoreDeduper, ahead: deque[tuple[FeedEntry, asyncio.Task[PageFingerprint] | None]]
-) -> tuple[FeedEntry, Verdict | None]:
+    deduper: things.Deduper | StoreDeduper, ahead: deque[tuple[things.FeedEntry, asyncio.Task[PageFingerprint] | None]]
+) -> tuple[things.FeedEntry, Verdict | None]:
     """Judge the first of the entries whose fingerprints are being made, so that the order of the feed is kept."""
     entry, task = ahead.popleft()
     if entry.unjudged is not None:
@@ -179,15 +173,17 @@ class StoreDeduper:
     """Judges entries as a :class:`~scrapy_simdedup.batch.things.Deduper` does, against a store and into it."""
 
     def __init__(self, detector: NearDuplicateDetector, site: str) -> None:
-        self._detector, self._addresses = detector, EntryAddresses(site, detector.run)
+        self._detector, self._addresses = detector, things.EntryAddresses(site, detector.run)
 
-    async def judge(self, entry: FeedEntry, fp: PageFingerprint | None = None) -> Verdict:
+    async def judge(self, entry: things.FeedEntry, fp: PageFingerprint | None = None) -> Verdict:
         """The verdict on an entry that can be judged; with its fingerprint, where that is made already."""
         detector, settings = self._detector, self._detector.settings_for(entry.url)
         key, site = self._addresses.of(entry, settings.scope)
-        fp = fp or entry_fingerprint(entry, settings, detector.settings, detector.secret)
+        fp = fp or things.entry_fingerprint(entry, settings, detector.settings, detector.secret)
         page = detector.page_of(fp, url=entry.url, key=key, site=site)
-        verdict = await detector.judge_page(replace(page, canonical=canonical_of(entry, settings)), keep_pending=True)
+        verdict = await detector.judge_page(
+            replace(page, canonical=things.canonical_of(entry, settings)), keep_pending=True
+        )
         await detector.confirm(verdict.page)
         return self._addresses.as_repeat(verdict, site, detector.settings)
 
@@ -203,7 +199,7 @@ class ProcessFingerprinter:
         """End the processes."""
         self._pool.shutdown(cancel_futures=True)
 
-    async def fingerprint(self, entry: FeedEntry) -> PageFingerprint:
+    async def fingerprint(self, entry: things.FeedEntry) -> PageFingerprint:
         """The fingerprint of an entry that can be judged."""
         bare = replace(entry, raw=None, item=None)  # what is kept of a feed stays in this process
         try:
@@ -221,11 +217,11 @@ def _start(settings: DedupSettings, secret: bytes) -> None:
     _made_by.update(pages=PageSettings(settings), items=settings, secret=secret)
 
 
-def _fingerprint(entry: FeedEntry) -> bytes:
+def _fingerprint(entry: things.FeedEntry) -> bytes:
     of_page: DedupSettings = _made_by["pages"].of(entry.url)
-    return write_fingerprint(entry_fingerprint(entry, of_page, _made_by["items"], _made_by["secret"]))
+    return write_fingerprint(things.entry_fingerprint(entry, of_page, _made_by["items"], _made_by["secret"]))
 
 
-def _verdict_dict(entry: FeedEntry, verdict: Verdict) -> dict[str, Any]:
+def _verdict_dict(entry: things.FeedEntry, verdict: Verdict) -> dict[str, Any]:
     names = ("kind", "is_duplicate", "original", "similarity", "distance", "reason", "supersedes")
     return {"url": entry.url, **{name: getattr(verdict, name) for name in names}}
