@@ -16,7 +16,7 @@ from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.url_rules import remembered_rules
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.urls import RememberedRules
-from scrapy_simdedup.urls.hosts import registrable_domain
+from scrapy_simdedup.urls.parts import registrable_domain
 
 DELETIONS_PER_STEP = 500
 """Records that are deleted in one step: other processes can use the store between two steps."""

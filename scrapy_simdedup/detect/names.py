@@ -19,8 +19,7 @@ from scrapy_simdedup.setting_checks import host_of_key, is_pattern
 from scrapy_simdedup.settings import DedupSettings, Scope
 from scrapy_simdedup.store.base import Sleep
 from scrapy_simdedup.urls.given import UrlPattern
-from scrapy_simdedup.urls.hosts import registrable_domain
-from scrapy_simdedup.urls.parts import canonical_url, is_nearly_canonical
+from scrapy_simdedup.urls.parts import canonical_url, is_nearly_canonical, registrable_domain
 
 ALL_SITES = "*"
 """The one site of the scope ``all``."""

@@ -12,10 +12,9 @@ from scrapy_simdedup.urls.contradictions import contradicted, correct, correct_e
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_skip
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
-from scrapy_simdedup.urls.hosts import site_name
 from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
 from scrapy_simdedup.urls.page_index import CONTENT_BITS
-from scrapy_simdedup.urls.parts import UrlParts, split_url
+from scrapy_simdedup.urls.parts import UrlParts, site_name, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, MAX_OPEN, HeldPage, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import islice
 
-from scrapy_simdedup.urls.compact import (
-    BY_CONTENT,
-    BY_RULES,
-    U64_MASK,
-    KeyedHash,
-    KeyedRandom,
-    SkipLog,
-    SortedMap,
-    UrlLog,
-)
+from scrapy_simdedup.urls import compact
 from scrapy_simdedup.urls.evidence import Evidence
-from scrapy_simdedup.urls.hosts import HostTrials
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
@@ -46,18 +38,96 @@ _MAX_OTHER_LOOKS = 2000
 """Pages that another look is taken at before it is found out which ones still need it."""
 _MAX_ENTRIES_PER_URL = 4
 """Entries of the index per URL that may be logged."""
+MIN_HOST_CONTENTS = 4
+"""Different contents of its own with which a host must have confirmed a rule of the site."""
+TO_CONFIRM, TO_KEEP = 8, 4
+"""Successes of a host that outweigh one failure, before it confirmed a rule and after: fingerprints err at times."""
+MAX_REMEMBERED = 8
+"""Contents of a host that are remembered per rule, so that each is counted once."""
+MAX_HOST_TRIALS = 50_000
+"""Patterns, hypotheses and hosts of a site whose trials are counted, some 350 bytes each; beyond, the one that was
+tried longest ago is forgotten, and has to be confirmed anew."""
+
+
+@dataclass(slots=True, eq=False)
+class _Trials:
+    """The trials of a hypothesis at a pattern with the pages of one host."""
+
+    contents: tuple[int, ...] = ()
+    """The latest contents of successful trials."""
+    same: int = 0
+    different: int = 0
+    outweighed: bool = True
+    """Whether the successes outweigh the failures."""
+
+
+@dataclass(slots=True, eq=False)
+class HostTrials:
+    """What each host of a site has confirmed: its trials, counted beside those of the site once there are two hosts.
+
+    What one host teaches is no rule on another, until that one has confirmed it. Whoever has a host of a site could
+    teach rules about the others: with pages that ignore their ``id`` on one host, all articles of another would be
+    skipped. While a site has one host, that one has confirmed whatever is known. Contents that are stubs confirm
+    nothing.
+    """
+
+    _contents: ContentCounters
+    _trials: dict[tuple[PathPattern, Hypothesis, str], _Trials] = field(default_factory=dict)
+    """The one that was tried last at the end."""
+    is_counting: bool = False
+    """Whether the site has more than one host."""
+
+    def begin(self, first_host: str, known: Iterable[tuple[PathPattern, Hypothesis, Evidence]]) -> None:
+        """Count from now on; all that is known yet was found on the first host."""
+        self.is_counting = True
+        for pattern, hypothesis, evidence in known:
+            if evidence.trials:
+                latest = tuple(evidence.contents)[-MAX_REMEMBERED:]
+                self._put((pattern, hypothesis, first_host), _Trials(latest, evidence.successes, evidence.failures))
+
+    def count(self, pattern: PathPattern, hypothesis: Hypothesis, host: str, content: int | None) -> bool | None:
+        """Count a trial with a page of a host (None: it failed); whether that now confirms it, if that has changed."""
+        key = pattern, hypothesis, host
+        before = self.confirms(*key)
+        trials = self._trials.pop(key, None) or _Trials()
+        self._put(key, trials)
+        if content is None:
+            trials.different += 1
+        elif content not in trials.contents:
+            trials.contents = (*trials.contents, content)[-MAX_REMEMBERED:]
+            trials.same += 1
+        trials.outweighed = (TO_KEEP if before else TO_CONFIRM) * trials.different <= trials.same
+        after = self.confirms(*key)
+        return None if before is after else after
+
+    def confirms(self, pattern: PathPattern, hypothesis: Hypothesis, host: str) -> bool:
+        """Whether the pages of a host speak for a hypothesis at a pattern, whatever those of other hosts say."""
+        trials = self._trials.get((pattern, hypothesis, host))
+        if trials is None or not trials.outweighed:
+            return False
+        return sum(not self._contents.is_stub_content(content) for content in trials.contents) >= MIN_HOST_CONTENTS
+
+    def successes(self, pattern: PathPattern, hypothesis: Hypothesis, host: str) -> int:
+        """The successful trials with pages of a host."""
+        trials = self._trials.get((pattern, hypothesis, host))
+        return 0 if trials is None else trials.same
+
+    def _put(self, key: tuple[PathPattern, Hypothesis, str], trials: _Trials) -> None:
+        self._trials[key] = trials
+        if len(self._trials) > MAX_HOST_TRIALS:
+            del self._trials[next(iter(self._trials))]
 
 
 class Site:
     """What is known of a site: its patterns with the evidence, its fetched pages, and its skipped URLs."""
 
-    def __init__(self, name: str, scheme: str, host: str, keyed_hash: KeyedHash, seed: int) -> None:
+    def __init__(self, name: str, scheme: str, host: str, keyed_hash: compact.KeyedHash, seed: int) -> None:
         self.name = name
         self.scheme = scheme
         self.host = host
         """Scheme and host of the first page; any other scheme or host is a part of the URL."""
         self.hash = keyed_hash
-        self.random: KeyedRandom = KeyedRandom(keyed_hash, keyed_hash("chance", name) ^ seed)
+        self.random: compact.KeyedRandom = compact.KeyedRandom(keyed_hash, keyed_hash("chance", name) ^ seed)
         self.hypotheses: Hypotheses = Hypotheses(keyed_hash)
         self.prefixes: Prefixes = Prefixes()
         self.tree: PatternTree = PatternTree()
@@ -67,12 +137,12 @@ class Site:
         self.noise: Noise = Noise()
         self.questions: Questions | None = None
         """The pages that may have erred; None if nobody answers questions."""
-        self.pages: UrlLog = UrlLog()
+        self.pages: compact.UrlLog = compact.UrlLog()
         """Fetched URLs, so that a decision can name the page that a URL leads to."""
-        self.skips: SkipLog = SkipLog()
+        self.skips: compact.SkipLog = compact.SkipLog()
         self.chains: dict[PathPattern, dict[tuple[Hypothesis, ...], int]] = {}
         """Leaf → rules → the latest skip by these rules."""
-        self.firsts: SortedMap = SortedMap()
+        self.firsts: compact.SortedMap = compact.SortedMap()
         """Leaf and content of a first page → a tag per part that it had: to find parts that change together."""
         self.shared: SharedContents = SharedContents(self.normalize)
         self.version: int = 0
@@ -129,7 +199,7 @@ class Site:
                     dropped.append((irrelevant, shift))
                     continue
                 if part.any_value is not None and part.any_value in rules:
-                    dropped.append((part.any_value, shift - part.any_value.shift & U64_MASK))
+                    dropped.append((part.any_value, shift - part.any_value.shift & compact.U64_MASK))
                     identity += part.any_value.shift
                     continue
             identity += shift
@@ -138,8 +208,8 @@ class Site:
             together = [left.pop(name)[2] for name in joint.names if name in left]
             if together:
                 identity -= sum(together)
-                dropped.append((joint, sum(together) & U64_MASK))
-        return NormalizedUrl(leaf, url.host, in_force, identity & U64_MASK, dropped, left, part_hashes)
+                dropped.append((joint, sum(together) & compact.U64_MASK))
+        return NormalizedUrl(leaf, url.host, in_force, identity & compact.U64_MASK, dropped, left, part_hashes)
 
     def rules_of_host(self, leaf: PathPattern, host: str) -> ActiveRules:
         """The rules in force at a leaf that a host has confirmed, and those that hold from the start."""
@@ -248,11 +318,11 @@ class Site:
         """Readmit all URLs that a rule has skipped at a leaf."""
         chains = self.chains.get(leaf, {})
         for rules in [rules for rules in chains if rule in rules]:
-            self.skips.readmit_chain(BY_RULES, chains.pop(rules))
+            self.skips.readmit_chain(compact.BY_RULES, chains.pop(rules))
 
     def readmit_by_content(self, content: int) -> None:
         """Readmit all URLs that were skipped in favour of a content."""
-        self.skips.readmit_chain(BY_CONTENT, self.contents.latest_skip(content))
+        self.skips.readmit_chain(compact.BY_CONTENT, self.contents.latest_skip(content))
 
     def draw_skips(self, share: float) -> list[str]:
         """Draw each URL that was skipped since the last drawing, and is skipped still, with the same probability."""
@@ -273,7 +343,7 @@ class Site:
         """
         sure = self.questions.sure if self.questions is not None else frozenset()
         doubtful = (skip for content, skip in self.contents.fetched_once() if content not in sure)
-        skips = (self.skips.latest_skipped(BY_CONTENT, skip) for skip in doubtful)
+        skips = (self.skips.latest_skipped(compact.BY_CONTENT, skip) for skip in doubtful)
         drawn = sorted(islice(filter(None, skips), _MAX_OTHER_LOOKS))
         for skip in drawn:
             self.skips.mark_readmitted(skip)

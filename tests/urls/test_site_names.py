@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tldextract import TLDExtract
 
-from scrapy_simdedup.urls.hosts import registrable_domain
+from scrapy_simdedup.urls.parts import registrable_domain
 
 extract = TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 rules = st.sampled_from(sorted(extract.tlds)).map(lambda rule: rule.removeprefix("*.").removeprefix("!"))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from helpers.simulated_crawl import Outcome, Page, crawl
-from scrapy_simdedup.urls import UrlLearner, hosts
+from scrapy_simdedup.urls import UrlLearner
+from scrapy_simdedup.urls import site as site_module
 
 FALSE, TRUE = "http://mallory.example.com", "http://www.example.com"
 
@@ -114,7 +115,7 @@ def test_what_a_host_no_longer_confirms_is_readmitted() -> None:
 
 def test_the_trials_of_many_hosts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A site can have any number of hosts; those that were forgotten confirm their rules anew."""
-    monkeypatch.setattr(hosts, "MAX_TRIALS", 100)
+    monkeypatch.setattr(site_module, "MAX_HOST_TRIALS", 100)
     learner = UrlLearner(seed=1)
     for number in range(60):
         skips(learner, with_sessions(f"http://h{number}.example.com", range(5)))

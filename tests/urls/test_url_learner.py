@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
-from scrapy_simdedup.urls.hosts import site_name
+from scrapy_simdedup.urls.parts import site_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
