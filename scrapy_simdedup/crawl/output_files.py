@@ -43,9 +43,9 @@ MAX_ORIGINALS, MAX_PAIRS = 300, 30
 class Placeholders(dict[str, Any]):
     """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name."""
 
-    def __init__(self, spider: Spider | None, now: datetime | None = None) -> None:
+    def __init__(self, spider: Spider | None) -> None:
         super().__init__()
-        now = (now or datetime.now(timezone.utc)).replace(microsecond=0)
+        now = datetime.now(timezone.utc).replace(microsecond=0)
         self._spider, self._time = spider, now.isoformat().replace(":", "-")
 
     def __missing__(self, name: str) -> Any:

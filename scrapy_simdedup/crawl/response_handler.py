@@ -68,10 +68,10 @@ class ResponseHandler:
         item_values: ItemValues,
         arguments: CallbackArguments,
         second_fetches: SecondFetches,
-        reporter: Reporter | None = None,
-        dropped_feed: DroppedFeed | None = None,
-        observations: UrlObservations | None = None,
-        redesigns: RedesignAlerts | None = None,
+        reporter: Reporter | None,
+        dropped_feed: DroppedFeed | None,
+        observations: UrlObservations | None,
+        redesigns: RedesignAlerts | None,
     ) -> None:
         self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
         self._stats, self._judge, self._tracker, self._settler = crawl.stats, judge, tracker, settler

@@ -234,7 +234,7 @@ def _code_span(code: str) -> str:
     code = " ".join(code.split())
     if not code:
         return lead
-    ticks = "`" * (_longest_run(code, "`") + 1)
+    ticks = "`" * (_longest_run_of_ticks(code) + 1)
     pad = " " if code.startswith("`") or code.endswith("`") else ""
     return f"{lead}{ticks}{pad}{code}{pad}{ticks}{tail}"
 
@@ -249,12 +249,12 @@ def fenced_code(pre: ContentNode) -> str:
     code = _code_text(pre).strip("\n").rstrip()
     if not code:
         return ""
-    fence = "`" * max(3, _longest_run(code, "`") + 1)
+    fence = "`" * max(3, _longest_run_of_ticks(code) + 1)
     return f"{fence}{_language(pre)}\n{code}\n{fence}"
 
 
-def _longest_run(text: str, character: str) -> int:
-    return max(map(len, re.findall(f"{re.escape(character)}+", text)), default=0)
+def _longest_run_of_ticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def _code_text(pre: ContentNode) -> str:

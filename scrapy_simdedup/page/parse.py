@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -218,11 +218,6 @@ _TAG = re.compile(
     % _ATTRIBUTES,
     re.IGNORECASE,
 )
-
-
-def xpath_elements(path: str) -> Callable[[HtmlElement], list[HtmlElement]]:
-    """A function that finds the elements at an XPath, in document order."""
-    return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(path))
 
 
 def outermost(elements: Sequence[HtmlElement]) -> list[HtmlElement]:

@@ -15,7 +15,7 @@ from readability.readability import REGEXES, Unparseable
 
 from scrapy_simdedup.page.block_tree import BlockTree, subtree_totals
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.parse import outermost, xpath_elements
+from scrapy_simdedup.page.parse import outermost
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, H1, HEADER, META, NON_TEXT_TAGS
 
 CHAR_THRESHOLD = 400
@@ -34,7 +34,7 @@ MAX_HIDDEN_SHARE = 0.5
 """Share of the page's text up to which a hidden element is dropped; a larger one is shown by a script."""
 _REMOVED_ROLES = BOILERPLATE_ROLES & ~META
 """All but the author and the date of a text, which are worth reading."""
-_maybe_hidden_elements = xpath_elements("./descendant::*[@hidden or @style]")
+_maybe_hidden = etree.XPath("./descendant::*[@hidden or @style]")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _IS_DEEPER_THAN = {depth: etree.XPath("boolean(." + "/*" * depth + ")") for depth in (16, 32, 64, 128, 256, 512, 1024)}
 _count = etree.XPath("count(.//*)")
@@ -89,7 +89,7 @@ def remove_boilerplate(root: HtmlElement, tree: BlockTree, roles: Sequence[int])
         if template.get("shadowrootmode") is not None:
             template.tag = "div"
     etree.strip_elements(root, *NON_TEXT_TAGS, with_tail=False)
-    _drop_minor_elements(root, [element for element in _maybe_hidden_elements(root) if _is_hidden(element)])
+    _drop_minor_elements(root, list(filter(_is_hidden, cast("list[HtmlElement]", _maybe_hidden(root)))))
 
 
 def _boilerplate_elements(root: HtmlElement, tree: BlockTree, block_roles: Sequence[int]) -> list[HtmlElement]:
