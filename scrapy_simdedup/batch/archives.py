@@ -56,7 +56,7 @@ class Making:
     fingerprint: str
     """See :func:`~scrapy_simdedup.detect.detector.fingerprint_description`."""
     secret: str
-    """The mark of the secret."""
+    """A mark of the secret, which does not reveal it."""
     scope: str
     units: str
     """What is known of text units: ``none``, ``texts`` for own texts, or ``edits`` for both."""

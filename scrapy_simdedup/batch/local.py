@@ -149,7 +149,7 @@ def check_history(history: str, making: Making, secret: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What is judged, and how."""
+    """Which fingerprints ``judge_files`` judges, and how."""
 
     prints: Path
     """The directory of the fingerprints."""

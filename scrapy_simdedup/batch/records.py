@@ -29,7 +29,7 @@ LOG_FIELDS = ("id", "position")
 RECORD_COLUMNS = ("site", *(field.name for field in fields(Record) if field.name not in LOG_FIELDS))
 """The columns of a table of records that are those of a record."""
 NOTE_COLUMNS = ("journal", "note")
-"""Those of a note of a site, which has a row of its own."""
+"""The columns of a note of a site, which has a row of its own in a table of records."""
 BYTES_FIELDS = ("key", "fingerprint", "original")
 MAX_INT, MAX_FLOAT = 2**31 - 1, sys.float_info.max
 """The greatest numbers that every store can keep."""

@@ -33,7 +33,7 @@ _FIND_NUMBERS = re.compile(r"\d+").findall
 
 
 class ComparableItem(NamedTuple):
-    """What items are compared by."""
+    """The texts and the identity by which an item is compared."""
 
     texts: tuple[str, ...]
     """The texts of the fields."""

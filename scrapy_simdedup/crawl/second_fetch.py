@@ -62,16 +62,15 @@ class SecondFetches:
     def __init__(self, crawler: Crawler, stats: CrawlStats, on_store_error: Callable[[StoreError], None]) -> None:
         self._crawler, self._stats, self._on_store_error = crawler, stats, on_store_error
         self._dropped: OrderedDict[Original, list[tuple[Request, Response | None]]] = OrderedDict()
-        """By the site and the key of the original; without the response where there was no room for it."""
+        """By the site and the key of the original, its dropped pages; without the response where there was no room."""
         self._count = self._held_bytes = 0
         self._answers: weakref.WeakKeyDictionary[Request, Response] = weakref.WeakKeyDictionary()
         """What the second requests are answered with, as far as they are still in memory."""
         self._stubs: set[Original] = set()
-        """The originals that are known to be stubs."""
         self._notes: DroppedPages | None = None
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
         self._new_stubs: set[Original] = set()
-        """Those for which other processes may have dropped pages."""
+        """Stubs for which other processes may have dropped pages."""
         self._uncounted: Counter[str] = Counter()
         """By site, the pages that could not be judged, as the store failed."""
         crawler.signals.connect(self._spider_idle, signals.spider_idle)

@@ -153,7 +153,6 @@ class CrawlStats:
         self.repeated: Counter[str] = Counter()
         """Dropped pages by the URL of their original, those of the page itself in an earlier run left out."""
         self.near_kept: int = 0
-        """Near pages that were kept."""
         self.most_near: list[tuple[float, str, str]] = []
         """The near pages that were kept and are most like another: the similarity, the page's URL, and the other's."""
         self.sites: FiguresBySite = FiguresBySite()

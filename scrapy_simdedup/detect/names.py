@@ -1,4 +1,4 @@
-"""Names: the site and the key of a URL, and the name and context of a run; and by the site, the settings of a page."""
+"""Names: the site and the key of a URL, and the name and the context of a run; the settings of a page by its URL."""
 
 from __future__ import annotations
 

@@ -72,9 +72,9 @@ class OtherPages:
 
     Args:
         sampled: how many pages stand for the site, those among them that the page is near.
-        count: how many the others are.
-        headlines: gives what the method compares of the others, their h1s and titles among it.
-        texts: gives their text units.
+        count: how many pages stand for it without those.
+        headlines: gives what the method compares of these pages, their h1s and titles among it.
+        texts: gives the text units of these pages.
     """
 
     def __init__(
@@ -82,19 +82,19 @@ class OtherPages:
     ) -> None:
         self.sampled, self._headlines, self._texts = sampled, headlines, texts
         self.are_known: bool = sampled >= MIN_SAMPLE and count > 0
-        """Whether they are enough to tell what a site says on many of its pages."""
+        """Whether the pages are enough to tell what a site says on many of its pages."""
 
     def have(self, units: PageUnits, asked: Mask) -> Mask:
-        """Which of the blocks that are asked for stand on one of them."""
+        """Which of the blocks that are asked for stand on one of the pages."""
         found: Mask = np.logical_or.reduce(novelty.are_on(units, self._texts().filters, asked))
         return found
 
     def have_rows(self, units: PageUnits) -> Mask:
-        """Which blocks stand on one of them at the same place."""
+        """Which blocks stand on one of the pages at the same place."""
         return novelty.have_rows(units, self._texts().units)
 
     def count(self, name: str, headline: int) -> int:
-        """How many of them have an ``h1`` or a ``title``."""
+        """How many of the pages have an ``h1`` or a ``title``."""
         return int(np.count_nonzero(self._headlines()[name] == headline))
 
 

@@ -303,9 +303,9 @@ class HandlerItems:
         """Handlers that pass items on to other callbacks, as far as this process has called them."""
         self._giving: set[str] = set()
         self._pages: Counter[str] = Counter()
-        """By handler that gave none so far, pages without items."""
+        """By handler that gave no item so far, its pages without items."""
         self._tries: Counter[str] = Counter()
-        """Of these, pages that had been kept because another with their content gave no item."""
+        """By such a handler, its pages that were second tries: kept because another with their content gave no item."""
 
     def observe(self, record: Record) -> None:
         """Take in a record of any state."""

@@ -27,7 +27,7 @@ from scrapy_simdedup.urls.parts import query_parameters
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
 MIN_PLACES_OF_WORDS = 8
-"""The same where each page has other words in one of its lines, as those of a family have: the dates of one course."""
+"""Such places where each page has other words in one of its lines, as pages of a family have: the dates of a course."""
 MIN_LINES = 0.8
 """The share of a content's pages with a line of their own from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8

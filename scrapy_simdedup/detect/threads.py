@@ -44,9 +44,9 @@ class MarkedLines:
     """The lines in which the repeats of one content differ from it."""
 
     repeats: int = 0
-    """Repeats but for those that differ in many lines, as they have the posts in another order, or others of them."""
+    """Repeats without those that differ in many lines, as they have the posts in another order, or other posts."""
     pages: int = 0
-    """Those of them that differ from it."""
+    """Repeats among these that differ from the content."""
     lost: Counter[int] = field(default_factory=Counter)
     """By the digest of a line of the content, the pages that lack it."""
     new: Counter[int] = field(default_factory=Counter)

@@ -309,7 +309,7 @@ class FailedPages:
         self._in_work: OrderedDict[tuple[str, int], tuple[str, bytes]] = OrderedDict()
         """By site and id, the content and the fingerprint of a page that was kept."""
         self._failed: OrderedDict[str, deque[tuple[str, bytes]]] = OrderedDict()
-        """The same by site of those that failed."""
+        """By site, the contents and fingerprints of its pages that failed."""
         self._contents: OrderedDict[str, str] = OrderedDict()
         """By content, the one that it is counted with."""
 

@@ -158,9 +158,9 @@ class FetchedPage:
     run: str
     worker: str
     now: float
-    """When it was fingerprinted, in seconds since the epoch."""
+    """When the page was fingerprinted, in seconds since the epoch."""
     settings: DedupSettings
-    """Those of the crawl with what its site and its kind of page have of their own."""
+    """The settings of the crawl, with what the page's site and its kind of page have of their own."""
     canonical: str | None = None
     """The canonical URL that the page declares; None where it declares none, or nobody asks for it."""
     known_since: float | None = None
@@ -178,11 +178,11 @@ class OwnText(NamedTuple):
     words: int | None = None
     """Words of its longest text unit that they lack; None where that is not known, as it is a copy of none."""
     counts: bool = False
-    """Whether the page is no copy for it."""
+    """Whether the page is no copy, because of this text."""
     other_line: OtherLine | None = None
     """In what a short line differs that stands in the place of another of the originals, and keeps no page."""
     is_in_work: bool = False
-    """Whether an original that is not delivered yet has it: then whether that comes is waited for."""
+    """Whether an original that is not delivered yet has the text: the verdict then waits for that original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Match:
     is_known_view: bool
     """Whether the page is a copy only as the view of a thing that is known; see ``SiteNovelty.is_known_view``."""
     copies: int = 0
-    """Originals for which the page would be dropped: this one may be none of them."""
+    """How many originals the page would be dropped for; this original may be none of them."""
 
     @property
     def reason(self) -> Reason | None:

@@ -88,7 +88,7 @@ class BlockSignatures(NamedTuple):
     blocks: Hashes
     """:data:`HASHES_PER_SIGNATURE` hashes for each signature of a content block."""
     headings: Hashes
-    """As many for each heading of the content."""
+    """:data:`HASHES_PER_SIGNATURE` hashes for each heading of the content."""
 
 
 def find_shingles(blocks: Sequence[Block], words: WordHasher, size: int = 3) -> Shingles:

@@ -77,9 +77,9 @@ class OwnRun(NamedTuple):
     """Neighbouring blocks that other pages lack."""
 
     words: int
-    """Their words with a letter: a row of counters says nothing."""
+    """Words of the blocks with a letter: a row of counters says nothing."""
     blocks: Mask
-    """Which blocks they are, shape (m,)."""
+    """Which blocks of the page these are, shape (m,)."""
 
 
 _NO_ROWS, _ = table_rows(np.zeros(0, np.uint64), np.zeros(0, np.uint32), 0)
@@ -90,9 +90,9 @@ class LookUp(NamedTuple):
 
     units: PageUnits
     looked_up: Rows
-    """How many of them are in the samples of all filters, shape (m,)."""
+    """For each block, how many shingles are in the samples of all filters, shape (m,)."""
     missing: Rows
-    """How many of these are in no filter, shape (m,)."""
+    """For each block, how many of these shingles are in no filter, shape (m,)."""
     sampling: int
     """How many of 65,536 shingles are in all samples."""
     shown: float
@@ -170,15 +170,15 @@ class OtherRows(NamedTuple):
     """The rows in which the units of a page and the unit table of another page differ."""
 
     lost: tuple[int, ...] = ()
-    """The digests of those that the page lacks."""
+    """The digests of the rows that the page lacks."""
     new: tuple[int, ...] = ()
-    """The digests of those that the page alone has."""
+    """The digests of the rows that the page alone has."""
     own_words: float = 0.0
     """Estimated words of the new rows that the other page lacks."""
     words: int = 0
     """The words of the new rows and of the row behind each."""
     blocks: int = 0
-    """How many blocks these are."""
+    """Blocks of the new rows and of the row behind each."""
     has_amount: bool = False
     """Whether a new row is or has an amount, such as a price."""
 
@@ -215,13 +215,13 @@ class ReplacedLines(NamedTuple):
     """Lines that differ in their numbers alone."""
 
     def of_texts(self, units: PageUnits) -> Mask:
-        """Those in the page's content that are no links to other pages."""
+        """The short lines in the page's content that are no links to other pages."""
         replaced: Mask = self.words | self.numbers
         replaced[~units.of_content | units.is_index] = False
         return replaced
 
     def difference(self, units: PageUnits) -> Literal["words", "numbers"] | None:
-        """In what these differ; None where there is none."""
+        """In what the short lines of the content differ from those in their place; None where there is none."""
         of_texts = self.of_texts(units)
         return None if not of_texts.any() else "words" if (of_texts & self.words).any() else "numbers"
 

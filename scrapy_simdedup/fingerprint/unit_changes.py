@@ -181,7 +181,7 @@ def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
 def _without_pairs(
     numbers: list[int], keys: Sequence[Hashable], others: list[int], other_keys: Sequence[Hashable]
 ) -> list[int]:
-    """Those rows of a table for whose keys the other table has no more rows; the first ones are paired first."""
+    """The rows of a table for whose keys the other table has no more rows; the first ones are paired first."""
     spare = Counter(other_keys[other] for other in others)
     left = []
     for number in numbers:

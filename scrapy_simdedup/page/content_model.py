@@ -88,7 +88,7 @@ def python_sum_leaves(
 
 
 class ContentModel(NamedTuple):
-    """Both rounds."""
+    """The trees of both rounds, which say of each block how likely it is main content."""
 
     first: Trees
     second: Trees
