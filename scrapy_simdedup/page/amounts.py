@@ -77,7 +77,7 @@ def without_age(text: str) -> str:
 
 
 def _without_units(found: re.Match[str]) -> str:
-    """What is left of what looks like an age: what stands beyond its numbers with units of time, as a date may."""
+    """The rest of what looks like an age: what stands beyond its numbers with units of time, as a date may."""
     spans = found["before"] or found["after"] or ""
     times = list(_SPAN.finditer(spans))
     if found["before"]:

@@ -58,7 +58,7 @@ _STEMS = tuple(
     most trending popul meist beliebt plus más mas mais máis più gelezen läst czytane читаем популярн 热门 熱門 人気
     """.split()
 )
-"""Each of these phrases has one of these, which are looked for much faster, in all headings of a page at once."""
+"""Parts of which each of the phrases above has one; they are looked for faster, in all headings of a page at once."""
 MIN_MENTIONS = 2
 """A notice mentions cookies at least twice."""
 MIN_MENTIONING_SHARE = 0.4

@@ -51,8 +51,8 @@ from scrapy_simdedup.page.roles import (
 WRAPPER_SHARE = 0.8
 """An element with a larger share of the page's text is no boilerplate, whatever it is called."""
 WEAK_WRAPPER_SHARE = 0.5
-"""The same for weak roles, but for comments without the headline; also a share of the paragraphs of the main part, and
-of the text of all main parts."""
+"""The share from which an element with a weak role is none either, but for comments without the headline; also a share
+of the paragraphs of the main part, and of the text of all main parts."""
 MIN_CONTENT_SHARE = 0.05
 """Share of the page's text that content must exceed; else what has weak roles only is content as well."""
 MAX_LINK_DENSITY = 0.6

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PROSE = 80
 """Characters outside of links from which a block is prose."""
 LONG_PROSE = 300
-"""The same for a paragraph that no teaser has."""
+"""Characters outside of links that no teaser has, so that its block is a paragraph."""
 FAR = 500
 """The distance of what a page does not have."""
 FULL_WEIGHT = 400

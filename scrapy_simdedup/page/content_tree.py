@@ -49,7 +49,7 @@ class ContentNode:
 
     @property
     def is_block(self) -> bool:
-        """Whether it stands in lines of its own: a block element, or what holds one."""
+        """Whether the element stands in lines of its own: a block element, or what holds one."""
         return self.holds_block or self.tag in _INNER_BLOCK_TAGS
 
     def nodes(self, *tags: str) -> Iterator[ContentNode]:

@@ -44,7 +44,7 @@ class Cluster:
     """How many pages there are, the representative counted."""
     repeats: int
     members: tuple[Member, ...]
-    """Some of the repeats."""
+    """Some of the pages that repeat the representative."""
     shingles: int
     """Distinct runs of words in the representative's content; 0 where that is not known."""
 

@@ -55,7 +55,7 @@ class OwnLine(NamedTuple):
     role: str
     text: str
     own_words: int
-    """Its words that stand in no run of words that is in the other text, too."""
+    """Words of the line that stand in no run of words that is in the other text, too."""
     words: int
 
 
@@ -185,7 +185,7 @@ class PageComparison:
 
     @property
     def longest_lost(self) -> tuple[int, int]:
-        """Of these, those of one line: a page with a long text of its own is no copy."""
+        """For each page, the most of these words in one line: a page with a long text of its own is no copy."""
         one, other = (max((line.own_words for line in self._own_content(place)), default=0) for place in (0, 1))
         return one, other
 

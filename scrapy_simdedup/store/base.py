@@ -158,7 +158,7 @@ class Tail:
     cursor: int
     """Where to read on; the site's counter, and so what to expect when appending, if the tail is ``complete``."""
     complete: bool = True
-    """Whether there are no more. A store gives a long log in parts, so that other work can go on in between."""
+    """Whether the log has no more records. A store gives a long log in parts, so that other work can go on."""
 
     def __repr__(self) -> str:
         return f"<Tail of {plural(len(self.records), 'record')} up to {self.cursor}{', complete' * self.complete}>"
@@ -200,7 +200,7 @@ class Notes:
     cursor: int
     """Where to read on."""
     complete: bool = True
-    """Whether there are no more."""
+    """Whether the journal has no more notes."""
 
     def __repr__(self) -> str:
         return f"<Notes of {plural(len(self.values), 'value')} up to {self.cursor}{', complete' * self.complete}>"

@@ -25,7 +25,7 @@ VERSION = "2"
 OLDEST = 14
 """The first PostgreSQL that has ``bit_count``."""
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('simdedup schema', 0))"
-"""Those who open a new database wait for the first."""
+"""Processes that open a new database wait for the first one."""
 EXISTS = "SELECT to_regclass('simdedup_memo') IS NOT NULL"
 PARTS = "memo", "worker", "page", "note", "append", "settle", "forget", "put_note"
 """What the script makes, without what is for people: tables, and then functions."""

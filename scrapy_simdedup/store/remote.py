@@ -16,7 +16,7 @@ from scrapy_simdedup.setting_checks import redact_password
 Result = TypeVar("Result")
 CALL_SECONDS = 5.0
 SLICE_SECONDS = 0.25
-"""As how much time it counts at most when the loop did not run meanwhile."""
+"""Seconds that count at most while the loop did not run, however long that was."""
 SLOW_SECONDS = 1.0
 """How long short calls may take on average where somebody is in a hurry."""
 SLOW_REST_SECONDS = 60.0
