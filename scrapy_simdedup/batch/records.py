@@ -27,7 +27,6 @@ SHARED_METADATA = ("fingerprint", "secret")
 LOG_FIELDS = ("id", "position")
 """Fields that a record gets from the log it is appended to; they are not exported."""
 RECORD_COLUMNS = ("site", *(field.name for field in fields(Record) if field.name not in LOG_FIELDS))
-"""The columns of a table of records that are those of a record."""
 NOTE_COLUMNS = ("journal", "note")
 """The columns of a note of a site, which has a row of its own in a table of records."""
 BYTES_FIELDS = ("key", "fingerprint", "original")

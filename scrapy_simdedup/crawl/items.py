@@ -36,7 +36,6 @@ class ComparableItem(NamedTuple):
     """The texts and the identity by which an item is compared."""
 
     texts: tuple[str, ...]
-    """The texts of the fields."""
     identity: str
     """What copies have in common to the letter: the item's class, and in each field all numbers, truth values, dates
     and other values that are no texts."""

@@ -39,7 +39,6 @@ MAX_MEMBERS = 16
 """Members from which on the original alone decides: what so many pages of one content differ in is noise. Were they all
 compared, ever more pages would be kept of a content with as much noise as the drop threshold allows."""
 _CLUSTER_BYTES = 250
-"""Bytes that a cluster takes, about."""
 
 
 class CopyCheck:

@@ -68,7 +68,6 @@ class ContentLeft(SiteEvent):
     key: bytes
     """The page's request fingerprint."""
     fingerprint: bytes
-    """The fingerprint of the content that is gone."""
     original: bytes | None
     """The key of the page that it repeated."""
     last_seen: float
@@ -126,7 +125,6 @@ class SeenUrl(Event):
     """A URL led to a page that was delivered, or that repeats a delivered one."""
 
     url: str
-    """The URL that was requested."""
     content: str
     """The name of the content: the key of its original."""
     same_as: str | None = None

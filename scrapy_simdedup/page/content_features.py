@@ -73,7 +73,6 @@ class Features(NamedTuple):
     boxes: Numbers
     """Numbers of each box; boxes that hold the same blocks are one."""
     page: Numbers
-    """Numbers of the page."""
     places: Places
     """For each prefix of ``PLACES``, the box of each block that it names; a row for each prefix."""
     lengths: NDArray[np.int64]

@@ -50,7 +50,6 @@ class Block(NamedTuple):
     boilerplate_roles: int
     """The roles that made it ``BOILERPLATE``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for other classes."""
     heading: bool = False
-    """Whether the block is a heading of any level."""
     links: bool = False
     """Whether at least half of the text stands inside of links."""
     path: int = 0

@@ -23,7 +23,6 @@ from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 
 TIMELINE_STEPS, MAX_RUNS, MAX_SITE_ROWS, MAX_DRIFT_ROWS = 60, 50, 1_000, 100
-"""Steps of the timeline, and rows of the tables."""
 REDESIGN_PAGES, REDESIGN_SHARE = 20, 0.5
 """Known pages of a site that must have been fetched again in one run, and the share of them that must have changed,
 before a redesign is suspected."""
