@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,6 +19,7 @@ from scrapy.utils.response import get_base_url
 from scrapy_simdedup.detect.names import comparable_url, host_of, site_of
 from scrapy_simdedup.settings import Scope
 from scrapy_simdedup.urls.compact import KeyedHash, SortedMap
+from scrapy_simdedup.urls.evidence import wilson_bound
 from scrapy_simdedup.urls.parts import query_parameters
 
 MAX_LINKS = 10_000_000
@@ -142,18 +142,6 @@ class LinkMemory:
         return site, self.hash(site, comparable_url(url))
 
 
-def wilson_upper(successes: int, trials: int) -> float:
-    """The upper end of Wilson's interval for a share, at a confidence of 95 %.
-
-    >>> wilson_upper(0, 0), round(wilson_upper(0, 72), 4), round(wilson_upper(0, 73), 4)
-    (1.0, 0.0507, 0.05)
-    """
-    if not trials:
-        return 1.0
-    share, square = successes / trials, CONFIDENCE_Z**2 / trials
-    return (share + square / 2 + math.sqrt(square * (share * (1 - share) + square / 4))) / (1 + square)
-
-
 def link_pattern(url: str, chain: int = 1) -> str:
     """The pattern of a link: its host, its path, and the sorted names of its parameters.
 
@@ -206,7 +194,7 @@ class LinkPatterns:
     def bound(self, pattern: str) -> float:
         """The upper bound for the share of the pattern's links that lead to new content."""
         _, tried, new = self._counts.get(pattern, (0, 0, 0))
-        return wilson_upper(new, tried)
+        return wilson_bound(new, tried - new, CONFIDENCE_Z)
 
     def is_undecided(self, pattern: str) -> bool:
         """Whether the pattern ends if all trials on their way lead to nothing new."""
@@ -214,7 +202,7 @@ class LinkPatterns:
         if not in_flight:
             return False
         _, tried, new = self._counts.get(pattern, (0, 0, 0))
-        return wilson_upper(new, tried + len(in_flight)) < END_BOUND <= wilson_upper(new, tried)
+        return wilson_bound(new, tried - new + len(in_flight), CONFIDENCE_Z) < END_BOUND <= self.bound(pattern)
 
     def _of(self, pattern: str) -> list[int]:
         counts = self._counts.get(pattern)

@@ -29,16 +29,17 @@ from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
 from scrapy_simdedup.crawl.link_memory import (
+    CONFIDENCE_Z,
     END_BOUND,
     MAX_CHAIN,
     MAX_LINKS,
     LinkMemory,
     LinkPatterns,
     link_pattern,
-    wilson_upper,
 )
 from scrapy_simdedup.crawl.requests import handler_name, is_ordinary
 from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.urls.evidence import wilson_bound
 
 logger = logging.getLogger(__name__)
 META_DEFERRED = "simdedup_deferred"
@@ -130,7 +131,8 @@ class DeferredLinks:
     def _makes_no_requests(self, request: Request) -> bool:
         """Whether the callback of a page made no request so far, and for so many pages that it may be said of all."""
         handler = handler_name(request, self._crawler.spider)
-        return handler not in self._requesting and wilson_upper(0, self._silent_pages[handler]) < END_BOUND
+        bound = wilson_bound(0, self._silent_pages[handler], CONFIDENCE_Z)
+        return handler not in self._requesting and bound < END_BOUND
 
     def follow(self, request: Request) -> None:
         """Expect the requests of a repeat, whose callback is called for them."""

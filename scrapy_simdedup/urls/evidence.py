@@ -43,22 +43,24 @@ class LearnerThresholds:
 MAX_CREDITED_CONTENTS = 128
 """Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""
 _COUNTER_EXAMPLES = 3
-_Z2 = 1.645**2
-"""Square of the normal quantile for 95 %, one-sided."""
+LOWER = -1.645
+"""The normal quantile below which a bound lies with 95 % confidence, one-sided."""
 
 
-def wilson_lower_bound(same: float, different: float) -> float:
-    """The least share of successful trials that fits these counts, with 95 % confidence (Wilson 1927).
+def wilson_bound(successes: float, failures: float, z: float) -> float:
+    """The bound of the share of successes that fits these counts, by the normal quantile ``z`` (Wilson 1927).
 
-    >>> round(wilson_lower_bound(24, 0), 2)
-    0.9
+    It is the least share where ``z`` is below 0, else the greatest.
+
+    >>> round(wilson_bound(24, 0, LOWER), 2), round(wilson_bound(0, 72, 1.96), 4), round(wilson_bound(0, 73, 1.96), 4)
+    (0.9, 0.0507, 0.05)
     """
-    n = same + different
-    if n <= 0:
-        return 0.0
-    share = same / n
-    spread = math.sqrt(_Z2 * (share * (1 - share) / n + _Z2 / (4 * n * n)))
-    return (share + _Z2 / (2 * n) - spread) / (1 + _Z2 / n)
+    trials = successes + failures
+    if trials <= 0:
+        return float(z > 0)
+    share, square = successes / trials, z * z / trials
+    spread = math.copysign(math.sqrt(square * (share * (1 - share) + square / 4)), z)
+    return (share + square / 2 + spread) / (1 + square)
 
 
 @dataclass(slots=True, eq=False)

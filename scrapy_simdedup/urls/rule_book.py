@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds, wilson_lower_bound
+from scrapy_simdedup.urls.evidence import LOWER, Evidence, LearnerThresholds, wilson_bound
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.patterns import PathPattern
 from scrapy_simdedup.urls.site import Site
@@ -52,7 +52,7 @@ class RuleTests:
         needed = (3 if prior_successes else thresholds.min_contents) << min(evidence.revocations, 4)
         if min(len(evidence.contents), evidence.decayed_same) < needed:
             return False
-        bound = wilson_lower_bound(evidence.decayed_same + prior_successes, evidence.decayed_different)
+        bound = wilson_bound(evidence.decayed_same + prior_successes, evidence.decayed_different, LOWER)
         if bound < thresholds.accept - self._lenience() or not self._is_explained(pattern, hypothesis, evidence):
             return False
         is_leaf = pattern.name in self._site.tree.leaves
@@ -67,7 +67,7 @@ class RuleTests:
 
     def must_fall(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
         """Whether a rule is refuted at a pattern."""
-        bound = wilson_lower_bound(evidence.decayed_same, evidence.decayed_different)
+        bound = wilson_bound(evidence.decayed_same, evidence.decayed_different, LOWER)
         is_low = bound < self._thresholds.revoke - self._lenience()
         return (
             (is_low and evidence.failures > 0 and not hypothesis.is_initial)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
-from scrapy_simdedup.urls.evidence import Evidence, wilson_lower_bound
+from scrapy_simdedup.urls.evidence import LOWER, Evidence, wilson_bound
 from scrapy_simdedup.urls.noise import Noise
 
 SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
@@ -102,6 +102,6 @@ def test_noise_is_what_the_median_part_has_and_none_before_any_is_proven() -> No
 
 @pytest.mark.parametrize(("same", "different"), [(0, 0), (1, 0), (11, 0), (24, 0), (24, 1), (1000, 50)])
 def test_the_lower_bound_is_below_the_share_and_grows_with_evidence(same: int, different: int) -> None:
-    bound = wilson_lower_bound(same, different)
+    bound = wilson_bound(same, different, LOWER)
     assert 0 <= bound <= same / max(1, same + different)
-    assert wilson_lower_bound(same * 2, different * 2) >= bound
+    assert wilson_bound(same * 2, different * 2, LOWER) >= bound
