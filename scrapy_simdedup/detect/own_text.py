@@ -52,11 +52,9 @@ MIN_MISSING_OF_UNNAMED = 3
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
-MIN_DIGITS_OF_NAME = 3
-"""Digits of a number in a URL from which it may be the number of what the page is about."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
-_WORD_OF_URL = re.compile(r"[^\W_]{2,}")
+_NAME_IN_URL = re.compile(r"[^\W_]{3,}")
 _BEHIND_ADDRESS = "/.,;:)]"
 
 
@@ -279,14 +277,13 @@ class OwnTextSearch:
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:
-    """A URL up to the last segment of its path, and the words and long numbers from there on.
+    """A URL up to the last segment of its path, and the words and numbers from there on, but for short ones.
 
     What stands before is the section in which an article was found, as a rule. A short number may be that of a page.
     """
     path, _, query = url.partition("#")[0].partition("?")
     place, _, last = path.rstrip("/").rpartition("/")
-    words = _WORD_OF_URL.findall(unquote_plus(f"{last} {query}").lower())
-    return place, {word for word in words if not word.isdecimal() or len(word) >= MIN_DIGITS_OF_NAME}
+    return place, set(_NAME_IN_URL.findall(unquote_plus(f"{last} {query}").lower()))
 
 
 def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:
