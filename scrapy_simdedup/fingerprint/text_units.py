@@ -306,9 +306,13 @@ class TextUnits:
     """The digest of the offer; see :attr:`PageUnits.offer`."""
 
     def has_other_comments(self, other: TextUnits) -> bool:
-        """Whether the comments differ, where both pages have the markup of one template: another parts their lines."""
+        """Whether the comments differ, where both pages have the markup of one template: another parts their lines.
+
+        The markup of the content tells that of a page without comments, as long as nothing is new in it.
+        """
         mine, theirs = self.comments & _KEPT, other.comments & _KEPT
-        same_template = mine & theirs in {mine, theirs} - {0}
+        same_content = self.table == other.table != b""
+        same_template = mine & theirs in {mine, theirs} if mine and theirs else same_content
         return same_template and self.comments >> 16 != other.comments >> 16
 
     @property

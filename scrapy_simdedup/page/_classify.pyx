@@ -27,6 +27,7 @@ cdef Py_ssize_t BRANDING = _roles.BRANDING
 cdef Py_ssize_t BY_SETTING = _roles.BY_SETTING
 cdef Py_ssize_t BY_SHAPE = _roles.BY_SHAPE
 cdef Py_ssize_t COMMENT = _roles.COMMENT
+cdef Py_ssize_t FOOTER = _roles.FOOTER
 cdef Py_ssize_t FORM = _roles.FORM
 cdef Py_ssize_t H1 = _roles.H1
 cdef Py_ssize_t HEADING = _roles.HEADING
@@ -240,6 +241,8 @@ cdef void inherit_roles(Node* nodes, Py_ssize_t count) noexcept:
             around = 0
         elif roles & MAIN and node.text > WEAK_WRAPPER_SHARE * in_parts:
             around &= ~WEAK_ROLES
+        if roles & COMMENT and around & MAIN:
+            around &= ~FOOTER
         node.inherited = roles | around
         if node.inherited & MAIN:
             node.inherited &= ~HEADER

@@ -33,6 +33,7 @@ from scrapy_simdedup.page.roles import (
     BY_SHAPE,
     COMMENT,
     COOKIE,
+    FOOTER,
     H1,
     HEADER,
     HEADING,
@@ -160,6 +161,8 @@ def _inherited_roles(tree: BlockTree) -> list[int]:
             around = 0
         elif roles & MAIN and text[node] > WEAK_WRAPPER_SHARE * in_parts:
             around &= ~WEAK_ROLES
+        if roles & COMMENT and around & MAIN:  # the footer of an article may hold its comments
+            around &= ~FOOTER
         both = roles | around
         made.append(both & ~HEADER if both & MAIN else both)  # the header of an article holds its title
     return made

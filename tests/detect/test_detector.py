@@ -369,14 +369,29 @@ async def test_a_page_whose_comments_change_is_changed(
 ) -> None:
     """They are no content of the page, so that no copy is kept for them; but an edit is one."""
 
-    def post(comment: str) -> str:
+    def post(comment: str, template: str) -> str:
         comments = f"<div class=comments><h2>Comments</h2><p>Hear, hear!</p><p>{comment}</p></div>"
-        return f"{page('post', 1)}{comments}<div class=sidebar><a href=/>Home</a></div>"
+        return f"{template.format(prose('post', 200), comments)}<div class=sidebar><a href=/>Home</a></div>"
 
+    for url, template in ((A, "<main>{}</main>{}"), (B, "<article>{}<footer>{}</footer></article>")):
+        async with run(store, f"monday {url}") as detector:
+            await detector.add(post(before, template), url=url)
+        async with run(store, f"tuesday {url}") as detector:
+            assert (await detector.add(post(after, template), url=url)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("template", "kind"), [("{}{}", "changed"), ("<div><section>{}</section>{}</div>", "unchanged")]
+)
+@on_asyncio
+async def test_the_first_comment_is_an_edit_and_a_design_with_comments_is_none(
+    store: FingerprintStore, template: str, kind: str
+) -> None:
+    article, comment = prose("post", 200), "<div class=comments><p>I was there as well.</p></div>"
     async with run(store, "monday") as detector:
-        await detector.add(post(before), url=A)
+        await detector.add(f"{article}<div class=sidebar><a href=/>Home</a></div>", url=A)
     async with run(store, "tuesday") as detector:
-        assert (await detector.add(post(after), url=A)).kind == kind
+        assert (await detector.add(template.format(article, comment), url=A)).kind == kind
 
 
 @pytest.mark.parametrize("text", ["", "<p>Closed today.</p>"])

@@ -7,7 +7,7 @@ import pytest
 from helpers.pages import prose
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Page, read_page
-from scrapy_simdedup.page.roles import NAV, RoleWords
+from scrapy_simdedup.page.roles import COMMENT, FOOTER, NAV, RoleWords
 
 BOILERPLATE, UNMARKED, CONTENT = BlockClass
 ARTICLE = prose("article", 200)
@@ -123,6 +123,20 @@ def test_comments_in_articles_of_their_own_are_frame() -> None:
     """Themes mark each comment as an article; the post is the larger one."""
     comments = '<div class="comments"><article><p>Target</p></article><article><p>I agree.</p></article></div>'
     assert kind_of("Target", f"<article>{ARTICLE}</article>{comments}") is BOILERPLATE
+
+
+@pytest.mark.parametrize(
+    ("html", "roles"),
+    [
+        (f"<article>{ARTICLE}<footer><div class=comments><p>Target</p></div></footer></article>", COMMENT),
+        (f"<article>{ARTICLE}</article><footer><div class=comments><p>Target</p></div></footer>", COMMENT | FOOTER),
+        (f"<article>{ARTICLE}<div class=comment><footer><p>Target</p></footer></div></article>", COMMENT | FOOTER),
+    ],
+)
+def test_comments_in_the_footer_of_an_article_are_comments(html: str, roles: int) -> None:
+    """The footer of the page shows those of the whole site, and that of a comment its author and date."""
+    block = next(block for block in read_page(html).blocks if block.text == "Target")
+    assert block.boilerplate_roles == roles
 
 
 def test_comments_that_outweigh_the_content_are_the_content() -> None:
