@@ -9,7 +9,8 @@ product at each. So a repeat is kept whose arguments go into items, and with whi
 2. Of any other callback only items count: it may hand them on, as one that asks for the reviews does for the stock.
 3. An item counts together with the page. Plain values count by themselves: a category was delivered once one of its
    pages was.
-4. URLs do not count, such as that of the list, except in an item that has nothing else so far.
+4. A page that did not change since an earlier run is no news, unless it finishes the one item of a page that is.
+5. URLs do not count, such as that of the list, except in an item that has nothing else so far.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from scrapy_simdedup.detect.events import event_key
 logger = logging.getLogger(__name__)
 
 FOR_TOOLS = tuple(NAMES_OF_TOOLS)
+META_BEGUN = "simdedup_begun"
+"""Marks a request that brings an item of a page that is new or changed: how many such requests its callback made."""
 MAX_VALUES = 1_000
 """Plain values of one argument, or of an item, that are looked at."""
 MAX_DELIVERED = 500_000
@@ -68,6 +71,15 @@ class CallbackArguments:
             values = {name: texts for name, texts in found.items() if texts}
             items = frozenset(of_items.intersection(values))
             self._of_request[request] = Arguments(handler, values, items)
+
+    def request_made(self, request: Request, begun: list[int]) -> None:
+        """Mark a request with a count of those that its callback made to have items finished, if it is one.
+
+        A list begins many items, of which few are new when it changes. Requests share the count.
+        """
+        if any(_is_item(value) for _, value in brought_along(request)):
+            begun[0] += 1
+            request.meta[META_BEGUN] = begun
 
     def item_given(self, item: Any, response: Response) -> None:
         """Find out which arguments are in an item that a callback gave."""

@@ -151,7 +151,7 @@ class DeliveryOuterMiddleware:
         drop_items = runtime.handler.drops(response) is not None
         is_errback = runtime.handler.dropped_page_verdict(response) is not None
         chain = runtime.links.chain_of(response)
-        made_request = False
+        made_request, begun = False, [0]
         try:
             async for output in result:
                 if is_errback and isinstance(output, Request):
@@ -162,6 +162,7 @@ class DeliveryOuterMiddleware:
                     made_request = True
                     if delivery is not None:
                         self._note_request(delivery, output, response)
+                    self._note_begun_item(output, response, begun)
                     request = output if chain is None else runtime.links.defer(output, response, chain)
                     if request is not None:
                         yield request
@@ -232,6 +233,20 @@ class DeliveryOuterMiddleware:
                 self.runtime.arguments.output_ended(response, *(key for key in keys if key is not None))
         except Exception:  # whatever goes wrong in us must not cost the callback's output
             logger.exception("Could not look at what the request of %s brought along", response.url)
+
+    def _may_be_news(self, response: Response) -> bool:
+        """Whether a page is not what an earlier run had, or finishes an item of such a page, where that matters."""
+        verdict = {} if response.request is None else response.meta.get(META_VERDICT) or {}
+        is_news = verdict.get("kind") in {"new", "changed", "near"} or verdict.get("reason") == "other_arguments"
+        return is_news and self.runtime.settings.is_anywhere("unchanged", "drop")
+
+    def _note_begun_item(self, request: Request, response: Response, begun: list[int]) -> None:
+        """Note a request that may have an item finished; ``begun`` counts those of its callback."""
+        try:
+            if self._may_be_news(response):
+                self.runtime.arguments.request_made(request, begun)
+        except Exception:  # whatever goes wrong in us must not cost the callback's output
+            logger.exception("Could not look at what the request for %s brings along", request.url)
 
     def _note_request(self, delivery: Delivery, request: Request, response: Response) -> None:
         """Note what a request says about the delivery of the page whose callback made it."""

@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simdedup.crawl import Crawl
-from scrapy_simdedup.crawl.arguments import CallbackArguments
+from scrapy_simdedup.crawl.arguments import META_BEGUN, CallbackArguments
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
 from scrapy_simdedup.crawl.item_values import ItemValues
@@ -246,9 +246,10 @@ class ResponseHandler:
     def _has_own_arguments(self, request: Request, response: Response, verdict: Verdict) -> bool:
         """Whether the callback may make another item of a repeat than it made of others.
 
-        What did not change is another question: an incremental crawl exports pages that did.
+        What did not change is another question: an incremental crawl exports pages that did, and what it finishes.
         """
-        is_new = verdict.kind != "unchanged" and self._arguments.are_new(request, verdict.original_key or b"")
+        is_news = verdict.kind != "unchanged" or request.meta.get(META_BEGUN) == [1]
+        is_new = is_news and self._arguments.are_new(request, verdict.original_key or b"")
         return is_new and self._detector.settings_for(response.url).callbacks == "same"
 
     async def _learn(

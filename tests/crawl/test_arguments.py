@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,6 +117,53 @@ async def test_a_request_that_brings_an_item_is_not_skipped_for_its_url(site: Si
     settings = ADDON | ONE_BY_ONE | {"SIMDEDUP_URL_LEARNING": "skip"}
     found = await crawl(Shop, settings, root=site.root, way="an item in cb_kwargs", products=80)
     assert len(names(found)) == 80
+
+
+class Prices(Shop):
+    """Takes the name of a product from its own page, and finishes it with that of its reviews."""
+
+    name = "prices"
+
+    def parse(self, response: Any) -> Any:
+        item = {"url": response.url, "name": response.css("h1::text").get()}
+        yield Request(f"{response.url}/reviews", self.reviews, cb_kwargs={"item": item})
+
+
+class Rows(Prices):
+    """Takes the names from one list."""
+
+    name = "rows"
+
+    async def start(self) -> Any:
+        yield Request(f"{self.root}/list")
+
+    def parse(self, response: Any) -> Any:
+        for number, name in enumerate(response.css("p.row::text").getall()):
+            yield Request(f"{self.root}/product/{number}/reviews", self.reviews, cb_kwargs={"item": {"name": name}})
+
+
+@on_asyncio
+async def test_an_edit_is_exported_though_the_page_that_finishes_its_item_did_not_change(
+    site: Site, tmp_path: Path
+) -> None:
+    """In a crawl that exports what changed; of the items of a list that changed few did."""
+    settings = ADDON | ONE_BY_ONE | {"SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
+    serve(site)
+    for number in range(PRODUCTS):
+        site[f"/product/{number}/reviews"] = page(("reviews", number))
+    rows = "".join(f"<p class=row>Product {number} of our shop</p>" for number in range(PRODUCTS))
+    site["/list"] = page("list", body=rows)
+    for spider in (Prices, Rows):
+        store = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path}/{spider.name}.sqlite"}
+        first = await crawl(spider, settings | store, root=site.root)
+        assert len(first.items) == PRODUCTS
+    site["/product/3"] = page("edited")
+    site["/list"] = page("list", body=f"{rows}<p class=row>One more</p>")
+    exported = []
+    for spider in (Prices, Rows):
+        store = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path}/{spider.name}.sqlite"}
+        exported.append([item.get("url") for item in (await crawl(spider, settings | store, root=site.root)).items])
+    assert exported == [[f"{site.root}/product/3"], []]
 
 
 class Categories(Spider):
