@@ -8,7 +8,7 @@ from typing import Literal
 from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit
-from scrapy_simdedup.urls.parts import UrlParts
+from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
 from scrapy_simdedup.urls.patterns import ActiveRules, NormalizedUrl, PathPattern
 from scrapy_simdedup.urls.shared import Look
 from scrapy_simdedup.urls.site import Site
@@ -29,11 +29,13 @@ _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 many."""
 _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
+_SEVERAL_URLS = 1.5
+"""URLs of a page that had a part with many values, on average, from which on each page has several witnesses."""
 _ONE_WITNESS, _AFTER_EXCEPTION = 4.0, 8.0
-"""Factors on ``verify`` where a page has one URL with each value, so that nothing but this URL shows an exception: as a
-rule, and once another rule of the site had one."""
+"""Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
+paths, and once another rule of the site had one."""
 Action = Literal["go", "deprioritize", "skip"]
-Doubt = Literal["hardly", "any value", "one value"]
+Doubt = Literal["hardly", "several", "one witness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +129,10 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             verified = max(found.verified for found in standing)
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
-            if site.questions is not None and not low_risk and site.hypotheses.is_about_few_values(rule):
-                weight *= _AFTER_EXCEPTION if site.questions.know_exceptions else _ONE_WITNESS
-                if rule.value is None:
-                    verified //= max(1, len(site.hypotheses.parts[rule.names[0]].values))
+            if site.questions is not None and _has_one_witness(site, rule, evidence):
+                usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
+                weight *= _AFTER_EXCEPTION if site.questions.know_exceptions else usual
+                verified //= site.hypotheses.few_values(rule) or 1
             tried = max(found.successes for found in standing) - _TRIALS_OF_NEW_RULE
             if not evidence.remembered or low_risk:
                 need += _verification_rate(weight, verified)
@@ -206,19 +208,29 @@ def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:
 def doubt_about_skip(site: Site, parts: UrlParts) -> Doubt:
     """How well a rule behind the skip of a URL can be wrong for some pages only.
 
-    A page has one URL with a certain value, so nothing but this URL tells whether a rule about the value is wrong for
-    it. Where any value is the rule's, each page has several URLs that would.
+    A page may have one URL with a part, or with a certain value of it, so that nothing but this URL tells whether a
+    rule is wrong for it. Where any value is the rule's, each page has several URLs that would.
     """
     normalized = site.normalize(parts)
     known = site.index.find(normalized, normalized.rules)
     if known is None:
-        return "one value"
+        return "one witness"
     if site.contents.is_stub_content(known.content):
         return "hardly"
     doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
     if not doubtful:
         return "hardly"
-    return "one value" if any(map(site.hypotheses.is_about_few_values, doubtful)) else "any value"
+    rules = normalized.rules.pattern_of
+    has_one = any(_has_one_witness(site, rule, rules[rule].evidence[rule]) for rule in doubtful)
+    return "one witness" if has_one else "several"
+
+
+def _has_one_witness(site: Site, rule: Hypothesis, evidence: Evidence) -> bool:
+    """Whether a page may have a single URL that would show that a rule is wrong for it."""
+    if rule.any_value or len(rule.names) > 1 or site.hypotheses.is_low_risk(rule):
+        return False
+    urls = evidence.contents.values()  # of pages that had the part
+    return site.hypotheses.few_values(rule) > 0 or sum(urls) < _SEVERAL_URLS * len(urls)
 
 
 def _verification_rate(weight: float, verified: int) -> float:

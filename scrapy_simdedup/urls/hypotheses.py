@@ -208,13 +208,12 @@ class Hypotheses:
         """Whether it is implausible that a hypothesis is wrong for some pages only."""
         return hypothesis.rarely_matters or self.is_random(hypothesis)
 
-    def is_about_few_values(self, hypothesis: Hypothesis) -> bool:
-        """Whether a hypothesis is about one value, or about a part with few, so that a page has one URL with each."""
+    def few_values(self, hypothesis: Hypothesis) -> int:
+        """How many values a hypothesis is about, if they are few; else 0."""
+        part = self.parts[hypothesis.names[0]]
         if hypothesis.value is not None:
-            return True
-        if hypothesis.any_value or len(hypothesis.names) > 1 or self.is_low_risk(hypothesis):
-            return False
-        return self.parts[hypothesis.names[0]].any_value is None
+            return 1
+        return 0 if part.any_value is not None else max(1, len(part.values))
 
     def add(self, names: tuple[str, ...], value: str | None, shift: int = 0) -> Hypothesis:
         """Make a hypothesis about parts that exist."""

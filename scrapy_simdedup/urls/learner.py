@@ -24,7 +24,7 @@ from scrapy_simdedup.urls.trials import Observation
 
 _SAMPLED, _SAMPLED_LOW_RISK = 0.4, 0.1
 """Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session
-ids, stubs. Where rules about few values skipped them, it takes what the questions have left."""
+ids, stubs. Where a page may have no second URL to show an exception, it takes what the questions have left."""
 _SAMPLED_AFTER_EXCEPTION = 10
 """Factor on the checks for these URLs where a rule was wrong for few pages, so that others may be."""
 _MOST_SAMPLED = 0.99
@@ -175,10 +175,10 @@ class UrlLearner:
             if site.questions is not None and site.questions.know_errors:
                 found += site.draw_other_looks()
             share = self._sampled_share(site)
-            chances = {"hardly": _SAMPLED_LOW_RISK, "any value": _SAMPLED, "one value": math.inf}
+            chances = {"hardly": _SAMPLED_LOW_RISK, "several": _SAMPLED, "one witness": math.inf}
             for url in site.draw_skips(share):
                 parts = self._split(site, url)
-                doubt = doubt_about_skip(site, parts) if parts is not None else "one value"
+                doubt = doubt_about_skip(site, parts) if parts is not None else "one witness"
                 if site.random.next_float() < chances[doubt] * self._checks / share:
                     found.append(url)
                     site.skipped -= 1
@@ -245,7 +245,7 @@ class UrlLearner:
         return list(self._sites)
 
     def _sampled_share(self, site: Site) -> float:
-        """The share to sample of the URLs that rules about few values skipped."""
+        """The share to sample of the URLs that are the only ones to show an exception."""
         least = _SAMPLED_LOW_RISK * self._checks
         if site.questions is not None and site.questions.know_exceptions:
             return min(_MOST_SAMPLED, _SAMPLED_AFTER_EXCEPTION * self._checks)
