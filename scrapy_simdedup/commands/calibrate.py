@@ -22,8 +22,13 @@ from scrapy_simdedup.commands.console import (
 )
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report.calibration import NO_THRESHOLD_FITS, Calibration, LabelledPair, calibrate
-from scrapy_simdedup.report.document import write_calibration
+from scrapy_simdedup.report.calibration import (
+    NO_THRESHOLD_FITS,
+    Calibration,
+    LabelledPair,
+    calibrate,
+    write_calibration,
+)
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, Reservoir, closest_pairs, fingerprint_of
 from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings

@@ -1,4 +1,4 @@
-"""The report, built from a store, and the HTML documents that show it or a calibration: one file without network."""
+"""The report, built from a store, and the HTML document that shows it: one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -13,21 +13,16 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from scrapy_simdedup.display import format_time, plural
+from scrapy_simdedup.display import format_time
 from scrapy_simdedup.report import sections
 from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
 from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings
 from scrapy_simdedup.report.elements import (
     Element,
-    Series,
-    data_table,
-    format_number,
     h,
-    link,
     replace_invalid_xml,
-    similarity_chart,
     to_html,
 )
 from scrapy_simdedup.report.history import read_run_history
@@ -44,11 +39,6 @@ from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, whole_log
 
-if TYPE_CHECKING:
-    from scrapy_simdedup.report.calibration import Calibration
-
-FIRST_STEP = 50
-"""Hundredths of similarity at which the chart of a calibration begins."""
 SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
     "answer": ("The answer", sections.answer),
     "similarity": ("How similar pages are", sections.similarity),
@@ -101,79 +91,16 @@ def _csp_hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def render_calibration(found: Calibration, settings: DedupSettings) -> str:
-    """The calibration as an HTML document; ``settings`` has the thresholds in force."""
-    about = f"{found.store}; {format_number(found.sampled)} of {format_number(found.pages)} pages were sampled"
-    parts = {
-        "choice": ("Thresholds per site", _choices(found)),
-        "distribution": ("Similarity to the closest page", _distribution(found, settings)),
-        "thresholds": ("What each threshold would do", [_thresholds(found)]),
-        "borderline": ("Borderline pairs to judge by eye", _borderline(found)),
-    }
-    return html_document("Thresholds", about, parts)
-
-
-def _distribution(found: Calibration, settings: DedupSettings) -> list[Element]:
-    less = sum(found.same_headline[:FIRST_STEP]) + sum(found.other_headline[:FIRST_STEP])
-    chart = similarity_chart(
-        "distribution-chart",
-        "Pages by similarity to the closest page of their site",
-        [
-            Series("same headline", found.same_headline[FIRST_STEP:], "identical"),
-            Series("another headline", found.other_headline[FIRST_STEP:], "stub"),
-        ],
-        near=settings.near,
-        identical=settings.identical,
-    )
-    return [
-        h("p", f"Less than {FIRST_STEP / 100:g} similar to any other of their site: {plural(less, 'more page')}."),
-        chart,
-    ]
-
-
-def _thresholds(found: Calibration) -> Element:
-    rows = [(f"{line.at:.2f}", line.dropped, line.suspicious, line.wrong, line.missed) for line in found.thresholds]
-    head = ("Threshold", "#%drops", "#%with another headline", "#%wrong by labels", "#%copies missed by labels")
-    kept = len(head) if found.labelled else 3
-    return data_table(
-        "Shares of the sampled pages, of those dropped, and of labelled pairs",
-        head[:kept],
-        [row[:kept] for row in rows],
-    )
-
-
-def _choices(found: Calibration) -> list[Element]:
-    rows = [(choice.site, choice.sampled, choice.identical, choice.near, choice.because) for choice in found.choices]
-    setting = found.setting
-    return [
-        data_table("Chosen for each site", ("Site", "#sampled", "#identical", "#near", "Because"), rows),
-        h("p", "Ready to paste into settings.py:" if setting else "The thresholds in force fit every site."),
-        *([h("pre", setting, tabindex="0")] if setting else []),
-    ]
-
-
-def _borderline(found: Calibration) -> list[Element]:
-    if not found.borderline:
-        return [h("p", "No sampled page is near a threshold.")]
-    rows = [
-        (link(pair.one), link(pair.other), pair.similarity, "another" if pair.headline_differs else "the same")
-        for pair in found.borderline
-    ]
-    head = ("One", "Other", "#similarity", "Headline")
-    return [data_table("A random sample of pairs next to a threshold", head, rows)]
-
-
 def write_report(report: Report, path: str | Path) -> None:
-    """Write the report: as JSON if the path ends with .json, else as HTML. A file is replaced only by a whole one."""
-    _write(path, report, lambda: render_report(report))
+    """Write the report as JSON or HTML; see :func:`write_document`."""
+    write_document(path, report, lambda: render_report(report))
 
 
-def write_calibration(found: Calibration, settings: DedupSettings, path: str | Path) -> None:
-    """Write the calibration as :func:`write_report` does."""
-    _write(path, found, lambda: render_calibration(found, settings))
+def write_document(path: str | Path, found: Any, render: Callable[[], str]) -> None:
+    """Write what was found: as JSON if the path ends with .json, else as the HTML that is rendered for it.
 
-
-def _write(path: str | Path, found: Report | Calibration, render: Callable[[], str]) -> None:
+    A file is replaced only by a whole one.
+    """
     path = Path(path)
     text = json.dumps(asdict(found), indent=1) if path.suffix == ".json" else render()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,7 @@ import ast
 import pytest
 
 from scrapy_simdedup.detect.names import PageSettings
-from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate
-from scrapy_simdedup.report.document import render_calibration
+from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate, render_calibration
 from scrapy_simdedup.report.neighbours import ClosePair
 from scrapy_simdedup.settings import DedupSettings
 
