@@ -35,11 +35,10 @@ from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.clusters import event_of, read_compared_pages, what_kept
 from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
-from scrapy_simdedup.report.document import live_records
 from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of, push_largest
 from scrapy_simdedup.setting_checks import did_you_mean
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import FingerprintStore, Record
+from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED, UnjudgedReason
 
 MAX_SUGGESTED = 3

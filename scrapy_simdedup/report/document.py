@@ -7,7 +7,7 @@ import re
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from html import escape
@@ -37,7 +37,7 @@ from scrapy_simdedup.report.tallies import (
 )
 from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import FingerprintStore, Record, whole_log
+from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
 
 SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
     "answer": ("The answer", sections.answer),
@@ -117,18 +117,6 @@ MAX_CLUSTERS, MAX_MEMBERS, MAX_AUDITED, MAX_CHANGE_ROWS = 50, 5, 30, 100
 and run."""
 MAX_REPLAYED = 20_000
 """Pages whose URLs a report learns from, which takes a second or two."""
-
-
-async def live_records(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
-    """The records of one site or of all, with their sites, without tombstones of forgotten records."""
-    if site is None:
-        async for home, record in store.records():
-            if not record.forgotten:
-                yield home, record
-        return
-    async for record in whole_log(store, site):
-        if not record.forgotten:
-            yield site, record
 
 
 @dataclass(frozen=True, slots=True)

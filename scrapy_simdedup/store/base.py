@@ -381,6 +381,18 @@ async def whole_log(store: FingerprintStore, site: str) -> AsyncIterator[Record]
             yield record
 
 
+async def live_records(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
+    """The records of one site or of all, with their sites, without tombstones of forgotten records."""
+    if site is None:
+        async for home, record in store.records():
+            if not record.forgotten:
+                yield home, record
+        return
+    async for record in whole_log(store, site):
+        if not record.forgotten:
+            yield site, record
+
+
 async def whole_journal(store: FingerprintStore, journal: str) -> AsyncIterator[bytes]:
     """All notes of a journal, which the store gives in parts; one that changes meanwhile may come twice."""
     notes = Notes((), 0, complete=False)
