@@ -1,7 +1,9 @@
-"""How values are shown to people: sizes, times and counts as text, and small HTML tables for notebooks."""
+"""How values are shown to people: sizes, times, names and secrets as text, and small HTML tables for notebooks."""
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from html import escape
@@ -10,6 +12,10 @@ CELL_STYLE = "text-align: left; vertical-align: top; white-space: normal; min-wi
 """The style of a table's cells; Jupyter aligns them to the right, in one line, where a table has none."""
 MARK_STYLE = "background: #ffd54a55; color: inherit"
 """The style of highlighted text, which can be read on black and on white."""
+REDACTED = "***"
+"""Shown instead of a secret."""
+MIN_NAME_RATIO = 0.7
+"""How alike two names are, 0..1, so that one is suggested for the other."""
 
 
 def format_bytes(count: int) -> str:
@@ -48,6 +54,36 @@ def shorten(text: str, width: int = 80) -> str:
     """
     half = width // 2
     return text if len(text) <= width else f"{text[: width - half]}…{text[-(half - 1) :]}"
+
+
+def redact_password(url: str) -> str:
+    """A store URL with ``***`` in place of its password; safe for logs and errors."""
+    url = re.sub(r"(password=)[^&]*", rf"\1{REDACTED}", url, flags=re.IGNORECASE)
+    # Not by urlsplit: a URL that does not parse may hide its password anywhere before the last @.
+    before = r"//[^/@:]*:|^(?!.*//)[^/@:]*:|^(?!sqlite:)[^/]*:///[^@:]*:"
+    return re.sub(rf"({before}).*@", rf"\1{REDACTED}@", url, flags=re.DOTALL)
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are most like an unknown one; none if all are too different.
+
+    A name is also compared with the beginning of a longer one.
+
+    >>> nearest("treshold", ["threshold", "run"]), nearest("sites", ["stubs", "site_settings"]), nearest("x", ["run"])
+    (['threshold'], ['site_settings'], [])
+    """
+    likeness = {
+        other: max(difflib.SequenceMatcher(None, name, part).ratio() for part in (other, other[: len(name)]))
+        for other in known
+    }
+    best = max(likeness.values(), default=0.0)
+    return [other for other, found in likeness.items() if found == best >= MIN_NAME_RATIO]
+
+
+def did_you_mean(likely: Iterable[str]) -> str:
+    """A question with the likely names, to end a remedy with; empty if there is none."""
+    question = " or ".join(likely)
+    return f"; did you mean {question}?" if question else ""
 
 
 class Markup(str):

@@ -6,7 +6,6 @@ setting, the value and the remedy. ``settings.py`` says which setting has which 
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -17,45 +16,12 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeAlias, cast
 
+from scrapy_simdedup.display import REDACTED, did_you_mean, nearest, redact_password
 from scrapy_simdedup.errors import SettingError
 
 Check: TypeAlias = Callable[[str, Any], Any]
-REDACTED = "***"
-"""Shown instead of a secret."""
-MIN_NAME_RATIO = 0.7
-"""How alike two names are, 0..1, so that one is suggested for the other."""
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _LISTS = list, tuple, set, frozenset
-
-
-def redact_password(url: str) -> str:
-    """A store URL with ``***`` in place of its password; safe for logs and errors."""
-    url = re.sub(r"(password=)[^&]*", rf"\1{REDACTED}", url, flags=re.IGNORECASE)
-    # Not by urlsplit: a URL that does not parse may hide its password anywhere before the last @.
-    before = r"//[^/@:]*:|^(?!.*//)[^/@:]*:|^(?!sqlite:)[^/]*:///[^@:]*:"
-    return re.sub(rf"({before}).*@", rf"\1{REDACTED}@", url, flags=re.DOTALL)
-
-
-def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are most like an unknown one; none if all are too different.
-
-    A name is also compared with the beginning of a longer one.
-
-    >>> nearest("treshold", ["threshold", "run"]), nearest("sites", ["stubs", "site_settings"]), nearest("x", ["run"])
-    (['threshold'], ['site_settings'], [])
-    """
-    likeness = {
-        other: max(difflib.SequenceMatcher(None, name, part).ratio() for part in (other, other[: len(name)]))
-        for other in known
-    }
-    best = max(likeness.values(), default=0.0)
-    return [other for other, found in likeness.items() if found == best >= MIN_NAME_RATIO]
-
-
-def did_you_mean(likely: Iterable[str]) -> str:
-    """A question with the likely names, to end a remedy with; empty if there is none."""
-    question = " or ".join(likely)
-    return f"; did you mean {question}?" if question else ""
 
 
 def flag(name: str, value: Any) -> bool:

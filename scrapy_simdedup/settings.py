@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from scrapy_simdedup import setting_checks as checks
-from scrapy_simdedup.display import shorten
+from scrapy_simdedup.display import REDACTED, did_you_mean, nearest, redact_password, shorten
 from scrapy_simdedup.errors import SettingError
 
 if TYPE_CHECKING:
@@ -317,10 +317,10 @@ def _checked(name: str, value: Any) -> Any:
         if isinstance(value, str) and value.strip().lower() in _UNSET and default in (None, (), {}):
             return default
         return CHECKS[name](full, value)
-    if "secret" in name or checks.nearest(name, ["secret"]):
-        value = checks.REDACTED
+    if "secret" in name or nearest(name, ["secret"]):
+        value = REDACTED
     elif isinstance(value, str):
-        value = checks.redact_password(value)
-    likely = checks.did_you_mean(PREFIX + known.upper() for known in checks.nearest(name, CHECKS))
+        value = redact_password(value)
+    likely = did_you_mean(PREFIX + known.upper() for known in nearest(name, CHECKS))
     all_of_them = f"; there are {', '.join(PREFIX + known.upper() for known in CHECKS)}"
     raise SettingError(full, value, f"there is no such setting{likely or all_of_them}")

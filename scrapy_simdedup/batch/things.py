@@ -19,11 +19,11 @@ from scrapy_simdedup.crawl.items import comparable_item, item_url
 from scrapy_simdedup.detect.names import site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
+from scrapy_simdedup.display import did_you_mean, nearest
 from scrapy_simdedup.errors import SettingError, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_texts
 from scrapy_simdedup.page.metadata import declared_canonical_url
-from scrapy_simdedup.setting_checks import did_you_mean, nearest
 from scrapy_simdedup.settings import DedupSettings, Scope
 from scrapy_simdedup.unjudged import UnjudgedReason
 

@@ -20,6 +20,7 @@ from scrapy_simdedup.commands.console import (
     option,
     positive_int,
 )
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.calibration import (
@@ -30,7 +31,6 @@ from scrapy_simdedup.report.calibration import (
     write_calibration,
 )
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, Reservoir, closest_pairs, fingerprint_of
-from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 

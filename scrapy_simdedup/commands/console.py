@@ -19,8 +19,8 @@ from typing import IO, Any, TextIO
 
 from scrapy.settings import Settings
 
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import SettingError, SimdedupError, StoreError
-from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store import job_store, store_by_url
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records

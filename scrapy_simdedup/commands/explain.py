@@ -28,7 +28,7 @@ from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import PageCompared
 from scrapy_simdedup.detect.names import PageSettings, site_of
-from scrapy_simdedup.display import format_time, plural
+from scrapy_simdedup.display import did_you_mean, format_time, plural
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint
 from scrapy_simdedup.page.page import read_page
@@ -36,7 +36,6 @@ from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.clusters import event_of, read_compared_pages, what_kept
 from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
 from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of, push_largest
-from scrapy_simdedup.setting_checks import did_you_mean
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED, UnjudgedReason

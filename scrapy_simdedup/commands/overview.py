@@ -27,7 +27,7 @@ from scrapy_simdedup.commands.console import (
     positive_int,
 )
 from scrapy_simdedup.crawl.url_skipper import load_rule_files
-from scrapy_simdedup.display import format_bytes, plural
+from scrapy_simdedup.display import format_bytes, plural, redact_password
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.clusters import (
@@ -41,7 +41,6 @@ from scrapy_simdedup.report.clusters import (
 from scrapy_simdedup.report.data import Report, UrlSavings
 from scrapy_simdedup.report.document import build_report, write_report
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
-from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.urls import Rule, export_obstacle, export_own_rules, export_rules

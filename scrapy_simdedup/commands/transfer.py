@@ -29,10 +29,9 @@ from scrapy_simdedup.crawl.requests import IMPORTED_LOG
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.revisit import imported_record
 from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
-from scrapy_simdedup.display import plural
+from scrapy_simdedup.display import plural, redact_password
 from scrapy_simdedup.errors import SimdedupError, StoreError
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.base import IMPORTED, FingerprintStore, LogPart, Record, SiteNote
 
 MAX_SHOWN_ERRORS = 10

@@ -40,10 +40,10 @@ from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector, check_compatible
 from scrapy_simdedup.detect.names import run_name
 from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import SimdedupError, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter
 from scrapy_simdedup.page.content import Content
-from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store import job_store, store_by_url
 from scrapy_simdedup.store.base import Sleep

@@ -15,6 +15,7 @@ from scrapy_simdedup.detect.names import PageSettings, RunContext, site_of, url_
 from scrapy_simdedup.detect.site_logs import EventLog, worker_name
 from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM, PageFingerprint
 from scrapy_simdedup.fingerprint.make import (
@@ -27,7 +28,7 @@ from scrapy_simdedup.fingerprint.make import (
     model_of,
 )
 from scrapy_simdedup.page.metadata import declared_canonical_url
-from scrapy_simdedup.setting_checks import redact_password, require_text
+from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.store import store_by_url

@@ -8,8 +8,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.setting_checks import redact_password
 from scrapy_simdedup.store.base import FingerprintStore, Sleep
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.sqlite import SqliteStore

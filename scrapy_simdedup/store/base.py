@@ -18,9 +18,8 @@ from operator import attrgetter
 from sys import intern
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from scrapy_simdedup.display import plural, shorten
+from scrapy_simdedup.display import plural, redact_password, shorten
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.setting_checks import redact_password
 
 State = Literal["reserved", "confirmed", "released", "duplicate", "stub", "itemless"]
 Outcome = Literal["confirmed", "released", "stub", "itemless"]

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import StoreBusy, StoreError
-from scrapy_simdedup.setting_checks import redact_password
 
 Result = TypeVar("Result")
 CALL_SECONDS = 5.0

@@ -11,8 +11,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
-from scrapy_simdedup.setting_checks import redact_password
 
 if TYPE_CHECKING:
     from scrapy_simdedup.store.base import Sleep

@@ -17,7 +17,7 @@ from helpers.pages import page
 from helpers.site_server import Site
 from helpers.warm_python import run_python
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, StoreError
-from scrapy_simdedup.setting_checks import redact_password
+from scrapy_simdedup.display import redact_password
 
 PASSWORD = "hunter2"
 
