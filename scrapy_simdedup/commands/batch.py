@@ -17,7 +17,7 @@ from scrapy_simdedup.batch.records import RecordTables
 from scrapy_simdedup.commands.console import YES, Action, Context, document_path, positive_int
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.report.data import Savings
+from scrapy_simdedup.report import Savings
 from scrapy_simdedup.report.document import CrawlFacts, build_report, write_report
 
 MAX_SHOWN_DAMAGES = 5

@@ -26,7 +26,7 @@ from scrapy_simdedup.commands.console import (
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import format_time, plural
-from scrapy_simdedup.report.data import DriftRow, RunChanges
+from scrapy_simdedup.report import DriftRow, RunChanges
 from scrapy_simdedup.report.history import ChangeRates, DueUrl, Move, find_moves, read_run_history
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.report.tallies import SiteTally

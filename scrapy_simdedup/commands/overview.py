@@ -30,6 +30,7 @@ from scrapy_simdedup.crawl.url_skipper import load_rule_files
 from scrapy_simdedup.display import format_bytes, plural, redact_password
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.report import Report, UrlSavings
 from scrapy_simdedup.report.clusters import (
     Cluster,
     ClusterDetails,
@@ -38,7 +39,6 @@ from scrapy_simdedup.report.clusters import (
     TopClusters,
     read_compared_pages,
 )
-from scrapy_simdedup.report.data import Report, UrlSavings
 from scrapy_simdedup.report.document import build_report, write_report
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
 from scrapy_simdedup.store import store_by_url

@@ -22,8 +22,8 @@ from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.page import read_page
+from scrapy_simdedup.report import AuditedPair, Savings
 from scrapy_simdedup.report.comparison import Difference, Line, diff_lines, role_label
-from scrapy_simdedup.report.data import AuditedPair
 from scrapy_simdedup.report.neighbours import Reservoir
 
 logger = logging.getLogger(__name__)
@@ -239,7 +239,6 @@ class Reporter:
         if not self._settings.report:
             return
         # These bring charts and templates, which few crawls want.
-        from scrapy_simdedup.report.data import Savings  # noqa: PLC0415
         from scrapy_simdedup.report.document import CrawlFacts, build_report, write_report  # noqa: PLC0415
 
         stats, detector = self._stats, self._detector

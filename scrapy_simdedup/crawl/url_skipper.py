@@ -20,7 +20,7 @@ from scrapy_simdedup.crawl.url_journal import UrlJournal, UrlObservations, delet
 from scrapy_simdedup.crawl.url_readmission import META_RESCHEDULED, Readmission, UrlChecks
 from scrapy_simdedup.detect.events import SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
-from scrapy_simdedup.report.data import UrlSavings
+from scrapy_simdedup.report import UrlSavings
 from scrapy_simdedup.settings import PREFIX
 from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision, UrlLearner, load_rules
 

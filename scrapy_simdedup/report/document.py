@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.display import format_time
-from scrapy_simdedup.report import sections
+from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections
 from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
-from scrapy_simdedup.report.data import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings
 from scrapy_simdedup.report.elements import (
     Element,
     h,

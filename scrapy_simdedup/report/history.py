@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.unit_changes import Change
-from scrapy_simdedup.report.data import RunChanges
+from scrapy_simdedup.report import RunChanges
 from scrapy_simdedup.report.neighbours import FingerprintTable, fingerprint_of
 from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day, whole_journal
 from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url

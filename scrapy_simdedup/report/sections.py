@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from scrapy_simdedup.display import format_bytes, format_time, plural
+from scrapy_simdedup.report import SIMILARITY_BUCKETS, VERDICT_KINDS, AuditedPair, Report
 from scrapy_simdedup.report.clusters import Cluster
 from scrapy_simdedup.report.comparison import Difference, diff_words
-from scrapy_simdedup.report.data import SIMILARITY_BUCKETS, VERDICT_KINDS, AuditedPair, Report
 from scrapy_simdedup.report.elements import (
     AxisMark,
     Child,

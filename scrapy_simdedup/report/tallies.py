@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scrapy_simdedup.report import data
+from scrapy_simdedup import report
 from scrapy_simdedup.report.clusters import Cluster, ComparedPages, event_of
 from scrapy_simdedup.report.history import RunHistory
 from scrapy_simdedup.report.neighbours import (
@@ -40,7 +40,7 @@ class VerdictTally:
         self.kinds: Counter[str] = Counter()
         self.states: Counter[str] = Counter()
         self.unjudged: Counter[str] = Counter()
-        empty = [0] * data.SIMILARITY_BUCKETS
+        empty = [0] * report.SIMILARITY_BUCKETS
         self.similarities: dict[str, list[int]] = {"dropped": empty, "kept": empty.copy()}
 
     def add(self, record: Record) -> None:
@@ -53,7 +53,7 @@ class VerdictTally:
         if record.similarity is not None:
             fate = "dropped" if record.state == "duplicate" else "kept"
             self.similarities[fate][
-                min(data.SIMILARITY_BUCKETS - 1, int(record.similarity * data.SIMILARITY_BUCKETS))
+                min(report.SIMILARITY_BUCKETS - 1, int(record.similarity * report.SIMILARITY_BUCKETS))
             ] += 1
 
 
@@ -66,23 +66,23 @@ class TimelineTally:
 
     def add(self, record: Record) -> None:
         """Take the time and the verdict of one record."""
-        if record.kind in data.VERDICT_KINDS:
+        if record.kind in report.VERDICT_KINDS:
             self._seen.append(record.last_seen)
-            self._kinds.append(data.VERDICT_KINDS.index(record.kind))
+            self._kinds.append(report.VERDICT_KINDS.index(record.kind))
 
     @property
-    def timeline(self) -> data.Timeline | None:
+    def timeline(self) -> report.Timeline | None:
         """The verdicts in steps of equal length; None if there were no records."""
         if not self._seen:
             return None
         seen, kinds = np.frombuffer(self._seen), np.frombuffer(self._kinds, np.uint8)
         start, end = float(seen.min()), float(seen.max())
         counts, edges = {}, np.linspace(start, max(end, start + 1.0), TIMELINE_STEPS + 1)
-        for number, kind in enumerate(data.VERDICT_KINDS):
+        for number, kind in enumerate(report.VERDICT_KINDS):
             found = np.histogram(seen[kinds == number], edges)[0]
             if found.any():
                 counts[kind] = found.tolist()
-        return data.Timeline(start, float(edges[1] - edges[0]), counts)
+        return report.Timeline(start, float(edges[1] - edges[0]), counts)
 
 
 class RunTally:
@@ -100,10 +100,10 @@ class RunTally:
         run[2], run[3] = min(run[2], seen), max(run[3], seen)
 
     @property
-    def rows(self) -> tuple[data.RunRow, ...]:
+    def rows(self) -> tuple[report.RunRow, ...]:
         """The rows of the runs table, the latest run first."""
         rows = (
-            data.RunRow(name, int(pages), int(repeats), first, last)
+            report.RunRow(name, int(pages), int(repeats), first, last)
             for name, (pages, repeats, first, last) in self._runs.items()
         )
         return tuple(sorted(rows, key=lambda row: -row.last)[:MAX_RUNS])
@@ -148,18 +148,18 @@ class _SiteCounts:
                 counts[1] += changed
 
     @property
-    def row(self) -> data.SiteRow:
+    def row(self) -> report.SiteRow:
         near, changed, unjudged = (self.kinds[kind] for kind in ("near", "changed", "unjudged"))
-        return data.SiteRow(self.name, self.pages, self.repeats, near, changed, unjudged, self.failed)
+        return report.SiteRow(self.name, self.pages, self.repeats, near, changed, unjudged, self.failed)
 
     @property
-    def drift(self) -> data.DriftRow:
+    def drift(self) -> report.DriftRow:
         redesign = self.history.is_redesigned(self.name) or any(
             again >= REDESIGN_PAGES and changed >= REDESIGN_SHARE * again for again, changed in self.by_run.values()
         )
         similarity = self.similarity / self.compared if self.compared else None
         rate = self.changes / self.visits if self.visits else 0.0
-        return data.DriftRow(self.name, self.revisited, self.changed, similarity, rate, redesign)
+        return report.DriftRow(self.name, self.revisited, self.changed, similarity, rate, redesign)
 
 
 class SiteTally:
@@ -168,8 +168,8 @@ class SiteTally:
     def __init__(self, history: RunHistory) -> None:
         self._history = history
         self._site = _SiteCounts("")
-        self._rows: list[tuple[int, str, data.SiteRow]] = []
-        self._drift: list[tuple[bool, int, str, data.DriftRow]] = []
+        self._rows: list[tuple[int, str, report.SiteRow]] = []
+        self._drift: list[tuple[bool, int, str, report.DriftRow]] = []
         self.count: int = 0
 
     def add(self, site: str, record: Record) -> None:
@@ -180,13 +180,13 @@ class SiteTally:
         self._site.add(record)
 
     @property
-    def rows(self) -> tuple[data.SiteRow, ...]:
+    def rows(self) -> tuple[report.SiteRow, ...]:
         """The sites with the most pages; all records must have been added."""
         self._end_site()
         return tuple(row for *_, row in sorted(self._rows, reverse=True))
 
     @property
-    def drift(self) -> tuple[data.DriftRow, ...]:
+    def drift(self) -> tuple[report.DriftRow, ...]:
         """The sites with pages that were fetched again, suspected redesigns first; all records must have been added."""
         self._end_site()
         return tuple(row for *_, row in sorted(self._drift, reverse=True))
@@ -221,14 +221,14 @@ def find_warnings(totals: VerdictTally, settings: DedupSettings) -> Iterator[str
 
 
 def find_stubs(
-    sure: Sequence[tuple[str, Record]], clusters: Sequence[Cluster], sites: Sequence[data.SiteRow]
-) -> Iterator[data.Stub]:
+    sure: Sequence[tuple[str, Record]], clusters: Sequence[Cluster], sites: Sequence[report.SiteRow]
+) -> Iterator[report.Stub]:
     """The stubs that a crawl found, which are ``sure``, with their sites; and repeated pages that look like stubs."""
     pages = {row.site: row.pages for row in sites}
     for site, record in sure:
         fp = fingerprint_of(record)
         # Repeats of a stub are not stored, so that a wall does not fill the store.
-        yield data.Stub(site, record.url, 1, 1 / pages.get(site, 1), fp.total if fp else 0, sure=True)
+        yield report.Stub(site, record.url, 1, 1 / pages.get(site, 1), fp.total if fp else 0, sure=True)
     for cluster in clusters:
         share = cluster.repeats / pages[cluster.site] if cluster.site in pages else 0.0
         if (
@@ -237,7 +237,7 @@ def find_stubs(
             and share >= STUB_MIN_SHARE
             and cluster.shingles < STUB_MAX_SHINGLES
         ):
-            yield data.Stub(cluster.site, cluster.representative, cluster.size, share, cluster.shingles, sure=False)
+            yield report.Stub(cluster.site, cluster.representative, cluster.size, share, cluster.shingles, sure=False)
 
 
 class AuditSample:
@@ -264,7 +264,7 @@ class AuditSample:
             self._originals[site, record.key] = record
 
     @property
-    def pairs(self) -> tuple[data.AuditedPair, ...]:
+    def pairs(self) -> tuple[report.AuditedPair, ...]:
         """The sampled pages beside their originals, without texts: a store has none."""
         pairs = []
         for (site, _), record in reversed(list(self._dropped.items())):
@@ -272,7 +272,7 @@ class AuditSample:
             one, other = fingerprint_of(original), fingerprint_of(record)
             event = event_of(record, self._compared.get((site, record.key)))
             pairs.append(
-                data.AuditedPair(
+                report.AuditedPair(
                     original=None if original is None else original.url,
                     dropped=record.url,
                     similarity=record.similarity or 0.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scrapy_simdedup.detect import events
-from scrapy_simdedup.report.data import MAX_RULES, UrlSavings
+from scrapy_simdedup.report import MAX_RULES, UrlSavings
 from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
 from scrapy_simdedup.urls import GivenRule, RememberedRules, Rule, UrlLearner

@@ -11,7 +11,7 @@ from helpers.crawling import Crawl
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup.fingerprint.make import fingerprint_page
-from scrapy_simdedup.report.data import Report
+from scrapy_simdedup.report import Report
 from scrapy_simdedup.report.document import build_report
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record

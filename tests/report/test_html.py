@@ -10,9 +10,9 @@ from lxml import html
 
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import record, repeat, report_of
+from scrapy_simdedup.report import AuditedPair
 from scrapy_simdedup.report.clusters import NearPage
 from scrapy_simdedup.report.comparison import Difference, diff_words
-from scrapy_simdedup.report.data import AuditedPair
 from scrapy_simdedup.report.document import render_report
 from scrapy_simdedup.report.elements import h, link, to_html
 
