@@ -59,6 +59,8 @@ _WEB_CODECS = frozenset(
 ) | {*(f"iso8859-{part}" for part in range(1, 17) if part != 12), *(f"cp{page}" for page in range(1250, 1259))}
 """Python's names of the encodings of the web, which are those of WHATWG's Encoding Standard. The other codecs that a
 server may name, such as punycode, make of a page what no browser shows, or a part of it."""
+_UNICODE = frozenset({"ascii", "utf-8"})
+"""Guesses that Scrapy makes only where the whole page fits."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
 NAMES_OF_TOOLS = (
@@ -91,18 +93,25 @@ def unjudged_reason(request: Request, response: Response, endings: PageEndings) 
         return "not_html"
     if _INCOMPLETE.intersection(response.flags):
         return "cut"
-    text = _decoded(response)
+    text = page_text(response)
     if text is None:
         return "undecodable"
     may_be_cut = _UNDECLARED_LENGTH in response.flags
     return "cut" if may_be_cut and not endings.is_whole(text, urlsplit(response.url).netloc) else None
 
 
-def _decoded(response: HtmlResponse) -> str | None:
-    """The text of a response, which remembers it; None where its encoding is none of the web, or does not fit."""
+def page_text(response: HtmlResponse) -> str | None:
+    """The text of a response as it is judged; None where its encoding is none of the web, or does not fit.
+
+    Where neither the server nor the page names its encoding, Scrapy guesses it page by page, so that copies may get
+    different ones. A guess of one byte a character is read as Windows-1252: wrong for Russian, but the same for all.
+    """
     try:
         # Asked first: some of the other codecs take quadratic time.
         codec = codecs.lookup(response.encoding).name.replace("_", "-")
+        is_guessed = response._declared_encoding() is None and codec not in _UNICODE  # noqa: SLF001
+        if is_guessed and len(response.text) == len(response.body):
+            return response.body.decode("cp1252", "replace")
         if codec not in _WEB_CODECS:
             return None
         text = response.text

@@ -7,10 +7,10 @@ import weakref
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from scrapy import Request
-from scrapy.http import Response
+from scrapy.http import HtmlResponse, Response
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import META_BEGUN, CallbackArguments
@@ -27,6 +27,7 @@ from scrapy_simdedup.crawl.requests import (
     handler_name,
     is_inspection,
     is_page,
+    page_text,
     unjudged_reason,
 )
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
@@ -190,7 +191,8 @@ class ResponseHandler:
         identity = request.meta.get(META_IDENTITY)
         known["identity"] = None if identity is None else str(identity)
         fetched = self._detector.fetched
-        return partial(fetched, response.text, url=response.url, key=key, site=site, handler=handler, **known)
+        text = page_text(cast("HtmlResponse", response)) or response.text
+        return partial(fetched, text, url=response.url, key=key, site=site, handler=handler, **known)
 
     def drops(self, response: Response) -> Verdict | None:
         """The verdict of a response whose items are to be dropped, or the whole page; else None."""

@@ -77,6 +77,15 @@ async def test_unicode_is_read_without_a_declaration(site: Site, codec: str) -> 
     assert made.stat("pages/dropped") == 1
 
 
+@on_asyncio
+async def test_a_text_whose_encoding_is_guessed_is_the_same_whatever_the_guess(site: Site) -> None:
+    """Scrapy takes one page for Windows-1252, and the other for an encoding of DOS."""
+    frames = ("¿Qué tal, señor?", "Über uns")
+    pages = (html(f"<nav>{words}</nav>{prose(1)}<p>Preis für Äpfel</p>").encode("cp1252") for words in frames)
+    made = await crawl_two(site, *((200, HTML, body) for body in pages))
+    assert (made.stat("pages/judged"), made.stat("pages/dropped")) == (2, 1)
+
+
 WRONG: dict[str, tuple[dict[str, str], bytes]] = {
     "cp1251 that claims to be utf-8": (
         {"Content-Type": "text/html; charset=utf-8"},
