@@ -31,7 +31,7 @@ _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
 _SEVERAL_URLS = 1.5
 """URLs of a page that had a part with many values, on average, from which on each page has several witnesses."""
-_ONE_WITNESS, _AFTER_EXCEPTION = 4.0, 8.0
+_ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
 """Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
 paths, and once another rule of the site had one."""
 Action = Literal["go", "deprioritize", "skip"]

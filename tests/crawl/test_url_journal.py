@@ -213,7 +213,7 @@ async def test_a_process_that_takes_the_run_up_knows_that_a_page_had_erred() -> 
     await other.journal.open()
     skipped = {url for n in range(100, 140) if other.learner.decide(url := f"{SITE}/story?id={n}&ref=home").skip}
     assert ref not in skipped
-    assert len(skipped) > 20
+    assert len(skipped) > 10
     assert set(other.learner.sample()) == skipped
 
 
