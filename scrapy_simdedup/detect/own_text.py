@@ -244,10 +244,10 @@ class OwnTextSearch:
             yield names
 
     def _prices(self, lines: Mask) -> Mask:
-        """The lines that are prices."""
+        """The lines that are prices; a share in percent may be one of a poll, or of a battery."""
         found = np.zeros_like(lines)
         for at in lines.nonzero()[0].tolist():
-            found[at] = is_price(self._units.samples[at])
+            found[at] = is_price(self._units.samples[at].replace("%", ""))
         return found
 
     def _named_by_url(self, lines: Mask, original: str) -> Mask:

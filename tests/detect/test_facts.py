@@ -15,6 +15,7 @@ FACTS = {
     "another place": (JOB.format("Bremen", 56_000, "Felix Winter"), "identical", "words"),
     "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", None),
     "a counter": (JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Read 41 times</p>", "identical", "numbers"),
+    "a share": (JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Yes: 41 %</p>", "identical", "numbers"),
     "none": (JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", None),
 }
 """What differs, the page, its kind, and in what the line of a duplicate differs."""
@@ -26,7 +27,8 @@ async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(n
     """One line of other words may be the quote of the day, and one of other numbers how often the page was read."""
     body, kind, other_line = FACTS[name]
     async with NearDuplicateDetector() as detector:
-        first = JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Read 40 times</p>" * (name == "a counter")
+        before = {"a counter": "<p>Read 40 times</p>", "a share": "<p>Yes: 40 %</p>"}
+        first = JOB.format("Erfurt", 56_000, "Felix Winter") + before.get(name, "")
         for number, html in enumerate((page("job", body=first), *map(page, range(8)))):
             verdict = await detector.judge(html, url=f"https://jobs.example/{number}")
             assert verdict.page is not None
