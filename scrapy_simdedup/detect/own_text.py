@@ -239,9 +239,10 @@ class OwnTextSearch:
                 or (of_texts[units.headline] and is_name(units.samples[units.headline]))
             ):
                 names = of_texts
-            if of_texts.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
-                names = self._prices(of_texts & lines.numbers) | self._named_by_url(of_texts, url)
-            yield names
+            facts = self._prices(of_texts & lines.numbers) | self._named_by_url(of_texts, url)
+            if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
+                names = facts
+            yield names | facts
 
     def _prices(self, lines: Mask) -> Mask:
         """The lines that are prices; a share in percent may be one of a poll, or of a battery."""

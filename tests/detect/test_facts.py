@@ -66,3 +66,14 @@ async def test_one_other_line_that_the_end_of_the_url_names_makes_another_page(n
             for end, body in zip(ends, both, strict=True)
         ]
     assert (first.is_duplicate, second.is_duplicate) == (False, is_dropped)
+
+
+@on_asyncio
+async def test_another_price_makes_another_page_where_all_pages_have_one_headline() -> None:
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            html = page("shop", body=f"<p>Pram {number}</p>{prose(number, 120)}")
+            await detector.add(html, url=f"https://shop.example/{number}")
+        both = [page("shop", body=f"<p>Lamp</p><p>{price} EUR</p>{prose('lamp', 120)}") for price in (29, 31)]
+        found = [await detector.add(html, url=f"https://shop.example/{at}") for at, html in enumerate(both, 20)]
+    assert [verdict.is_duplicate for verdict in found] == [False, False]
