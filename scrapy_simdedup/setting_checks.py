@@ -238,13 +238,13 @@ def store(name: str, value: Any) -> str | None:
 
 
 def identity(name: str, value: Any) -> tuple[str, ...]:
-    """The check of one or several names of properties of JSON-LD and CSS selectors, or of None.
+    """The check of one or several names of properties of JSON-LD and CSS selectors, or of none.
 
     A text is one of them, for a selector may have commas; on the command line a list is JSON.
     """
     remedy = "write a property of JSON-LD such as 'sku', a CSS selector such as '.date::text', or a list of these"
     found = _mapped(value) if isinstance(value, str) and value.startswith("[") else value
-    places = () if found is None else (found,) if isinstance(found, str) else found
+    places = (found,) if isinstance(found, str) else found
     if not isinstance(places, (list, tuple)) or not all(isinstance(place, str) for place in places):
         raise SettingError(name, value, remedy)
     for place in places:

@@ -63,7 +63,7 @@ SITE_CHECKS: dict[str, checks.Check] = {
     "callbacks": checks.one_of(*get_args(Callbacks)),
     "extractor": checks.one_of(*get_args(Extractor)),
     "min_words": checks.whole(1, 10_000),
-    "identity": checks.identity,
+    "identity": checks.optional(checks.identity),
     "stubs": checks.one_of(*get_args(Stubs)),
 }
 """The checks of the settings that a site can override, by the names of the fields."""
@@ -176,9 +176,10 @@ class DedupSettings:
     """Words per shingle."""
     min_words: int = 20
     """Distinct shingles below which a page is not judged by similarity."""
-    identity: tuple[str, ...] = ()
+    identity: tuple[str, ...] | None = None
     """Where a page says what tells it from others with the same text, such as an article number: properties of JSON-LD
-    and CSS selectors. Pages of which the values are known and differ are no copies."""
+    and CSS selectors; None for what JSON-LD says of the thing that the page is named after. Pages of which the values
+    are known and differ are no copies."""
     pending_timeout: float = 30.0
     """Seconds that a repeat waits at most until its original is delivered; then it is kept. 0 keeps it at once."""
     confirm: Confirm = "items"

@@ -169,7 +169,7 @@ class ItemValues:
 
         kind, decisive = type(item.item).__qualname__, set(page.fields)
         declared = [
-            field for field in page.settings.identity if _has_value(values.get(field)) and field not in decisive
+            field for field in page.settings.identity or () if _has_value(values.get(field)) and field not in decisive
         ]
         names = [field for field in NAMING_FIELDS if field not in decisive and values.get(field) not in page.urls]
         others = [field for field in values if field not in decisive and field not in page.settings.item_content]

@@ -310,11 +310,11 @@ class NearDuplicateDetector:
         self._opened()
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
-        # An identity that was given to that page, or was looked for elsewhere, is not this page's.
+        # An identity that was looked for elsewhere is not this page's.
         knows_identity = identity is not None or not settings.identity
         found = known.same_body(body, key, settings.extractor) if known is not None and knows_identity else None
         if found is not None:
-            return replace(found, identity=identity_digest(identity or "", self.secret))
+            return found if identity is None else replace(found, identity=identity_digest(identity, self.secret))
         return await self._fingerprinter.fingerprint(html, url, settings, body=body, identity=identity)
 
     def _opened(self) -> PageFingerprint:

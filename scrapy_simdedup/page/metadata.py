@@ -31,6 +31,13 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 """Takes control characters in texts, and leaves numbers as they are written, however long."""
 _VALUE_KEYS = ("@value", "@id", "name")
 """Keys of an object of JSON-LD under which it says what it is, the first that is there."""
+_IDENTIFIERS = (
+    *("sku", "productID", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn"),
+    *("vehicleIdentificationNumber", "identifier", "startDate"),
+)
+"""Properties of schema.org that tell a thing from others of its name: of products, books, jobs, cars and events."""
+_HAS_IDENTIFIER = re.compile(rf'"(?:{"|".join(_IDENTIFIERS)})"').search
+_BETWEEN_WORDS = re.compile(r"\W+")
 MAX_HEAD = 65_536
 """Characters of a page in which its canonical URL is looked for."""
 _LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
@@ -47,6 +54,38 @@ def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
     properties = _find_properties(root, {place for place in places if IS_PROPERTY(place)})
     found = [properties.get(place, "") if IS_PROPERTY(place) else _select(root, place) for place in places]
     return "\0".join(found) if any(found) else ""
+
+
+def declared_identity(root: HtmlElement, html: str, headlines: Iterable[str]) -> str:
+    """What the page's JSON-LD says of the thing that the page is named after, to tell it from others of its name.
+
+    Such as the article number of a product, and the date of an event. The first headline that has the name of such a
+    thing counts. Empty where none has, or names several; what stands beside the page's own thing has another name.
+    Never raises.
+    """
+    if not any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in html.split("ld+json")[1:]):
+        return ""  # told without a walk through the tree, as most pages say nothing of that kind
+    things = set[tuple[str, str]]()
+    for value in _json_ld(root):
+        identity = "\0".join(f"{of} {text}" for of in _IDENTIFIERS if (text := _identifier(value.get(of))))
+        name = _spaced_words(_text(value.get("name")) or _text(value.get("title")))
+        if identity and name.strip():
+            things.add((name, identity))
+    for headline in map(_spaced_words, headlines):
+        found = {identity for name, identity in things if name in headline}
+        if found:
+            return found.pop() if len(found) == 1 else ""
+    return ""
+
+
+def _identifier(value: Any) -> str:
+    """The text of a property that identifies something; an address is none, as each URL of a page has its own."""
+    text = _text(value.get("value") if isinstance(value, dict) and "value" in value else value)
+    return "" if "://" in text else text
+
+
+def _spaced_words(text: str) -> str:
+    return f" {' '.join(filter(None, _BETWEEN_WORDS.split(text.casefold())))} "
 
 
 def _select(root: HtmlElement, css: str) -> str:
@@ -85,6 +124,7 @@ def _find_properties(root: HtmlElement, names: set[str]) -> dict[str, str]:
 
 
 def _json_ld(root: HtmlElement) -> Iterator[dict[str, Any]]:
+    """The objects of the page's JSON-LD, the outermost first."""
     scripts = (script for script in root.iter("script") if "ld+json" in script.get("type", "").lower())
     queue = deque(filter(None, (_load(script.text or "") for script in scripts)))
     while queue:

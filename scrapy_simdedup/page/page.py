@@ -16,7 +16,7 @@ from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts
-from scrapy_simdedup.page.metadata import find_identity
+from scrapy_simdedup.page.metadata import declared_identity, find_identity
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Page:
     layout_paths: frozenset[str] = frozenset()
     """What :func:`layout_paths` returns, if it was asked for."""
     identity: str = ""
-    """What :func:`~scrapy_simdedup.page.metadata.find_identity` returns, if it was asked for."""
+    """What tells the page from others with its text; see :mod:`scrapy_simdedup.page.metadata`."""
     shell_texts: frozenset[str] = frozenset()
     """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.hidden_texts`."""
     own_title: str = ""
@@ -89,37 +89,39 @@ def read_page(
     words: role.RoleWords = role.DEFAULT_ROLE_WORDS,
     extractor: Extractor = "roles",
     layout: bool = False,
-    identity: tuple[str, ...] = (),
+    identity: tuple[str, ...] | None = None,
 ) -> Page:
     """Read a page of any kind; never raises.
 
     With the extractor ``"content"`` or ``"readability"`` those blocks have the class ``CONTENT`` that
     :func:`~scrapy_simdedup.page.content.page_content` makes its Markdown of, and no others. The identity is looked for
-    in these places; see :func:`~scrapy_simdedup.page.metadata.find_identity`.
+    in these places by :func:`~scrapy_simdedup.page.metadata.find_identity`; with None it is
+    :func:`~scrapy_simdedup.page.metadata.declared_identity`.
     """
     document = parse(
         html,
         max_bytes=max_bytes,
         with_html_methods=extractor == "readability",
-        with_idle_attributes=extractor != "roles" or identity != (),
+        with_idle_attributes=extractor != "roles" or bool(identity),
     )
-    if document.root is None:
+    root = document.root
+    if root is None:
         return Page((), "", "", document.unjudged)
-    named = find_identity(document.root, identity) if identity else ""
-    tree = build_block_tree(document.root, words, detailed=extractor == "content")
+    tree = build_block_tree(root, words, detailed=extractor == "content")
     classes, roles = classify_blocks(tree)
     content = sum(map(len, tree.texts)) - sum(map(len, compress(tree.texts, roles)))
-    data = shell_texts(document.root, content)
+    data = shell_texts(root, content)
     if not tree.texts:
         return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
-    paths = layout_paths(document.root) if layout else frozenset()
+    named = declared_identity(root, html, (h1, tree.title)) if identity is None else find_identity(root, identity)
+    paths = layout_paths(root) if layout else frozenset()
     if extractor != "roles":
-        classes, roles = _with_chosen(find_content_blocks(document.root, tree, extractor), classes, roles)
+        classes, roles = _with_chosen(find_content_blocks(root, tree, extractor), classes, roles)
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
     headings = [tree.texts[at] for at in tree.headings]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
-    offer = find_offer(document.root, html, has_form=any(roles & role.FORM for roles in tree.node_roles))
+    offer = find_offer(root, html, has_form=any(roles & role.FORM for roles in tree.node_roles))
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -116,6 +118,7 @@ def offer(sku: str) -> str:
 
 
 DATES = {"/1": date("1 May"), "/2": date("2 May"), "/1?from=home": date("1 May") + "<aside>Welcome</aside>"}
+NO_IDENTITY: dict[str, Any] = {"SIMDEDUP_IDENTITY": []}
 SKUS = {"/1": offer("A"), "/2": offer("B"), "/1?from=home": offer("A") + "<aside>Welcome</aside>"}
 
 
@@ -130,6 +133,31 @@ async def test_pages_with_another_identity_are_kept_under_one_headline(
     done = await crawl_pages(site, pages, {"SIMDEDUP_IDENTITY": places, **more})
     assert done.kept == ["/1", "/2"]
     assert done.stat("pages/dropped") == 1
+
+
+def shirt(colour: str, number: int) -> str:
+    """A shirt whose data name its number; what they say of the shirt beside it, a new one each time, is not its own."""
+    data = {
+        "@type": "Product",
+        "name": "Shirt",
+        "sku": f"S-{number}",
+        "isRelatedTo": {"name": "Cap", "sku": token_hex(4)},
+    }
+    script = f'<script type="application/ld+json">{json.dumps(data)}</script>'
+    return entry("Shirt | Shop", "Shirt", f"Colour: {colour}; 29.90 EUR") + script
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept"),
+    [({}, ["/1", "/2", "/3"]), ({"SIMDEDUP_WORKERS": 1}, ["/1", "/2", "/3"]), (NO_IDENTITY, ["/1"])],
+)
+@on_asyncio
+async def test_things_of_one_name_are_told_apart_by_the_numbers_in_their_data(
+    site: Site, settings: dict[str, Any], kept: list[str]
+) -> None:
+    shirts = {f"/{number}": shirt(colour, number) for number, colour in enumerate(("red", "blue", "green"), 1)}
+    repeats = {"/1?from=home": shirt("red", 1), "/2?from=home": shirt("blue", 2)}
+    assert (await crawl_pages(site, shirts | repeats, settings)).kept == kept
 
 
 @pytest.mark.parametrize("key", ["127.0.0.1", "127.0.0.1/1", "/"])

@@ -15,6 +15,11 @@ def identity(html: str, *places: str) -> str:
     return read_page(f"<body><p>Some text</p>{html}", identity=places).identity
 
 
+def declared(*values: Any, h1: str = "Kettle K 15") -> str:
+    """What a page says by itself of what it is about."""
+    return read_page(f"<title>{h1} | Shop</title><body><h1>{h1}</h1><p>Some text</p>{json_ld(*values)}").identity
+
+
 def json_ld(*values: Any) -> str:
     texts = (value if isinstance(value, str) else json.dumps(value) for value in values)
     return "".join(f'<script type="application/ld+json">{text}</script>' for text in texts)
@@ -86,3 +91,40 @@ def test_what_only_white_space_tells_apart_is_one_identity() -> None:
     one, other = (fingerprint_page(f"<i class=n>{text}</i>{html}", identity=".n") for text in ("K 15", " K\n15 "))
     assert one.identity == other.identity != 0
     assert fingerprint_page(html, identity=".n").identity == fingerprint_page(html).identity == 0
+
+
+KETTLE = {"@type": "Product", "name": "Kettle K 15", "sku": "K-15"}
+NAMED = "sku K-15"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([KETTLE], NAMED),
+        ([KETTLE | {"name": "kettle  K-15"}], NAMED),
+        ([KETTLE | {"gtin13": 4006381333931}], NAMED + "\0gtin13 4006381333931"),
+        ([{"@graph": [{"@type": "WebSite", "name": "Shop"}, KETTLE]}], NAMED),
+        ([KETTLE, KETTLE], NAMED),
+        ([KETTLE, {"name": "Teapot", "sku": "T-1"}], NAMED),
+        ([KETTLE | {"isRelatedTo": {"name": "Teapot", "sku": "T-1"}}], NAMED),
+        ([KETTLE | {"sku": "K-15-red"}, KETTLE | {"sku": "K-15-blue"}], ""),
+        ([{"name": "Teapot", "sku": "T-1"}], ""),
+        ([{"sku": "K-15"}], ""),
+        ([{"name": "", "sku": "K-15"}, {"name": "?!", "sku": "K-16"}], ""),
+        ([{"@type": "Article", "name": "Kettle K 15", "datePublished": "2027-05-01"}], ""),
+        ([{"title": "Kettle", "identifier": {"name": "Smithy", "value": 17}}], "identifier 17"),
+        ([{"name": "Kettle", "identifier": "https://shop.example/kettle?session=5"}], ""),
+        ([{"@type": "Event", "name": "Kettle K 15", "startDate": "2027-05-01T19:30"}], "startDate 2027-05-01T19:30"),
+        (["{broken", KETTLE], NAMED),
+        ([], ""),
+    ],
+)
+def test_a_page_declares_the_number_or_the_date_of_the_thing_that_it_is_named_after(
+    values: list[Any], expected: str
+) -> None:
+    """What stands beside it, such as another article at each visit, has another name."""
+    assert declared(*values) == expected
+
+
+def test_a_page_without_headlines_declares_nothing() -> None:
+    assert read_page("<body><p>Some text</p>" + json_ld(KETTLE)).identity == ""
