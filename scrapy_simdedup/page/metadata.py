@@ -15,6 +15,7 @@ from datetime import date
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from html import unescape
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin
 
@@ -31,12 +32,16 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 """Takes control characters in texts, and leaves numbers as they are written, however long."""
 _VALUE_KEYS = ("@value", "@id", "name")
 """Keys of an object of JSON-LD under which it says what it is, the first that is there."""
-_IDENTIFIERS = (
-    *("sku", "productID", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn"),
-    *("vehicleIdentificationNumber", "identifier", "startDate"),
-)
-"""Properties of schema.org that tell a thing from others of its name: of products, books, jobs, cars and events."""
-_HAS_IDENTIFIER = re.compile(rf'"(?:{"|".join(_IDENTIFIERS)})"').search
+_IDENTIFIERS = {
+    "name": (
+        *("sku", "productID", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn"),
+        *("vehicleIdentificationNumber", "startDate"),
+    ),
+    "title": ("identifier",),
+}
+"""Properties of schema.org that tell a thing from others of its name, by the property that names it: those of products,
+books, cars and events, and of jobs. What has a name and an ``identifier`` may be the author of the page."""
+_HAS_IDENTIFIER = re.compile(rf'"(?:{"|".join(chain(*_IDENTIFIERS.values()))})"').search
 _BETWEEN_WORDS = re.compile(r"\W+")
 MAX_HEAD = 65_536
 """Characters of a page in which its canonical URL is looked for."""
@@ -66,9 +71,9 @@ def declared_identity(root: HtmlElement, html: str, headlines: Iterable[str]) ->
     if not any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in html.split("ld+json")[1:]):
         return ""  # told without a walk through the tree, as most pages say nothing of that kind
     things = set[tuple[str, str]]()
-    for value in _json_ld(root):
-        identity = "\0".join(f"{of} {text}" for of in _IDENTIFIERS if (text := _identifier(value.get(of))))
-        name = _spaced_words(_text(value.get("name")) or _text(value.get("title")))
+    for value, (naming, identifiers) in product(_json_ld(root), _IDENTIFIERS.items()):
+        identity = "\0".join(f"{of} {text}" for of in identifiers if (text := _identifier(value.get(of))))
+        name = _spaced_words(unescape(_text(value.get(naming))))
         if identity and name.strip():
             things.add((name, identity))
     for headline in map(_spaced_words, headlines):
