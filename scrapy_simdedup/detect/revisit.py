@@ -2,7 +2,8 @@
 
 A page is unchanged if it says exactly what it said, in whatever boilerplate: the text units of its content are equal,
 numbers included, but for those of clocks. Similarity would not see a price. Records of which the units were not kept
-are judged by it, and so are all pages where ``SIMDEDUP_UNCHANGED_BY`` says so.
+are judged by it, and so are all pages where ``SIMDEDUP_UNCHANGED_BY`` says so. Then a page has changed as well that has
+a new text, for which it would be kept beside another page.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
         return _compare_short(now, before, record, clocks) if by_units and are_short else Revisit(record)
     if before.unjudged:
         return Revisit(record, "changed")
-    found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=None)
+    novel_words = None if by_units else settings.novel_words
+    found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=novel_words)
     changes = evidence = None
     if by_units and now.page_units is not None and before.units is not None and before.units.sequence:
         changes, evidence = _compare_units(now, before, clocks)

@@ -10,7 +10,7 @@ import pytest
 from helpers.changing_site import article
 from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import prose
+from helpers.pages import page, prose, words
 from helpers.site_server import Site
 
 COUNT = 60
@@ -85,6 +85,25 @@ async def test_by_similarity_an_edit_of_some_words_is_not_seen(site: Site, tmp_p
     again = await crawl(PathsSpider, settings, urls=serve(site, 3))
     assert again.stat("pages/changed") < len(EDITS)
     assert again.stat("pages/revisited_by_similarity") == COUNT
+
+
+@pytest.mark.parametrize(("novel_words", "exported"), [(20, ["/1"]), (None, [])])
+@on_asyncio
+async def test_by_similarity_a_new_paragraph_is_seen(
+    site: Site, sqlite_store: str, novel_words: int | None, exported: list[str]
+) -> None:
+    settings: dict[str, Any] = ADDON | {
+        "SIMDEDUP_STORE": sqlite_store,
+        "SIMDEDUP_UNCHANGED": "drop",
+        "SIMDEDUP_UNCHANGED_BY": "similarity",
+        "SIMDEDUP_NOVEL_WORDS": novel_words,
+    }
+    texts = [prose(number, 900) for number in range(3)]
+    for added in ("", f"<p>{words('added', 30)}</p>"):
+        for number, text in enumerate(texts):
+            site[f"/{number}"] = page(number, body=text + added * (number == 1))
+        done = await crawl(PathsSpider, settings, urls=site.urls("/0", "/1", "/2"))
+    assert done.urls == site.urls(*exported)
 
 
 @on_asyncio
