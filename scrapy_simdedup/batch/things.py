@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
-from itemadapter import ItemAdapter
+from itemadapter import ItemAdapter, is_item
 from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.request import fingerprint as request_fingerprint
@@ -288,4 +288,4 @@ def _item(thing: Any) -> Mapping[Any, Any] | None:
         if callable(getattr(thing, method, None)):
             found = getattr(thing, method)()
             return found if isinstance(found, dict) else None
-    return ItemAdapter(thing) if ItemAdapter.is_item(thing) else None
+    return ItemAdapter(thing) if is_item(thing) else None

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
-from itemadapter import ItemAdapter
+from itemadapter import ItemAdapter, is_item
 from scrapy import Request, signals
 from scrapy.http import Response
 
@@ -138,7 +138,7 @@ class ItemValues:
         return None if request is None else self._pages.get(request)
 
     async def _compare(self, page: PageItems, item: Any) -> ItemChange | None:
-        if not ItemAdapter.is_item(item):
+        if not is_item(item):
             return None
         adapter = ItemAdapter(item)
         self._has_items = True
@@ -320,7 +320,7 @@ def _parts(value: Any) -> Iterator[bytes]:
         elif isinstance(value, (list, tuple)):
             stack += value
             yield b"[%d " % len(value)
-        elif not isinstance(value, (int, float)) and ItemAdapter.is_item(value):
+        elif not isinstance(value, (int, float)) and is_item(value):
             stack.append(ItemAdapter(value))
         else:
             if isinstance(value, float) and value.is_integer():

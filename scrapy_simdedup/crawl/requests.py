@@ -17,7 +17,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter
+from itemadapter import is_item
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
@@ -289,7 +289,7 @@ def passes_item_on(request: Request, response: Response) -> bool:
         return True
     known = response.meta
     return any(
-        ItemAdapter.is_item(value) and known.get(name) is not value and not str(name).startswith("simdedup")
+        is_item(value) and known.get(name) is not value and not str(name).startswith("simdedup")
         for name, value in request.meta.items()
     )
 

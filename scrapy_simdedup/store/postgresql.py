@@ -90,6 +90,7 @@ REMEDIES = {
     "permission denied": "let the user create tables in the schema, or let somebody open the store once who may",
     "connection refused": "check that the server runs, and host and port in SIMDEDUP_STORE",
     "resolve host": "correct the host in SIMDEDUP_STORE",
+    "name or service not known": "correct the host in SIMDEDUP_STORE",  # the older drivers leave it to the system
     "too many": "allow more connections in postgresql.conf, or put a pooler in front",
     "disk full": "free some disk space on the server",
     "read-only transaction": "name the primary, not a standby, and a database that is not set to read only",

@@ -117,9 +117,7 @@ class SqliteFile:
             changes = self._db.total_changes
             try:
                 done = work(self._db)
-            except UnicodeDecodeError as exc:  # in a damaged schema, and in what SQLite says of it
-                raise self._error(sqlite3.DatabaseError(f"{MALFORMED}: a text in it is no UTF-8")) from exc
-            except sqlite3.Error as exc:
+            except (UnicodeDecodeError, sqlite3.Error) as exc:
                 if not _is_busy(exc):
                     raise self._error(exc) from exc
                 now = time.monotonic()
@@ -190,6 +188,9 @@ class SqliteFile:
 
     def _error(self, exc: Exception) -> StoreError:
         message = str(exc)
+        # SQLite quotes a damaged schema; what of its words is no UTF-8, Python 3.10 leaves out.
+        if isinstance(exc, UnicodeDecodeError) or not message:
+            message = f"{MALFORMED}: a text in it is no UTF-8"
         other = UNREACHABLE if isinstance(exc, OSError) else ""
         return StoreError(self._url, message, next((REMEDIES[part] for part in REMEDIES if part in message), other))
 
@@ -207,7 +208,7 @@ def _columns_made_by(tables: Sequence[str]) -> set[tuple[bytes, int, bytes, byte
         return _columns(db)
 
 
-def _is_busy(exc: sqlite3.Error) -> bool:
+def _is_busy(exc: Exception) -> bool:
     # Python 3.10 has no error codes.
     return isinstance(exc, sqlite3.OperationalError) and ("locked" in str(exc) or "busy" in str(exc))
 
