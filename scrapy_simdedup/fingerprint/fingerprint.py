@@ -127,8 +127,8 @@ class PageFingerprint:
     ) -> Comparison:
         """Compare a page with an earlier one: may it be dropped as a copy?
 
-        A page without enough text is no copy of anything, not even of itself. The similarity is symmetric, the kind is
-        not: a page that says what the earlier one does not is near at most, as far as its text units are at hand.
+        A page without enough text is no copy of anything, not even of itself. The comparison is symmetric, but that a
+        page that says what the earlier one does not is near at most, as far as its text units are at hand.
 
         Args:
             other: The fingerprint of the other page.
