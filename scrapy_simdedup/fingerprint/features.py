@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b, md5
+from hashlib import blake2b, md5, sha256
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -122,7 +122,7 @@ def run_starts(numbers: Hashes) -> Rows:
 
 def set_digest(hashes: Hashes) -> bytes:
     """8 bytes for a set of ascending hashes, equal for equal sets."""
-    return blake2b(hashes.astype("<u8", copy=False).tobytes(), digest_size=8).digest()
+    return sha256(hashes.astype("<u8", copy=False).tobytes()).digest()[:8]
 
 
 def python_find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> BlockSignatures:

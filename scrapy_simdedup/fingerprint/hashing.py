@@ -9,6 +9,7 @@ The functions work in numpy, on all words at once. Where the package was install
 
 from __future__ import annotations
 
+import hmac
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -246,13 +247,18 @@ class WordHasher:
 
     def digest(self, text: bytes) -> bytes:
         """Eight bytes for any text: of keyed BLAKE2b or, without a secret, of MurmurHash3."""
-        return self.blake2b_digest(text) if self._key else mmh3.hash_bytes(text)[:8]
-
-    def blake2b_digest(self, text: bytes) -> bytes:
-        """Eight bytes of BLAKE2b for any text, keyed where there is a secret."""
+        if not self._key:
+            return mmh3.hash_bytes(text)[:8]
         digest = self._keyed_blake2b.copy()  # half the time that the key takes
         digest.update(text)
         return digest.digest()
+
+    def long_digest(self, text: bytes) -> bytes:
+        """Eight bytes of SHA-256 for a text of any length, keyed where there is a secret.
+
+        Processors have instructions for it: a page takes a third of the time of BLAKE2b, though a title takes more.
+        """
+        return hmac.digest(self._key, text, "sha256")[:8]
 
 
 @lru_cache(maxsize=4)

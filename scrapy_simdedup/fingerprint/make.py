@@ -200,7 +200,7 @@ def fingerprint_texts(
 
 def body_digest(html: str, secret: bytes = b"") -> bytes:
     """8 bytes that are equal for pages that are equal character for character, under one secret; no parsing."""
-    return word_hasher(secret).blake2b_digest(utf8(html, "surrogatepass"))
+    return word_hasher(secret).long_digest(utf8(html, "surrogatepass"))
 
 
 def identity_digest(identity: str, secret: bytes = b"") -> int:

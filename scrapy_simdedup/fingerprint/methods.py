@@ -231,7 +231,7 @@ def normalise(text: str, ignored: Collection[Mask] = ()) -> str:
 def text_digest(texts: Iterable[str], ignored: Collection[Mask] = (), secret: bytes = b"") -> bytes:
     """8 bytes that are equal for equal texts, whatever the white space in and around them."""
     whole = "\n".join(filter(None, (normalise(text, ignored) for text in texts)))
-    return word_hasher(secret).blake2b_digest(whole.encode("utf-8", "surrogatepass"))
+    return word_hasher(secret).long_digest(whole.encode("utf-8", "surrogatepass"))
 
 
 class Exact(Method):
