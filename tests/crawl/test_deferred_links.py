@@ -116,6 +116,7 @@ async def test_a_link_that_was_tried_is_not_fetched_again_for_a_kept_page(site: 
     assert Counter(site.requested).most_common(1)[0][1] == 1
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves its queue open
 @on_asyncio
 async def test_a_job_that_is_stopped_and_resumed_loses_no_link(site: Site, tmp_path: Any) -> None:
     """Neither the links nor what was learned about their patterns."""

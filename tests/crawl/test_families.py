@@ -221,6 +221,7 @@ async def test_no_second_fetch_leads_to_a_third(tmp_path: Path, members: list[in
         assert max(Counter(site.requested).values()) <= 2
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves its queue open
 @pytest.mark.parametrize("stop", [4, 7, 9, 14])
 @on_asyncio
 async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(tmp_path: Path, stop: int) -> None:
@@ -246,6 +247,7 @@ class LockedSpider(PathsSpider):
         yield from super().parse(response)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves its queue open
 @on_asyncio
 async def test_a_job_keeps_its_state_whatever_the_requests_of_dropped_pages_hold(tmp_path: Path) -> None:
     """Scrapy writes the state of a job as a whole, or loses it."""

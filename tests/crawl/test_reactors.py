@@ -22,7 +22,7 @@ def test_verdicts_do_not_depend_on_the_event_loop(site: Site, kind: str, store: 
         site[path] = page(path[:4], number)
     urls = site.urls("/one?fails", "/one?a", "/one?b", "/two")
     done = run(kind, urls, SIMDEDUP_STORE=store)
-    assert done["items"] == [urls[1], urls[3]]
+    assert sorted(done["items"]) == [urls[1], urls[3]]
     assert done["stats"]["simdedup/pages/dropped"] == 1
     assert done["stats"]["simdedup/confirmed"] == 2
     assert done["stats"]["simdedup/released_reason_count/callback_error"] == 1

@@ -279,7 +279,7 @@ def test_workers_serve_asyncio_and_other_loops_do_without(site: Site, kind: str)
     site["/large"] = page("large", count=150_000)  # more than any socket takes at once
     urls = site.urls("/one?fails", "/one?a", "/one?b", "/two", "/large")
     done = run(kind, urls, SIMDEDUP_WORKERS=2)
-    assert done["items"] == [urls[1], *urls[3:]]
+    assert sorted(done["items"]) == sorted([urls[1], *urls[3:]])
     assert done["stats"]["simdedup/pages/new"] == 4
     assert done["stats"]["simdedup/pages/dropped"] == 1
     assert done["stats"]["simdedup/released_reason_count/callback_error"] == 1
