@@ -8,8 +8,7 @@ each of three folds of domains, which ``extraction.py --folds build/model`` scor
 
 1. A block's label is the share of its words that the page's main content has, see :func:`align`.
 2. Each page is read twice: with its class and id names, and as if these were hashed.
-3. A first model over all features says which of them the two rounds may ask for.
-4. The second round is trained on what models of other folds said of a page in the first round.
+3. The second round is trained on what models of other folds said of a page in the first round.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from rapidfuzz.distance import LCSseq
 from extraction_corpora import FOLDS, NoWords, read_wcxb, words
 from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
-from scrapy_simdedup.page.content_features import block_features
+from scrapy_simdedup.page.content_features import FEATURE_NAMES, block_features
 from scrapy_simdedup.page.content_model import (
     UNITS,
     ContentModel,
@@ -55,17 +54,14 @@ MAX_BLOCKS = 120
 """Blocks of a page that are trained on; of longer pages a sample."""
 MIN_FOUND = 0.5
 """The share of the main content that must be found in the page's blocks for the page to be trained on."""
-FEATURES = 170
-"""Features that are asked for."""
 RUN = 4
 """Words in a row, equal in page and main content, that are no chance."""
 NEAR = 5
 """Blocks within which a block of one or two words must have another one of the main content."""
-MAX_BLOCKS_TO_CHOOSE = 30
-"""The same where features are chosen."""
-CHOOSING = {"iterations": 80, "learning_rate": 0.2, "rsm": 0.2}
-TRAINING = {"iterations": 75, "learning_rate": 0.3, "rsm": 0.3}
 PARAMETERS: dict[str, Any] = {
+    "iterations": 75,
+    "learning_rate": 0.3,
+    "rsm": 0.3,
     "loss_function": "CrossEntropy",
     "depth": 6,
     "l2_leaf_reg": 5,
@@ -134,9 +130,8 @@ def align(texts: Sequence[str], content: str) -> tuple[NDArray[np.float64], NDAr
     return share, counts
 
 
-def read_examples(path: Path) -> tuple[list[str], list[Example]]:
-    """The names of all features, and the pages of a corpus."""
-    names: list[str] = []
+def read_examples(path: Path) -> list[Example]:
+    """The pages of a corpus."""
     examples = []
     for page in read_wcxb(path).values():
         root = parse(page.html, with_html_methods=False).root
@@ -146,24 +141,20 @@ def read_examples(path: Path) -> tuple[list[str], list[Example]]:
         if not tree.texts:
             continue
         both = block_features(tree), block_features(build_block_tree(root, NoWords(), detailed=True))
-        names = names or both[0].names()
         labels, counts = align(tree.texts, page.content)
         own = float((labels * counts).sum())
         weights = (counts + 3.0) / (own + 60.0)  # as a word weighs in the F1 of the page
-        values = both[0].matrix(names), both[1].matrix(names)
+        values = both[0].matrix(FEATURE_NAMES), both[1].matrix(FEATURE_NAMES)
         usable = own >= MIN_FOUND * len(words(page.content))
         examples.append(Example(page.fold, both, values, labels, weights, usable))
-    return names, examples
+    return examples
 
 
 def fit(
     examples: Sequence[Example],
     values: Sequence[Sequence[NDArray[np.float32]]],
     without: int | None,
-    settings: dict[str, Any],
-    *,
-    seed: int = SEEDS[0],
-    most: int = MAX_BLOCKS,
+    seed: int,
 ) -> CatBoost:
     """Trees from the usable pages that do not lie in a fold."""
     choice = np.random.default_rng(seed)
@@ -172,12 +163,12 @@ def fit(
         if not example.usable or example.fold == without:
             continue
         count = len(example.labels)
-        size = min(count, most)
+        size = min(count, MAX_BLOCKS)
         for of_page in both:
             taken = np.sort(choice.choice(count, size, replace=False))
             parts.append((of_page[taken], example.labels[taken], example.weights[taken] * (count / size)))
     x, y, weight = (np.concatenate([part[number] for part in parts]) for number in range(3))
-    made = CatBoost({**PARAMETERS, **settings, "random_seed": seed})
+    made = CatBoost({**PARAMETERS, "random_seed": seed})
     made.fit(Pool(x, y, weight=weight))
     return made
 
@@ -227,17 +218,14 @@ def fit_trees(
     names: Sequence[str],
 ) -> Trees:
     """The trees of a round, from all seeds."""
-    return mean_of([trees_of(fit(examples, values, without, TRAINING, seed=seed), names) for seed in SEEDS])
+    return mean_of([trees_of(fit(examples, values, without, seed), names) for seed in SEEDS])
 
 
 def train(path: Path) -> tuple[bytes, list[bytes]]:
     """The model, and the model of each fold, which has not seen the fold."""
-    all_names, examples = read_examples(path)
-    print(len(examples), "pages,", len(all_names), "features", flush=True)
-    choosing = fit(examples, [example.values for example in examples], None, CHOOSING, most=MAX_BLOCKS_TO_CHOOSE)
-    best = np.sort(np.argsort(-choosing.get_feature_importance())[:FEATURES])
-    names = [all_names[column] for column in best]
-    values = [tuple(np.ascontiguousarray(of[:, best]) for of in example.values) for example in examples]
+    examples = read_examples(path)
+    print(len(examples), "pages", flush=True)
+    names, values = list(FEATURE_NAMES), [example.values for example in examples]
     rounds = []
     for fold in (*range(FOLDS), None):
         rounds.append(fit_trees(examples, values, fold, names))

@@ -27,22 +27,16 @@ cdef extern from "Python.h":
     object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
 
 cdef enum:
-    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER, KINDS  # of content_boxes
-    DOLLAR = KINDS  # kinds of their own for characters of Latin-1 that are looked for, too
-    COPYRIGHT, MONEY, KINDS_OF_LATIN
+    OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, LOWER, MONEY, KINDS  # of content_boxes, and signs of money
     TAGS = 64
     LONGEST_KEY = 100
     MAX_MASKS = 40
-    MAX_TAG_KINDS = 10
+    MAX_TAG_KINDS = 2
     MAX_DEPTH = 6
 
 cdef int64_t HEADING = _roles.HEADING
 cdef int64_t H1 = _roles.H1
 cdef int64_t PARAGRAPH = _roles.PARAGRAPH
-cdef int64_t MAIN = _roles.MAIN
-cdef int64_t HIDDEN = _roles.HIDDEN
-cdef int64_t BODY_PROPERTY = _roles.BODY_PROPERTY
-cdef int64_t HIDDEN_BIT = _boxes.BITS["hidden"]
 cdef int64_t BODY_PROPERTY_BIT = _boxes.BITS["body_property"]
 cdef int64_t PROSE = _features.PROSE
 cdef int64_t LONG_PROSE = _features.LONG_PROSE
@@ -53,8 +47,6 @@ cdef int64_t MAX_PATTERN_LENGTH = _boxes.MAX_PATTERN_LENGTH
 cdef int LEVELS_UP = _boxes.LEVELS_UP
 cdef int LEVELS_DOWN = _boxes.LEVELS_DOWN
 cdef str STOPS = "".join(sorted(_boxes.STOPS))
-cdef str ENDING = "".join(sorted(_boxes.ENDS))
-cdef object DATE = _boxes.DATE.search
 cdef object PRICE = _boxes.PRICE.search
 cdef object WORDS = _boxes.WORD.findall
 
@@ -83,10 +75,9 @@ cdef list PAGE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PAG
 def _fill_tables():
     cdef int place
     for place in range(128):
-        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _boxes.KIND_OF_BYTE[place], WIDE
+        KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _boxes.KIND_OF_BYTE[place], OTHER
         IN_WORD[place] = ord(chr(place).lower()) if chr(place).isalnum() or chr(place) == "_" else 0
-    KIND_OF_LATIN[ord("$")], KIND_OF_LATIN[0xA9] = DOLLAR, COPYRIGHT
-    KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
+    KIND_OF_LATIN[ord("$")] = KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
     for place in range(TAGS):
         BITS_OF_TAG[place] = _boxes.BITS_OF_TAG[place]
         HEADING_LEVEL[place] = _features._HEADING_LEVEL[place]
@@ -186,7 +177,7 @@ cdef int cumulate(int64_t* made, const int64_t* values, int64_t count) except -1
 cdef enum:  # rows of numbers that the features are made of: first of blocks, then of boxes
     LENGTH, LINKS, WORD_COUNT, STOP_COUNT, IS_STOP_END, IS_HEADING, ANCHORS, IS_REPEATED, IMAGES, IS_PRICE, PROSES
     IN_PARAGRAPH, IS_TITLE, SUMMED  # the rows above are summed up
-    COMMAS, DIGITS, UPPERS, SIGNS, WIDES, LOWERS, IS_END, IS_SMALL, HAS_COPYRIGHT, IS_DATE, REPEATS
+    COMMAS, UPPERS, LOWERS, REPEATS
     ELEMENTS, LEVEL, TEXT_ROLES, IN_BOX, TAG, CLASS_PATH, PATH, GROUP, TAG_GROUP, HERE, ROWS_OF_BLOCKS
 
 
@@ -195,18 +186,18 @@ cdef class Page:
     """One page: its numbers, and the place where the next feature is written."""
 
     cdef list texts
-    cdef int64_t count, total, prose_total, h1, h1s, groups
+    cdef int64_t count, total, prose_total, h1, groups
     cdef int64_t[:, ::1] rows
     cdef int64_t[:, ::1] sums
     cdef double[:, ::1] shares
-    """The share of links of each block, that of its words in the title, and that of the title in its words."""
+    """The share of links of each block, and that of the title in its words."""
     cdef float* out
 
     def __cinit__(self, tree):
         self.texts = tree.texts
         self.count = len(self.texts)
         of_blocks = tree.link_lengths, tree.link_counts, tree.image_counts, tree.last_elements, tree.text_roles, tree.boxes
-        of_boxes = tree.box_roles, tree.box_tags, tree.box_class_paths, tree.box_paths, tree.box_marks
+        of_boxes = tree.box_roles, tree.box_tags, tree.box_class_paths, tree.box_paths, tree.box_bodies
         if (
             not self.count
             or {len(values) for values in of_blocks} != {self.count}
@@ -215,7 +206,7 @@ cdef class Page:
             raise ValueError("a tree of a page with text, made with detailed=True, is needed")
         self.rows = np.zeros((ROWS_OF_BLOCKS, self.count), np.int64)
         self.sums = np.empty((SUMMED, self.count + 1), np.int64)
-        self.shares = np.zeros((3, self.count), np.float64)
+        self.shares = np.zeros((2, self.count), np.float64)
         fill(&self.rows[LINKS, 0], tree.link_lengths)
         fill(&self.rows[ANCHORS, 0], tree.link_counts)
         fill(&self.rows[IMAGES, 0], tree.image_counts)
@@ -244,7 +235,7 @@ cdef class Page:
         for key in keys:
             found = counts.get(key)
             counts[key] = 1 if found is None else found + 1
-        self.h1, self.h1s = -1, 0
+        self.h1 = -1
         for i in range(self.count):
             roles, length, links = self.rows[TEXT_ROLES, i], self.rows[LENGTH, i], self.rows[LINKS, i]
             self.rows[REPEATS, i] = counts[keys[i]]
@@ -257,13 +248,11 @@ cdef class Page:
             if length - links >= PROSE and 2 * links < length:
                 self.rows[PROSES, i] = length - links
             self.shares[0, i] = over(links, length)
-            if roles & H1:
-                if self.h1 < 0:
-                    self.h1 = i
-                self.h1s += 1
+            if roles & H1 and self.h1 < 0:
+                self.h1 = i
         self.compare_with_title(tree.title)
         for i in range(self.count):
-            self.rows[IS_TITLE, i] = self.shares[2, i] > 0.5
+            self.rows[IS_TITLE, i] = self.shares[1, i] > 0.5
         for i in range(SUMMED):
             cumulate(&self.sums[i, 0], &self.rows[i, 0], self.count)
         self.total = self.sums[LENGTH, self.count]
@@ -277,12 +266,11 @@ cdef class Page:
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t i, size = len(text), key_size = 0
         cdef const uint8_t* latin = <const uint8_t*> data
-        cdef int64_t counts[KINDS_OF_LATIN]
-        cdef int64_t others[KINDS_OF_LATIN]
-        cdef Py_UCS4 sign = 0, before = 0
+        cdef int64_t counts[KINDS]
+        cdef int64_t others[KINDS]
+        cdef Py_UCS4 sign = 0
         cdef Py_UCS4 key[LONGEST_KEY]
-        cdef bint may_be_price = False, may_be_date = False, is_digit
-        cdef int digits = 0, digits_before = 0
+        cdef bint may_be_price = False, is_digit, was_digit = False
         memset(counts, 0, sizeof(counts))
         memset(others, 0, sizeof(others))
         if kind == 1:
@@ -298,56 +286,37 @@ cdef class Page:
                     counts[KIND_OF_LATIN[sign]] += 1
                 elif 0xD800 <= sign < 0xE000:  # becomes a question mark
                     counts[STOP] += 1
-                else:
-                    counts[WIDE] += 1
-                    if 0x20A0 <= sign < 0x20D0:
-                        may_be_price = True
-        for i in range(KINDS_OF_LATIN):
+                elif 0x20A0 <= sign < 0x20D0:
+                    may_be_price = True
+        for i in range(KINDS):
             counts[i] += others[i]
-        may_be_price = may_be_price or counts[DOLLAR] or counts[MONEY]
-        counts[SIGN] += counts[DOLLAR]
-        counts[WIDE] += counts[COPYRIGHT] + counts[MONEY]
+        may_be_price = may_be_price or counts[MONEY]
         sign = PyUnicode_READ(kind, data, size - 1)
         self.rows[LENGTH, number] = size
         self.rows[WORD_COUNT, number] = counts[SPACE] + 1
         self.rows[STOP_COUNT, number] = counts[STOP]
         self.rows[COMMAS, number] = counts[COMMA]
-        self.rows[DIGITS, number] = counts[DIGIT]
         self.rows[UPPERS, number] = counts[UPPER]
-        self.rows[SIGNS, number] = counts[SIGN]
-        self.rows[WIDES, number] = counts[WIDE]
         self.rows[LOWERS, number] = counts[LOWER]
-        self.rows[HAS_COPYRIGHT, number] = counts[COPYRIGHT] > 0
         self.rows[IS_STOP_END, number] = sign in STOPS
-        self.rows[IS_END, number] = sign in ENDING
-        self.rows[IS_SMALL, number] = PyUnicode_READ(kind, data, 0).islower()
-        if counts[DIGIT] and size < MAX_PATTERN_LENGTH:
+        if counts[DIGIT] and may_be_price and size < MAX_PATTERN_LENGTH:
+            self.rows[IS_PRICE, number] = PRICE(text) is not None
+        if counts[DIGIT] and size < MAX_REPEATED_LENGTH:
             for i in range(size):
                 sign = PyUnicode_READ(kind, data, i)
                 is_digit = 48 <= sign <= 57 if sign < 128 else sign.isdecimal()
-                if i < LONGEST_KEY and not (is_digit and digits):
+                if not (is_digit and was_digit):
                     key[key_size] = 48 if is_digit else sign
                     key_size += 1
-                if is_digit:  # the fourth in a row, or one of two with a sign between
-                    digits += 1
-                    may_be_date = may_be_date or digits == 4 or (digits == 1 and digits_before and before in "./:-")
-                else:
-                    digits, digits_before = 0, digits
-                before = sign
-            self.rows[IS_PRICE, number] = may_be_price and PRICE(text) is not None
-            self.rows[IS_DATE, number] = may_be_date and DATE(text) is not None
-            if size < MAX_REPEATED_LENGTH:
-                text = PyUnicode_FromKindAndData(4, key, key_size)
+                was_digit = is_digit
+            text = PyUnicode_FromKindAndData(4, key, key_size)
         keys.append(text)
         return 0
 
     cdef int compare_with_title(self, str title) except -1:
-        """For each short block, the share of its words that the title has, and of the title's words that it has.
-
-        Words are compared by their hashes.
-        """
+        """For each short block, the share of the title's words that it has; words are compared by their hashes."""
         cdef set wanted = set(WORDS(title.lower()))
-        cdef int64_t number, slot, mask = 15, words, common, found, count = len(wanted)
+        cdef int64_t number, slot, mask = 15, found, count = len(wanted)
         cdef Py_ssize_t i, size
         cdef uint64_t code
         cdef Py_UCS4 sign
@@ -375,7 +344,7 @@ cdef class Page:
             if not is_ascii:  # else the table of characters puts them into lower case
                 text = text.lower()
             kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
-            code, words, common, found = 1, 0, 0, 0
+            code, found = 1, 0
             for i in range(size + 1):
                 if i < size:
                     sign = (<const uint8_t*> data)[i] if is_ascii else PyUnicode_READ(kind, data, i)
@@ -387,76 +356,37 @@ cdef class Page:
                         code = code * CODE_FACTOR + <uint64_t> sign
                         continue
                 if code != 1:
-                    words += 1
                     slot = slot_of(code, mask, &codes[0])
-                    if codes[slot] == code:
-                        common += 1
-                        if seen_in[slot] != number:
-                            seen_in[slot] = number
-                            found += 1
+                    if codes[slot] == code and seen_in[slot] != number:
+                        seen_in[slot] = number
+                        found += 1
                     code = 1
-            if common:
-                self.shares[1, number] = over(common, words)
-                self.shares[2, number] = over(found, count)
+            self.shares[1, number] = over(found, count)
         return 0
 
     cdef int put_blocks(self) except -1:
         """Numbers of each block by itself."""
-        cdef int64_t i, kind, n = self.count, h1 = self.h1, words, length
+        cdef int64_t i, kind, n = self.count, h1 = self.h1, words, length, long_prose = -1
         cdef const int64_t* start = &self.sums[LENGTH, 0]
         cdef float* at = self.out
         for i in range(n):
             at = self.out + i
             words, length = self.rows[WORD_COUNT, i], self.rows[LENGTH, i]
-            put(&at, n, length)
-            put(&at, n, words)
             put(&at, n, over(length, words))
             put(&at, n, self.shares[0, i])
-            put(&at, n, self.rows[ANCHORS, i])
-            put(&at, n, over(self.rows[STOP_COUNT, i], words))
             put(&at, n, over(self.rows[COMMAS, i], words))
-            put(&at, n, over(self.rows[DIGITS, i], length))
             put(&at, n, over(self.rows[UPPERS, i], max(self.rows[UPPERS, i] + self.rows[LOWERS, i], 1)))
-            put(&at, n, over(self.rows[SIGNS, i], length))
-            put(&at, n, over(self.rows[WIDES, i], length))
-            put(&at, n, self.rows[IS_END, i])
-            put(&at, n, self.rows[IS_STOP_END, i])
-            put(&at, n, self.rows[IS_SMALL, i])
-            put(&at, n, self.rows[HAS_COPYRIGHT, i])
-            put(&at, n, self.rows[IS_DATE, i])
-            put(&at, n, self.rows[IS_PRICE, i])
             put(&at, n, self.rows[REPEATS, i])
-            put(&at, n, self.rows[IMAGES, i])
-            put(&at, n, over(self.rows[ELEMENTS, i] - (self.rows[ELEMENTS, i - 1] if i else -1), length))
-            put(&at, n, self.rows[LEVEL, i])
-            put(&at, n, self.rows[TEXT_ROLES, i] & PARAGRAPH != 0)
             for kind in range(MAX_TAG_KINDS):
                 put(&at, n, TAG_KINDS[kind][self.rows[TAG, i]])
-            put(&at, n, start[i])
-            put(&at, n, self.total - start[i + 1])
-            put(&at, n, over(start[i], self.total))
-            put(&at, n, i)
-            put(&at, n, n - 1 - i)
             put(&at, n, over(i, n))
             put(&at, n, over(self.sums[PROSES, i], self.prose_total))
             put(&at, n, i - h1 if h1 >= 0 else -999)
             put(&at, n, start[i] - start[h1] if h1 >= 0 else -99999)
+            put(&at, n, i - long_prose if long_prose >= 0 else FAR)
+            if self.rows[PROSES, i] > LONG_PROSE:
+                long_prose = i
         self.out = at - (n - 1)
-        return 0
-
-    cdef int put_distances(self, int64_t longer) except -1:
-        """How far the next block with more prose is, which may be itself, and how far the one before."""
-        cdef int64_t i, last = -1, n = self.count
-        for i in range(n):
-            self.out[n + i] = i - last if last >= 0 else FAR
-            if self.rows[PROSES, i] > longer:
-                last = i
-        last = -1
-        for i in range(n - 1, -1, -1):
-            if self.rows[PROSES, i] > longer:
-                last = i
-            self.out[i] = last - i if last >= 0 else FAR
-        self.out += 2 * n
         return 0
 
     cdef int put_under_headings(self) except -1:
@@ -477,45 +407,21 @@ cdef class Page:
             put(&at, n, following - i)
             put(&at, n, under)
             put(&at, n, over(self.sums[LINKS, following] - self.sums[LINKS, first], under))
-            put(&at, n, over(self.sums[PROSES, following] - self.sums[PROSES, first], under))
             put(&at, n, 0 if heading < 0 else self.rows[LEVEL, first])
-            put(&at, n, -1 if heading < 0 else self.shares[0, first])
         self.out = at - (n - 1)
         return 0
 
     cdef int put_title(self) except -1:
         cdef int64_t i, best = 0, n = self.count
         for i in range(n):
-            if self.shares[2, i] > self.shares[2, best]:
+            if self.shares[1, i] > self.shares[1, best]:
                 best = i
         for i in range(n):
             self.out[i] = <float> self.shares[1, i]
-            self.out[n + i] = <float> self.shares[2, i]
-            self.out[2 * n + i] = i - best if self.shares[2, best] > 0.4 else -999
-        self.out += 3 * n
-        return 0
-
-    cdef int put_neighbours(self) except -1:
-        """Numbers of the blocks before and behind."""
-        cdef int64_t i, other, n = self.count
-        cdef int by
-        cdef bint is_there
-        cdef float* at = self.out
-        for by in (1, 2, 3, -1, -2, -3):
-            for i in range(n):
-                at = self.out + i
-                other = i - by
-                is_there = 0 <= other < n
-                put(&at, n, self.rows[LENGTH, other] if is_there else -1)
-                put(&at, n, self.shares[0, other] if is_there else -1)
-                put(&at, n, is_there and self.rows[CLASS_PATH, other] == self.rows[CLASS_PATH, i])
-                if -3 < by < 3:
-                    put(&at, n, self.rows[LEVEL, other] if is_there else -1)
-                    put(&at, n, self.rows[IS_STOP_END, other] if is_there else -1)
-                    put(&at, n, is_there and self.rows[TAG, other] == self.rows[TAG, i])
-                    put(&at, n, self.rows[REPEATS, other] if is_there else -1)
-                    put(&at, n, self.rows[IMAGES, other] if is_there else -1)
-            self.out = at - (n - 1)
+            self.out[n + i] = i - best if self.shares[1, best] > 0.4 else -999
+            self.out[2 * n + i] = <float> self.shares[0, i + 1] if i < n - 1 else -1  # of the block behind it
+            self.out[3 * n + i] = self.rows[REPEATS, i + 1] if i < n - 1 else -1
+        self.out += 4 * n
         return 0
 
     cdef int put_windows(self) except -1:
@@ -527,7 +433,6 @@ cdef class Page:
                 at = self.out + i
                 low, high = max(i - radius, 0), min(i + radius + 1, n)
                 chars = self.sums[LENGTH, high] - self.sums[LENGTH, low]
-                put(&at, n, self.sums[PROSES, high] - self.sums[PROSES, low])
                 put(&at, n, over(self.sums[LINKS, high] - self.sums[LINKS, low], chars))
                 put(&at, n, over(chars, high - low))
                 put(&at, n, over(self.rows[ELEMENTS, high - 1] - self.rows[ELEMENTS, low], chars))
@@ -571,7 +476,7 @@ cdef class Page:
 cdef enum:  # rows of numbers of boxes of the tree
     UP, FIRST, END, OWN, AROUND, NUMBER_OF, ROWS_OF_TREE
 cdef enum:  # rows of numbers of boxes that hold text
-    PARENT, BITS, KIN_KEY, KIN, DEPTH, LONGEST, CHILDREN, KIN_INDEX, DIRECT, KIN_COUNT, KIN_LENGTH, KIN_LINKS
+    PARENT, BITS, KIN_KEY, KIN, DEPTH, LONGEST, CHILDREN, KIN_COUNT, KIN_LENGTH, KIN_LINKS
     OUTER, ROWS_OF_BOXES = OUTER + 8
 
 
@@ -585,11 +490,8 @@ def block_features(tree):
     cdef float[:, ::1] of_blocks = blocks
     page.out = &of_blocks[0, 0]
     page.put_blocks()
-    page.put_distances(0)
-    page.put_distances(LONG_PROSE)
     page.put_under_headings()
     page.put_title()
-    page.put_neighbours()
     page.put_windows()
     page.put_groups(page.row(GROUP), page.groups)
     page.put_groups(page.row(TAG_GROUP), number_groups(page.row(PATH), n, page.row(TAG_GROUP)))
@@ -597,19 +499,15 @@ def block_features(tree):
     # the boxes of the tree, and those of them that hold other blocks than the box around them
     cdef int64_t in_tree = len(tree.box_parents), kept = 0
     cdef int64_t[:, ::1] rows = np.zeros((ROWS_OF_TREE, in_tree), np.int64)
-    cdef list tags = tree.box_tags, marks = tree.box_marks, roles = tree.box_roles, paths = tree.box_class_paths
-    cdef int64_t mark, articles = 0
+    cdef list tags = tree.box_tags, bodies = tree.box_bodies, roles = tree.box_roles, paths = tree.box_class_paths
     fill(&rows[UP, 0], tree.box_parents)
     for box in range(in_tree):
-        mark = marks[box]
         rows[FIRST, box] = n
         rows[OWN, box] = (
             <int64_t> roles[box]
             | BITS_OF_TAG[<int64_t> tags[box]]
-            | (HIDDEN_BIT if mark & HIDDEN else 0)
-            | (BODY_PROPERTY_BIT if mark & BODY_PROPERTY else 0)
+            | (BODY_PROPERTY_BIT if bodies[box] else 0)
         )
-        articles += rows[OWN, box] & MAIN != 0
         rows[AROUND, box] = rows[OWN, box] | (rows[AROUND, rows[UP, box]] if box else 0)
     for i in range(n):
         box = page.rows[IN_BOX, i]
@@ -657,7 +555,6 @@ def block_features(tree):
     for place in range(kept):
         parent = made[KIN, place]
         first, end = first_of[place], end_of[place]
-        made[KIN_INDEX, place] = made[KIN_COUNT, parent]
         made[KIN_COUNT, parent] += 1
         made[KIN_LENGTH, parent] += page.sums[LENGTH, end] - page.sums[LENGTH, first]
         made[KIN_LINKS, parent] += page.sums[LINKS, end] - page.sums[LINKS, first]
@@ -668,7 +565,7 @@ def block_features(tree):
     cdef int64_t whole_paragraphs = max(1, page.sums[IN_PARAGRAPH, n])
     for place in range(kept):
         at = &of_boxes[0, 0] + place
-        first, end, parent, of_kin = first_of[place], end_of[place], made[PARENT, place], made[KIN, place]
+        first, end, of_kin = first_of[place], end_of[place], made[KIN, place]
         length, size = page.sums[LENGTH, end] - page.sums[LENGTH, first], end - first
         elements = page.rows[ELEMENTS, end - 1] - (page.rows[ELEMENTS, first - 1] if first > 0 else 0)
         put(&at, kept, length)
@@ -677,7 +574,6 @@ def block_features(tree):
         put(&at, kept, size)
         put(&at, kept, over(length, size))
         put(&at, kept, over(page.sums[PROSES, end] - page.sums[PROSES, first], page.prose_total))
-        put(&at, kept, over(page.sums[PROSES, end] - page.sums[PROSES, first], length))
         put(
             &at,
             kept,
@@ -687,18 +583,15 @@ def block_features(tree):
             ),
         )
         put(&at, kept, over(page.sums[IS_STOP_END, end] - page.sums[IS_STOP_END, first], size))
-        put(&at, kept, first <= page.h1 < end)
         put(&at, kept, made[KIN_COUNT, of_kin])
         put(&at, kept, over(made[KIN_LENGTH, of_kin], page.total))
         put(&at, kept, over(made[KIN_LINKS, of_kin], made[KIN_LENGTH, of_kin]))
         put(&at, kept, over(made[KIN_LENGTH, of_kin], made[KIN_COUNT, of_kin]))
-        put(&at, kept, made[KIN_INDEX, place])
         put(&at, kept, over(page.sums[IN_PARAGRAPH, end] - page.sums[IN_PARAGRAPH, first], whole_paragraphs))
         put(&at, kept, over(page.sums[IN_PARAGRAPH, end] - page.sums[IN_PARAGRAPH, first], length))
         put(&at, kept, over(page.sums[IS_HEADING, end] - page.sums[IS_HEADING, first], size))
         put(&at, kept, over(page.sums[LENGTH, first], page.total))
         put(&at, kept, over(page.total - page.sums[LENGTH, end], page.total))
-        put(&at, kept, over(length, page.sums[LENGTH, end_of[parent]] - page.sums[LENGTH, first_of[parent]]))
         put(&at, kept, made[CHILDREN, place])
         put(&at, kept, over(page.sums[ANCHORS, end] - page.sums[ANCHORS, first], size))
         put(&at, kept, page.sums[IMAGES, end] - page.sums[IMAGES, first])
@@ -713,32 +606,24 @@ def block_features(tree):
 
     of_places = np.empty((LEVELS_UP + LEVELS_DOWN, n), np.int64)
     cdef int64_t[:, ::1] places = of_places
-    at = page.out
     for i in range(n):
         place = page.rows[HERE, i]
-        at = page.out + i
-        put(&at, n, made[DEPTH, place])
-        put(&at, n, i - first_of[place])
-        put(&at, n, end_of[place] - 1 - i)
         for down in range(LEVELS_DOWN):
             places[LEVELS_UP + down, i] = made[OUTER + down, place]
         for down in range(LEVELS_UP):
             places[down, i] = place
             place = made[PARENT, place]
-    page.out = at - (n - 1)
 
     # the box that stands for the content: a block gives its box its prose, and the box around it half of that
-    cdef int64_t most_direct = 0, top = 0, longest = 0, repeated = 0, best = 0, value
+    cdef int64_t top = 0, longest = 0, repeated = 0, best = 0, value
     cdef int64_t[::1] doubled = np.zeros(kept, np.int64)
     for i in range(n):
         place = page.rows[HERE, i]
-        made[DIRECT, place] += page.rows[PROSES, i]
         doubled[place] += 2 * page.rows[PROSES, i]
         doubled[made[PARENT, place]] += page.rows[PROSES, i]
         if page.rows[PROSES, i] > page.rows[PROSES, longest]:
             longest = i
     for place in range(kept):
-        most_direct = max(most_direct, made[DIRECT, place])
         if doubled[place] > doubled[top]:
             top = place
         value = made[KIN_LENGTH, place] - made[KIN_LINKS, place] if made[KIN_COUNT, place] >= 3 else 0
@@ -775,7 +660,6 @@ def block_features(tree):
             put(&at, n, over(common_length, page.total))
             put(&at, n, over(page.sums[PROSES, end] - page.sums[PROSES, first], page.prose_total))
             put(&at, n, over(page.sums[LINKS, end] - page.sums[LINKS, first], common_length))
-            put(&at, n, made[DEPTH, common])
             put(&at, n, i - first_of[anchor] if i < first_of[anchor] else max(i - end_of[anchor] + 1, 0))
             put(&at, n, made[DEPTH, place] - made[DEPTH, common])
         page.out = at - (n - 1)
@@ -810,28 +694,21 @@ def block_features(tree):
     for i in range(n):
         prose_blocks += page.rows[PROSES, i] > 0
         longest_text = max(longest_text, page.rows[LENGTH, i])
-        in_lists += page.rows[LENGTH, i] if TAG_KINDS[1][page.rows[TAG, i]] else 0
+        in_lists += page.rows[LENGTH, i] if TAG_KINDS[0][page.rows[TAG, i]] else 0
     for place in range(kept):
         most_kin = max(most_kin, made[KIN_COUNT, place])
     of_page = [
         page.total,
-        n,
-        over(page.sums[LINKS, n], page.total),
         over(page.sums[PROSES, n], page.total),
         prose_blocks,
         over(page.sums[IN_PARAGRAPH, n], page.total),
         over(page.sums[IS_HEADING, n], n),
-        over(page.groups, n),
         most_kin,
         over(repeated, page.total),
-        page.h1s,
-        articles,
         over(page.sums[IMAGES, n], n),
-        over(page.sums[IS_REPEATED, n], n),
         page.sums[IS_PRICE, n],
         longest_text,
         over(page.sums[IS_STOP_END, n], n),
-        over(most_direct, page.prose_total),
         over(in_lists, page.total),
         *[shares[mask] for mask in PAGE_MASKS],
     ]

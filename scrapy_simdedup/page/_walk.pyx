@@ -54,8 +54,6 @@ cdef dict KNOWN_TAGS = {tag: about_tag(tag) for tag in (*TAG_FLAGS, *TAG_IDS, "i
 
 cdef enum:
     TAGS = 64  # a power of two
-    HIDDEN = 1  # of roles, as the next
-    BODY_PROPERTY = 2
 cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
 
 
@@ -78,14 +76,14 @@ def walk(_Element root not None, words, bint detailed=False):
         done.parents, done.roles, done.numbers,
         done.boxes, done.box_parents, done.box_roles, done.box_paths, done.headings,
         done.link_counts, done.image_counts, done.last_elements,
-        done.box_tags, done.box_class_paths, done.box_marks, done.named,
+        done.box_tags, done.box_class_paths, done.box_bodies, done.named,
     )
 
 
 @cython.final
 cdef class Walk:
     cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles, box_paths
-    cdef list headings, link_counts, image_counts, last_elements, box_tags, box_class_paths, box_marks
+    cdef list headings, link_counts, image_counts, last_elements, box_tags, box_class_paths, box_bodies
     cdef object words
     cdef bint detailed
     cdef Py_ssize_t begun, images
@@ -117,7 +115,7 @@ cdef class Walk:
         self.words = words
         self.detailed = detailed
         self.headings, self.link_counts, self.image_counts, self.last_elements = [], [], [], []
-        self.box_tags, self.box_class_paths, self.box_marks = ([0], [0], [0]) if detailed else ([], [], [])
+        self.box_tags, self.box_class_paths, self.box_bodies = ([0], [0], [0]) if detailed else ([], [], [])
         self.number = -1
         self.texts, self.text_roles, self.links, self.nodes, self.boxes = [], [], [], [], []
         self.parents, self.roles, self.numbers = [-1], [0], [0]
@@ -187,30 +185,19 @@ cdef class Walk:
         cdef size_t place = place_of(element)
         cdef bint is_html = is_plain(element)
         cdef xmlAttr* found
-        cdef unsigned int marks = 0
-        cdef str value
+        cdef bint is_body = False
         self.here.class_path = self.here.class_path * PATH_FACTOR + (self.tag_numbers[place] if is_html else 0)
         found = element.properties
         while found is not NULL:
             if found.ns is NULL:
                 if strcmp(<const char*> found.name, b"class") == 0:
                     self.here.class_path += <unsigned int> crc32(value_of(element, found).encode())
-                elif strcmp(<const char*> found.name, b"hidden") == 0:
-                    marks |= HIDDEN
-                elif strcmp(<const char*> found.name, b"aria-hidden") == 0:
-                    if value_of(element, found) == "true":
-                        marks |= HIDDEN
-                elif strcmp(<const char*> found.name, b"style") == 0:
-                    value = value_of(element, found)
-                    if "none" in value and "display:none" in value.replace(" ", ""):
-                        marks |= HIDDEN
                 elif strcmp(<const char*> found.name, b"itemprop") == 0:
-                    if not BODY_PROPERTIES.isdisjoint(value_of(element, found).split()):
-                        marks |= BODY_PROPERTY
+                    is_body = not BODY_PROPERTIES.isdisjoint(value_of(element, found).split())
             found = found.next
         self.box_tags.append(self.tag_ids[place] if is_html else 0)
         self.box_class_paths.append(self.here.class_path)
-        self.box_marks.append(marks)
+        self.box_bodies.append(<int> is_body)
         return 0
 
     cdef int leave(self, xmlNode* element) except -1:

@@ -17,11 +17,9 @@ from scrapy_simdedup.page.roles import (
     ARIA_ROLES,
     BLOCK,
     BODY_PROPERTIES,
-    BODY_PROPERTY,
     BOX,
     HAS_SLUG_ID,
     HEADING,
-    HIDDEN,
     IGNORES_NAMES,
     LINK,
     NODE_ROLES,
@@ -85,8 +83,8 @@ class BlockTree:
     """The tag of each box, as :data:`~scrapy_simdedup.page.roles.TAG_IDS` has it; 0 for the page."""
     box_class_paths: list[int]
     """32 bits of the tags and classes of each box and of the boxes around it; 0 for the page."""
-    box_marks: list[int]
-    """The ``HIDDEN`` and ``BODY_PROPERTY`` bits of each box."""
+    box_bodies: list[int]
+    """1 for each box that one of ``BODY_PROPERTIES`` stands on, else 0."""
     named_roles: int
     """All roles that class and id names of the page gave."""
     title: str
@@ -109,21 +107,11 @@ def class_path_of(path: int, tag: str, classes: str | None) -> int:
     return (path * PATH_FACTOR + of_tag + (crc32(classes.encode()) if classes else 0)) & 0xFFFF_FFFF
 
 
-def box_marks(element: HtmlElement) -> int:
-    """The marks that the attributes of a box give."""
-    hides = element.get("hidden") is not None or element.get("aria-hidden") == "true"
-    if not hides:
-        style = element.get("style")
-        hides = style is not None and "none" in style and "display:none" in style.replace(" ", "")
-    prop = element.get("itemprop")
-    return HIDDEN * hides | BODY_PROPERTY * (prop is not None and not BODY_PROPERTIES.isdisjoint(prop.split()))
-
-
 def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = False) -> BlockTree:
     """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
 
     Where the page stands in a ``<noscript>``, that element becomes one whose text is read. ``detailed`` fills the lists
-    that the content model asks for, from ``link_counts`` to ``box_marks``.
+    that the content model asks for, from ``link_counts`` to ``box_bodies``.
     """
     title = cast("str", _title_of_head(root) or _title_of_body(root))
     walked = walk(root, words, detailed)
@@ -158,7 +146,7 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
     link_counts: list[int] = []
     image_counts: list[int] = []
     last_elements: list[int] = []
-    box_tags, box_class_paths, marks = ([0], [0], [0]) if detailed else ([], [], [])
+    box_tags, box_class_paths, bodies = ([0], [0], [0]) if detailed else ([], [], [])
     line: list[str] = []
     node = box = path = class_path = text_roles = named = linked = begun = images = 0
     number = -1
@@ -250,14 +238,14 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
                     class_path = class_path_of(class_path, element.tag, element.get("class"))
                     box_tags.append(TAG_IDS.get(element.tag, 0))
                     box_class_paths.append(class_path)
-                    marks.append(box_marks(element))
+                    bodies.append(int(not BODY_PROPERTIES.isdisjoint(element.get("itemprop", "").split())))
         text = element.text
         if text and (line or not text.isspace()):
             line.append(text)
             if in_link:
                 linked += len(text.strip())
     of_boxes = boxes, box_parents, box_roles, box_paths, headings
-    details = link_counts, image_counts, last_elements, box_tags, box_class_paths, marks
+    details = link_counts, image_counts, last_elements, box_tags, box_class_paths, bodies
     return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, *details, named
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from scrapy_simdedup.page.roles import BODY_PROPERTY, HIDDEN, MAIN, MAIN_TAG, ROLE_NAMES, TAG_IDS
+from scrapy_simdedup.page.roles import MAIN, MAIN_TAG, ROLE_NAMES, TAG_IDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,25 +27,20 @@ if TYPE_CHECKING:
 LEVELS_UP, LEVELS_DOWN = 5, 3
 """Boxes around a block that are looked at: the innermost ones, and the outermost ones below the page."""
 BITS = {
-    **{name.replace(" ", "_"): role for role, name in ROLE_NAMES.items()},
+    **{
+        name.replace(" ", "_"): role
+        for role, name in ROLE_NAMES.items()
+        if name in {"navigation", "footer", "aside", "form", "cookie notice"}
+    },
     "main": MAIN,
     "main_tag": MAIN_TAG,
-    "section": 1 << 32,
-    "list": 1 << 33,
-    "table": 1 << 34,
-    "figure": 1 << 35,
-    "quote": 1 << 36,
-    "pre": 1 << 37,
-    "details": 1 << 38,
-    "hidden": 1 << 39,
-    "body_property": 1 << 40,
+    "list": 1 << 32,
+    "table": 1 << 33,
+    "body_property": 1 << 34,
 }
-"""The roles of boxes, and further bits above them."""
+"""The roles of boxes that are asked for, and further bits above them."""
 BITS_OF_TAG = np.zeros(64, np.int64)
-for _tag, _name in (
-    *(("section", "section"), ("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "table"), ("figure", "figure")),
-    *(("blockquote", "quote"), ("pre", "pre"), ("details", "details")),
-):
+for _tag, _name in (("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "table")):
     BITS_OF_TAG[TAG_IDS[_tag]] = BITS[_name]
 
 
@@ -60,16 +55,14 @@ class Boxes(NamedTuple):
     class_paths: Places
     around: Places
     """The bits of each box of the tree and of all around it."""
-    own: Places
 
 
 def find_boxes(tree: BlockTree, count: int) -> Boxes:
     """The boxes of a tree that was made with ``detailed=True`` and has so many blocks."""
     parents = tree.box_parents
     number = len(parents)
-    tags, marks = np.array(tree.box_tags, np.int64), np.array(tree.box_marks, np.int64)
-    own = np.array(tree.box_roles, np.int64) | BITS_OF_TAG[tags]
-    own |= np.where(marks & HIDDEN, BITS["hidden"], 0) | np.where(marks & BODY_PROPERTY, BITS["body_property"], 0)
+    own = np.array(tree.box_roles, np.int64) | BITS_OF_TAG[np.array(tree.box_tags, np.int64)]
+    own |= BITS["body_property"] * np.array(tree.box_bodies, np.int64)
     bits = own.tolist()
     first, end = list(repeat(count, number)), list(repeat(0, number))
     for block, box in enumerate(tree.boxes):
@@ -101,7 +94,6 @@ def find_boxes(tree: BlockTree, count: int) -> Boxes:
         np.bitwise_or.reduceat(own[rows], leads),
         np.array(tree.box_class_paths, np.int64)[kept],
         np.array(bits, np.int64),
-        own,
     )
 
 
@@ -125,15 +117,6 @@ def outermost_boxes(parents: Sequence[int], depths: Sequence[int]) -> list[Place
     return made
 
 
-def ranks(groups: Places) -> Places:
-    """For each box, how many of its group come before it."""
-    counts = np.bincount(groups)
-    order = np.argsort(groups, kind="stable")
-    ranks = np.empty(len(groups), np.int64)
-    ranks[order] = np.arange(len(groups)) - (np.cumsum(counts) - counts)[groups[order]]
-    return ranks
-
-
 def common_box(
     anchor: int, parents: Places, first: Places, end: Places, index: Places
 ) -> tuple[Places, Places, Places]:
@@ -154,17 +137,16 @@ MAX_TITLE_LENGTH = 300
 MAX_REPEATED_LENGTH = 100
 """Characters above which two blocks that differ in numbers only are two."""
 MAX_PATTERN_LENGTH = 200
-"""Characters above which a block is searched for no date and no price."""
-OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, SIGN, WIDE, LOWER = range(9)
-_KINDS = 9
+"""Characters above which a block is searched for no price."""
+OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, LOWER = range(7)
+_KINDS = 7
 
 
 def _kinds_of_bytes() -> NDArray[np.uint8]:
     kinds = np.zeros(256, np.uint8)
     for kind, those in (
         *((SPACE, b" \t\n\r\f\v\x1e"), (STOP, b".!?"), (COMMA, b",;:"), (DIGIT, b"0123456789")),
-        *((UPPER, bytes(range(65, 91))), (LOWER, bytes(range(97, 123))), (SIGN, b"|/>\\*+=<_#@$%&()[]{}~^")),
-        (WIDE, bytes(range(0xC0, 256))),
+        *((UPPER, bytes(range(65, 91))), (LOWER, bytes(range(97, 123)))),
     ):
         kinds[list(those)] = kind
     return kinds
@@ -172,15 +154,13 @@ def _kinds_of_bytes() -> NDArray[np.uint8]:
 
 KIND_OF_BYTE = _kinds_of_bytes()
 STOPS = frozenset(".!?…。！？")
-ENDS = STOPS | frozenset(":;\"'”»)")
 WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
-DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./:-]\d{1,2}\b")
 PRICE = re.compile(r"[$€£¥₹]\s?\d|\d\s?[€₽]")
 
 
 def count_characters(texts: Sequence[str]) -> NDArray[np.int64]:
-    """How many characters of each kind there are in each text; those that are not ASCII count once."""
+    """How many characters of each kind there are in each text."""
     raw = [text.encode("utf-8", "replace") for text in texts]
     starts = np.repeat(np.arange(len(raw)) * _KINDS, [len(text) for text in raw])
     found = KIND_OF_BYTE[np.frombuffer(b"".join(raw), np.uint8)]
@@ -197,16 +177,11 @@ def count_repeats(texts: Sequence[str], with_digits: Sequence[bool]) -> NDArray[
     return np.array([counts[key] for key in keys], np.int64)
 
 
-def likeness_to_title(
-    title: str, texts: Sequence[str], length: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each short block, the share of its words that the title has, and of the title's words that it has."""
-    share, covered = np.zeros(len(texts)), np.zeros(len(texts))
+def likeness_to_title(title: str, texts: Sequence[str], length: NDArray[np.int64]) -> NDArray[np.float64]:
+    """For each short block, the share of the title's words that it has."""
+    covered = np.zeros(len(texts))
     wanted = set(WORD.findall(title.lower()))
     if wanted:
         for number in np.flatnonzero(length <= MAX_TITLE_LENGTH).tolist():
-            words = WORD.findall(texts[number].lower())
-            if words and not wanted.isdisjoint(words):
-                share[number] = sum(map(wanted.__contains__, words)) / len(words)
-                covered[number] = len(wanted.intersection(words)) / len(wanted)
-    return share, covered
+            covered[number] = len(wanted.intersection(WORD.findall(texts[number].lower()))) / len(wanted)
+    return covered

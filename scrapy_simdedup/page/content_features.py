@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from scrapy_simdedup.page import content_boxes
-from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, COOKIE, FORM, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,32 +34,14 @@ FAR = 500
 FULL_WEIGHT = 400
 """Characters of a block above which it weighs no more in the second round."""
 _MASKS = np.array(list(content_boxes.BITS.values()), np.int64)
-_OWN_BITS = {
-    **{name: content_boxes.BITS[name] for name in ("section", "list", "table", "main", "main_tag", "body_property")},
-    "form": FORM | COOKIE,
-    "boilerplate": BOILERPLATE_ROLES,
-}
+_OWN_BITS = {"table": content_boxes.BITS["table"], "main": MAIN, "boilerplate": BOILERPLATE_ROLES}
 """What is asked of the own bits of a box."""
-_PROSE_BITS = ("main", "main_tag", "comments", "related_pages", "form", "hidden", "header", "aside", "body_property")
-_PAGE_BITS = ("main", "main_tag", "comments", "form", "table", "aside", "body_property", "pre")
+_PROSE_BITS = ("main", "body_property")
+_PAGE_BITS = ("main", "main_tag", "form", "table", "aside")
 _HEADING_LEVEL = np.zeros(64, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG_IDS[f"h{_level}"]] = _level
-_TAG_KINDS = {
-    kind: np.isin(np.arange(64), [TAG_IDS[tag] for tag in tags.split()])
-    for kind, tags in {
-        "in_p": "p",
-        "in_li": "li",
-        "in_cell": "td th",
-        "in_dl": "dt dd",
-        "in_pre": "pre",
-        "in_quote": "blockquote",
-        "in_caption": "figcaption",
-        "in_div": "div",
-        "in_line": "a span",
-        "in_section": "section article main",
-    }.items()
-}
+_TAG_KINDS = {f"in_{tag}": np.arange(64) == TAG_IDS[tag] for tag in ("li", "div")}
 
 
 class Features(NamedTuple):
@@ -82,12 +64,6 @@ class Features(NamedTuple):
     ends: Places
     """The block behind the last one of each box."""
 
-    def names(self) -> list[str]:
-        """The names of all features."""
-        of_boxes = [f"{place}.{name}" for place in PLACES for name in self.box_names]
-        of_page = [f"page.{name}" for name in self.page_names]
-        return [*(f"block.{name}" for name in self.block_names), *of_boxes, *of_page]
-
     def matrix(self, names: Sequence[str], others: Mapping[str, NDArray[np.generic]] | None = None) -> Numbers:
         """The features with these names, or ``others`` of theirs: a row for each block."""
         made = np.empty((len(names), len(self.lengths)), np.float32)
@@ -105,6 +81,43 @@ PLACES = (
     *(f"down{level}" for level in range(1, content_boxes.LEVELS_DOWN + 1)),
 )
 """Which box around a block: ``up0`` is the innermost one, ``down1`` the outermost one below the page."""
+FEATURE_NAMES = tuple(
+    f"{what}.{name}"
+    for what, names in {
+        "block": (
+            "word_length links commas upper repeats in_li in_div index_place prose_before from_h1 chars_from_h1"
+            " long_back from_heading to_heading under_heading links_under_heading heading_level of_title from_title"
+            " links-1 repeats-1 elements_within2 links_within5 mean_within5 links_within12 group_count group_share"
+            " group_stop_ends group_spread group_density group_repeats group_first tag_group_count tag_group_length"
+            " tag_group_share tag_group_links tag_group_mean tag_group_stop_ends tag_group_density tag_group_repeats"
+            " top_steps top_beside of_h1_steps of_h1_share of_h1_prose of_h1_beside of_longest_steps of_longest_share"
+            " of_longest_links of_kin_steps of_kin_share of_kin_links of_kin_below around_navigation around_footer"
+            " around_cookie_notice around_main around_main_tag around_list around_table prose_around_main"
+            " prose_around_body_property"
+        ),
+        "up0": "length prose stops kin kin_share kin_links kin_mean p end elements repeats main",
+        "up1": "share links prose stop_ends kin_links p headings end image_share elements repeats boilerplate",
+        "up2": "links kin_links p p_own headings children anchors table boilerplate",
+        "up3": "links anchors image_share prices",
+        "up4": "stop_ends kin_links p_own end images image_share elements prices title",
+        "down1": (
+            "length mean stops kin_links p p_own end children anchors images image_share elements prices longest"
+            " boilerplate"
+        ),
+        "down2": (
+            "length blocks mean prose stop_ends kin_mean p p_own headings place end children images image_share"
+            " elements repeats prices longest boilerplate"
+        ),
+        "down3": "prose stops kin_links place children anchors images repeats prices title boilerplate",
+        "page": (
+            "length prose prose_blocks p headings kin kin_share images prices longest stop_ends in_lists in_main"
+            " in_main_tag in_form in_table in_aside"
+        ),
+    }.items()
+    for name in names.split()
+)
+"""The features that the trees are trained on. With three times as many, such as all numbers of each box around a block,
+the F1 is the same: boxes and blocks say most of it twice."""
 SAID_NAMES = (
     *("said", "said+1", "said+2", "said+3", "said-1", "said-2", "said-3"),
     *("said_within3", "said_within8", "said_within25"),
@@ -170,73 +183,39 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     repeats = content_boxes.count_repeats(texts, with_digits.tolist())
     images, elements = np.array(tree.image_counts, np.int64), np.array(tree.last_elements, np.int64)
     anchors = np.array(tree.link_counts, np.int64)
-    price, date = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    price = np.zeros(count, np.bool_)
     for block in np.flatnonzero(with_digits & (length < content_boxes.MAX_PATTERN_LENGTH)).tolist():
         price[block] = content_boxes.PRICE.search(texts[block]) is not None
-        date[block] = content_boxes.DATE.search(texts[block]) is not None
     class_paths = np.array(tree.box_class_paths, np.int64)[in_box]
     h1s = np.flatnonzero(is_h1)
     h1 = int(h1s[0]) if len(h1s) else -1
 
+    longs = np.flatnonzero(prose > LONG_PROSE)
+    before = np.searchsorted(longs, index) - 1
+    of_title = content_boxes.likeness_to_title(tree.title, texts, length)
+    best = int(of_title.argmax())
     blocks: dict[str, NDArray[np.generic]] = {
-        "length": length,
-        "words": words,
         "word_length": length / words,
         "links": link_share,
-        "anchors": anchors,
-        "stops": kinds[:, content_boxes.STOP] / words,
         "commas": kinds[:, content_boxes.COMMA] / words,
-        "digits": kinds[:, content_boxes.DIGIT] / length,
         "upper": kinds[:, content_boxes.UPPER]
         / np.maximum(kinds[:, content_boxes.UPPER] + kinds[:, content_boxes.LOWER], 1),
-        "signs": kinds[:, content_boxes.SIGN] / length,
-        "wide": kinds[:, content_boxes.WIDE] / length,
-        "ends": np.array([text[-1] in content_boxes.ENDS for text in texts]),
-        "stop_end": stop_end,
-        "small_start": np.array([text[0].islower() for text in texts]),
-        "copyright": np.array(["©" in text for text in texts]),
-        "date": date,
-        "price": price,
         "repeats": repeats,
-        "images": images,
-        "elements": np.diff(elements, prepend=-1) / length,
-        "level": level,
-        "is_p": (of_text & PARAGRAPH) > 0,
         **{kind: table[tags] for kind, table in _TAG_KINDS.items()},
-        "chars_before": start[:-1],
-        "chars_after": total - start[1:],
-        "place": start[:-1] / total,
-        "index": index,
-        "index_end": count - 1 - index,
         "index_place": index / count,
         "prose_before": all_prose[:-1] / prose_total,
         "from_h1": index - h1 if h1 >= 0 else np.full(count, -999),
         "chars_from_h1": start[:-1] - start[h1] if h1 >= 0 else np.full(count, -99999),
-    }
-    for name, where in (("prose", prose > 0), ("long", prose > LONG_PROSE)):
-        blocks[f"{name}_next"], blocks[f"{name}_back"] = _distances(np.flatnonzero(where), index)
-    blocks |= _under_headings(np.flatnonzero(is_heading), index, start, all_links, all_prose, level, link_share)
-    in_title, of_title = content_boxes.likeness_to_title(tree.title, texts, length)
-    best = int(of_title.argmax())
-    blocks |= {
-        "in_title": in_title,
+        "long_back": np.where(before >= 0, index - np.append(longs, 0)[before], FAR),
+        **_under_headings(np.flatnonzero(is_heading), index, start, all_links, level),
         "of_title": of_title,
         "from_title": index - best if of_title[best] > 0.4 else np.full(count, -999),
+        "links-1": np.append(link_share[1:], -1),
+        "repeats-1": np.append(repeats[1:], -1),
     }
-    for by in (1, 2, 3, -1, -2, -3):
-        blocks[f"length{by:+}"] = _shifted(length, by)
-        blocks[f"links{by:+}"] = _shifted(link_share, by)
-        blocks[f"same_path{by:+}"] = _shifted(class_paths, by) == class_paths
-        if abs(by) < 3:
-            blocks[f"level{by:+}"] = _shifted(level, by)
-            blocks[f"stop_end{by:+}"] = _shifted(stop_end, by)
-            blocks[f"same_tag{by:+}"] = _shifted(tags, by) == tags
-            blocks[f"repeats{by:+}"] = _shifted(repeats, by)
-            blocks[f"images{by:+}"] = _shifted(images, by)
     for radius in (2, 5, 12):
         low, high = np.maximum(index - radius, 0), np.minimum(index + radius + 1, count)
         chars = start[high] - start[low]
-        blocks[f"prose_within{radius}"] = all_prose[high] - all_prose[low]
         blocks[f"links_within{radius}"] = (all_links[high] - all_links[low]) / chars
         blocks[f"mean_within{radius}"] = chars / (high - low)
         blocks[f"elements_within{radius}"] = (elements[high - 1] - elements[low]) / chars
@@ -268,21 +247,17 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "blocks": box_blocks,
         "mean": box_length / box_blocks,
         "prose": box_prose / prose_total,
-        "prose_own": box_prose / box_length,
         "stops": inside(kinds[:, content_boxes.STOP]) / inside(words),
         "stop_ends": inside(stop_end) / box_blocks,
-        "h1": (first <= h1) & (h1 < end),
         "kin": kin_counts[kin],
         "kin_share": (kin_lengths / total)[kin],
         "kin_links": (kin_links / kin_lengths)[kin],
         "kin_mean": (kin_lengths / kin_counts)[kin],
-        "kin_index": content_boxes.ranks(kin),
         "p": in_paragraphs / max(1, int(in_paragraphs[0])),
         "p_own": in_paragraphs / box_length,
         "headings": inside(is_heading) / box_blocks,
         "place": start[first] / total,
         "end": (total - start[end]) / total,
-        "of_parent": box_length / box_length[parents],
         "children": np.bincount(parents[1:], minlength=size),
         "anchors": inside(anchors) / box_blocks,
         "images": box_images,
@@ -294,7 +269,6 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "title": inside(of_title > 0.5) > 0,
         **{name: (boxes.bits & bits) > 0 for name, bits in _OWN_BITS.items()},
     }
-    blocks |= {"depth": depth[here], "first_in_box": index - first[here], "last_in_box": end[here] - 1 - index}
     places = [here]
     for _ in range(1, content_boxes.LEVELS_UP):
         places.append(parents[places[-1]])
@@ -318,7 +292,6 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
             f"{name}_share": (box_length / total)[common],
             f"{name}_prose": (box_prose / prose_total)[common],
             f"{name}_links": (box_links / box_length)[common],
-            f"{name}_depth": depth[common],
             f"{name}_beside": beside,
             f"{name}_below": depth[here] - depth[common],
         }
@@ -332,23 +305,16 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         blocks[f"prose_around_{name}"] = np.where(has[:, number_of[name]], prose_shares[number_of[name]], -1)
     page = {
         "length": total,
-        "blocks": count,
-        "links": int(all_links[-1]) / total,
         "prose": int(all_prose[-1]) / total,
         "prose_blocks": int((prose > 0).sum()),
         "p": int(in_paragraphs[0]) / total,
         "headings": int(is_heading.sum()) / count,
-        "groups": (int(groups.max()) + 1) / count,
         "kin": int(kin_counts.max()),
         "kin_share": float(repeated.max()) / total,
-        "h1s": len(h1s),
-        "articles": int(((boxes.own & MAIN) > 0).sum()),
         "images": int(box_images[0]) / count,
-        "repeats": int((repeats > 1).sum()) / count,
         "prices": int(box_prices[0]),
         "longest": int(length.max()),
         "stop_ends": int(stop_end.sum()) / count,
-        "direct": float(direct.max()) / prose_total,
         "in_lists": int((length * _TAG_KINDS["in_li"][tags]).sum()) / total,
         **{f"in_{name}": float(shares[number_of[name]]) for name in _PAGE_BITS},
     }
@@ -381,24 +347,8 @@ def cumulated(values: NDArray[np.generic]) -> NDArray[np.int64]:
     return made
 
 
-def _distances(where: Places, index: Places) -> tuple[Places, Places]:
-    """For each block, how far the next of some blocks is, which may be itself, and how far the one before."""
-    if not len(where):
-        far = np.full(len(index), FAR)
-        return far, far
-    at = np.searchsorted(where, index)
-    following, before = where[np.minimum(at, len(where) - 1)], where[np.maximum(at - 1, 0)]
-    return np.where(following >= index, following - index, FAR), np.where(before < index, index - before, FAR)
-
-
-def _under_headings(  # noqa: PLR0917 - all are the numbers of one page
-    headings: Places,
-    index: Places,
-    start: Places,
-    links: Places,
-    prose: Places,
-    level: Places,
-    link_share: NDArray[np.float64],
+def _under_headings(
+    headings: Places, index: Places, start: Places, links: Places, level: Places
 ) -> dict[str, NDArray[np.generic]]:
     """What stands between the heading before each block, or the begin of the page, and the next one."""
     at = np.searchsorted(headings, index, side="right") - 1
@@ -413,20 +363,8 @@ def _under_headings(  # noqa: PLR0917 - all are the numbers of one page
         "to_heading": following - index,
         "under_heading": under,
         "links_under_heading": (links[following] - links[heading]) / under,
-        "prose_under_heading": (prose[following] - prose[heading]) / under,
         "heading_level": np.where(none, 0, level[heading]),
-        "heading_links": np.where(none, -1, link_share[heading]),
     }
-
-
-def _shifted(values: NDArray[np.generic], by: int) -> NDArray[np.float64]:
-    """The values of the blocks so many places before; -1 where there is none."""
-    made = np.full(len(values), -1.0)
-    if 0 < by < len(values):
-        made[by:] = values[:-by]
-    elif 0 < -by < len(values):
-        made[:by] = values[-by:]
-    return made
 
 
 def _group_numbers(  # noqa: PLR0917 - as above

@@ -140,10 +140,8 @@ TAG_IDS = {
     )
 }
 """Numbers of the tags that tell the content model something; any other tag is 0."""
-HIDDEN, BODY_PROPERTY = 1, 2
-"""Marks of a box: it says that it is not shown; it says that it is the text of an article, a review or a product."""
 BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody", "recipeInstructions"})
-"""Values of ``itemprop`` that say so."""
+"""Values of ``itemprop`` with which a box says that it is the text of an article, a review or a product."""
 _ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
