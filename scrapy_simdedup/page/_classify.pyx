@@ -241,8 +241,10 @@ cdef void inherit_roles(Node* nodes, Py_ssize_t count) noexcept:
             around = 0
         elif roles & MAIN and node.text > WEAK_WRAPPER_SHARE * in_parts:
             around &= ~WEAK_ROLES
-        if roles & COMMENT and around & MAIN:
-            around &= ~FOOTER
+        if roles & COMMENT:
+            roles &= ~ASIDE
+            if around & MAIN:
+                around &= ~FOOTER
         node.inherited = roles | around
         if node.inherited & MAIN:
             node.inherited &= ~HEADER

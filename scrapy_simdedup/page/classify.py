@@ -156,14 +156,16 @@ def _inherited_roles(tree: BlockTree) -> list[int]:
     in_parts = sum(text[node] for node, part in enumerate(parts) if part == node and parts[tree.role_parents[node]] < 0)
     made: list[int] = []
     for node, roles in enumerate(plausible):
-        around = made[tree.role_parents[node]] if node else 0
+        own, around = roles, made[tree.role_parents[node]] if node else 0
         if roles & MAIN_TAG:
             around = 0
         elif roles & MAIN and text[node] > WEAK_WRAPPER_SHARE * in_parts:
             around &= ~WEAK_ROLES
-        if roles & COMMENT and around & MAIN:  # the footer of an article may hold its comments
-            around &= ~FOOTER
-        both = roles | around
+        if roles & COMMENT:
+            own &= ~ASIDE  # comments may stand aside, but a widget shows those of the whole site
+            if around & MAIN:  # the footer of an article may hold its comments
+                around &= ~FOOTER
+        both = own | around
         made.append(both & ~HEADER if both & MAIN else both)  # the header of an article holds its title
     return made
 

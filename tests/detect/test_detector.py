@@ -373,7 +373,12 @@ async def test_a_page_whose_comments_change_is_changed(
         comments = f"<div class=comments><h2>Comments</h2><p>Hear, hear!</p><p>{comment}</p></div>"
         return f"{template.format(prose('post', 200), comments)}<div class=sidebar><a href=/>Home</a></div>"
 
-    for url, template in ((A, "<main>{}</main>{}"), (B, "<article>{}<footer>{}</footer></article>")):
+    aside = "<article>{}</article><aside class=comments>{}</aside>"
+    for url, template in (
+        (A, "<main>{}</main>{}"),
+        (B, "<article>{}<footer>{}</footer></article>"),
+        (f"{A}/aside", aside),
+    ):
         async with run(store, f"monday {url}") as detector:
             await detector.add(post(before, template), url=url)
         async with run(store, f"tuesday {url}") as detector:

@@ -7,7 +7,7 @@ import pytest
 from helpers.pages import prose
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Page, read_page
-from scrapy_simdedup.page.roles import COMMENT, FOOTER, NAV, RoleWords
+from scrapy_simdedup.page.roles import ASIDE, COMMENT, FOOTER, NAV, WIDGET, RoleWords
 
 BOILERPLATE, UNMARKED, CONTENT = BlockClass
 ARTICLE = prose("article", 200)
@@ -131,10 +131,13 @@ def test_comments_in_articles_of_their_own_are_frame() -> None:
         (f"<article>{ARTICLE}<footer><div class=comments><p>Target</p></div></footer></article>", COMMENT),
         (f"<article>{ARTICLE}</article><footer><div class=comments><p>Target</p></div></footer>", COMMENT | FOOTER),
         (f"<article>{ARTICLE}<div class=comment><footer><p>Target</p></footer></div></article>", COMMENT | FOOTER),
+        (f"<article>{ARTICLE}</article><div id=comments role=complementary><p>Target</p></div>", COMMENT),
+        (f"<article>{ARTICLE}</article><aside><div class=comments><p>Target</p></div></aside>", COMMENT | ASIDE),
+        (f"<article>{ARTICLE}</article><aside class='widget comments'><p>Target</p></aside>", COMMENT | WIDGET),
     ],
 )
-def test_comments_in_the_footer_of_an_article_are_comments(html: str, roles: int) -> None:
-    """The footer of the page shows those of the whole site, and that of a comment its author and date."""
+def test_comments_in_the_footer_of_an_article_or_aside_are_comments(html: str, roles: int) -> None:
+    """The footer and the sidebar of a page show those of its site, and that of a comment its author and date."""
     block = next(block for block in read_page(html).blocks if block.text == "Target")
     assert block.boilerplate_roles == roles
 
