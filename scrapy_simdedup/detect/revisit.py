@@ -72,7 +72,8 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
     before, now = PageFingerprint.from_bytes(record.fingerprint), page.fingerprint
     if before.body == now.body and not before.identity_differs(now):
         no_change = None if before.units is None else UnitChanges()
-        return Revisit(record, "unchanged", 1.0, 0, "none" if now.structure else None, no_change)
+        same: Change | None = "none" if now.structure else None
+        return Revisit(record, "unchanged", 1.0, 0, same, no_change, evidence_of_equal(before))
     by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
     if now.unjudged or before.extractor != now.extractor:
         are_short = now.unjudged == before.unjudged == "too_short" and before.extractor == now.extractor
@@ -93,6 +94,15 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
         change = what_changed(same_content=is_same, one=before.structure, other=now.structure)
     kind: VerdictKind = "unchanged" if is_same else "changed"
     return Revisit(record, kind, found.similarity, found.distance, change, changes, evidence)
+
+
+def evidence_of_equal(before: PageFingerprint) -> ClockEvidence | None:
+    """What a page says about clocks that is to the byte what it was: its text is equal wherever its record has one."""
+    units = before.units
+    if units is None or not units.sequence:
+        return None
+    places = frozenset([TITLE_PLACE, COMMENTS_PLACE, OFFER_PLACE])
+    return ClockEvidence({}, places, content=units.sequence, kept=frozenset(units.rows["place"].tolist()))
 
 
 def _compare_short(now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]) -> Revisit:
@@ -117,6 +127,7 @@ def _compare_units(
     if found.edited_share <= MAX_EDITED_SHARE:
         edited |= found.edited_spots
     changes = found.changes
+    beside = found.beside_spots
     same_title = now.title == before.title or now.page_units.title == before.units.title
     other_comments = now.units is not None and now.units.has_other_comments(before.units)
     for place, name, is_equal in (
@@ -130,7 +141,7 @@ def _compare_units(
         edited[place] = name
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
-    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited))
+    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited), beside)
 
 
 def _witness(page: PageFingerprint, edited: Collection[int]) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
+from scrapy_simdedup.detect.revisit import evidence_of_equal
 from scrapy_simdedup.detect.site_logs import EventLog, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine, PageRef, Verdict
@@ -156,6 +157,9 @@ class Transactions:
                     return
                 seen = replace(before, last_seen=context.now(), visits=before.visits + 1)
                 if await self.logs.append(site, seen, index, index.cursor) is not None:
+                    evidence = evidence_of_equal(PageFingerprint.from_bytes(before.fingerprint))
+                    if evidence is not None and self._clocks is not None:
+                        await self._clocks.observe(site, evidence)
                     return
         except STORE_FAILURES as exc:
             self._report_failure(exc)

@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 from scrapy_simdedup.fingerprint.hashing import word_hasher
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
-from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits, kept_places, sequence_digest, table_rows
+from scrapy_simdedup.fingerprint.text_units import (
+    Mask,
+    PageUnits,
+    Places,
+    TextUnits,
+    kept_places,
+    sequence_digest,
+    table_rows,
+)
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_short
 
 MAX_CLOCK_SHARE = 0.25
@@ -65,6 +73,8 @@ class UnitComparison(NamedTuple):
     """The share of the words of the content that are in units without an equal one, 0..1."""
     edited_spots: dict[int, str] = {}  # noqa: RUF012 - of a tuple
     """The spots of lines with a number that stand where others stood, and at another place, with the text of now."""
+    beside_spots: dict[int, int] = {}  # noqa: RUF012 - of a tuple
+    """By edited spot the place of a unit beside it."""
 
 
 def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
@@ -77,7 +87,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         chosen = units.without(clocks)
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
-        equal_spots = spots_of(units)[chosen].tolist()
+        equal_spots = spots_of(units)[0][chosen].tolist()
         return UnitComparison(UnitChanges(), {}, frozenset([*places.tolist(), *equal_spots]), 0.0)
     rows, first = table_rows(digests, places, before.joined_by)
     old = before.rows
@@ -91,7 +101,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
     is_alone = np.diff(first, append=len(places)) == 1  # of units that share a row nobody knows which one differs
     at = chosen.nonzero()[0][first]
-    spots = spots_of(units)[at]
+    spots, beside = (of_units[at] for of_units in spots_of(units))
     equal_places = frozenset([*row_places[is_equal & is_alone].tolist(), *spots[is_equal & is_alone].tolist()])
     removed_at = Counter(old["place"][removed].tolist())
     edited_places = {
@@ -100,12 +110,12 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
     kept_clocks = set() if is_joined else set(kept_places(clocks))
-    edited_spots: dict[int, str] = {}
+    edited_spots, beside_spots = dict[int, str](), dict[int, int]()
     if not is_joined:
         for one, other in _in_place_of_others(rows, added, old, removed):
             spot = int(spots[one])
             if spot and rows["place"][one] != old["place"][other]:
-                edited_spots[spot] = units.samples[at[one]]
+                edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
                 if spot in clocks:
                     added.remove(one)
                     removed.remove(other)
@@ -123,16 +133,16 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     if not added and not removed:
         reordered = _moved(rows, old, kept_clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
-    return UnitComparison(changes, edited_places, equal_places, share, edited_spots)
+    return UnitComparison(changes, edited_places, equal_places, share, edited_spots, beside_spots)
 
 
-def spots_of(units: PageUnits) -> NDArray[np.uint32]:
-    """The spot of each short line of the content with a number, 0 for others; shape (m,).
+def spots_of(units: PageUnits) -> tuple[Places, Places]:
+    """The spot of each short line of the content with a number, and the place of a unit beside it; each (m,).
 
-    It is made of the places of the nearest other units before and behind it, and of how many lines of its kind stand
-    between it and the former.
+    A spot is made of the places of the nearest other units before and behind the line, and of how many lines of its
+    kind stand between it and the former. It is 0 for other units.
     """
-    spots = np.zeros(len(units.lengths), np.uint32)
+    spots, beside = np.zeros(len(units.lengths), np.uint32), np.zeros(len(units.lengths), np.uint32)
     before, lines = 0, list[int]()
     for at in [*units.places.nonzero()[0].tolist(), -1]:
         sample = units.samples[at] if at >= 0 else ""
@@ -141,9 +151,9 @@ def spots_of(units: PageUnits) -> NDArray[np.uint32]:
             continue
         behind = int(units.places[at]) if at >= 0 else 0
         for number, line in enumerate(lines):
-            spots[line] = crc32(b"%d %d %d" % (before, number, behind))
+            spots[line], beside[line] = crc32(b"%d %d %d" % (before, number, behind)), before or behind
         before, lines = behind, []
-    return spots
+    return spots, beside
 
 
 def _in_place_of_others(

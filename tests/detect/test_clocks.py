@@ -216,3 +216,27 @@ async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeti
         pages = {f"https://v.example/{n}": meeting(n, today, moved.get(n, "Monday, 4 May")) for n in range(10)}
         changed = await visit(store, str(run), pages)
     assert set(changed) == {"https://v.example/3"}
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+@pytest.mark.parametrize("line", ["{number}.{edition} cm", "Found {edition} days after {said}", "{said}"])
+@on_asyncio
+async def test_edits_on_a_few_of_many_static_pages_make_no_clock(tmp_path: Path, line: str, is_sent: bool) -> None:
+    """What is served from files comes to the byte as it was, or not at all: its places do not change by themselves."""
+    store = f"sqlite:///{(tmp_path / 'museum.sqlite').as_posix()}"
+
+    def item(number: int, edition: int) -> str:
+        told = line.format(number=number, edition=edition, said=sentence((number, edition), 6))
+        return f"<title>Vase {number}</title><main><h1>Vase {number}</h1><p>{told}</p>{prose(number, 90)}</main>"
+
+    edited = {0, 1, 3, *range(5, 60, 5)}
+    await visit(store, "first", {f"https://m.example/{n}": item(n, 0) for n in range(60)})
+    async with NearDuplicateDetector(store, run="second", unchanged="drop") as detector:
+        for number in range(60):
+            url = f"https://m.example/{number}"
+            if number in edited:
+                assert (await detector.add(item(number, 1), url=url)).kind == "changed"
+            elif is_sent:
+                assert (await detector.add(item(number, 0), url=url)).kind == "unchanged"
+            else:
+                await detector.refresh(url=url)
