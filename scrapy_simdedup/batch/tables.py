@@ -190,10 +190,10 @@ _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
-_SAMPLES = "", "x", "0", "0 x", "0 x $", "x0", "x0 $"
-"""Texts of each kind: neither of what follows, a name, an amount, a counter, a name with a price; and the names with a
-number again, with one that is part of a name."""
-_KIND_BITS, _IS_LONG = 3, amounts.MAX_LETTERED_WORDS + 1
+_SAMPLES = "", "x", "0", "0 $", "0 x", "0 x $", "0 x %", "x0", "x0 $", "x0 %"
+"""Texts of each kind: neither of what follows, a name, an amount, a price, a counter, a name with a price or a share;
+and the names with a number again, with one that is part of a name."""
+_KIND_BITS, _IS_LONG = 4, amounts.MAX_LETTERED_WORDS + 1
 """The bits of a kind, before those of the words with a letter; and what stands there for a long text."""
 _STEPS = 1 << SAMPLING_BITS - 1
 """Samplings between one power of two and the next."""
@@ -226,7 +226,7 @@ def pack_units(units: PageUnits) -> bytes:
         units.block_classes,
         units.pass_over,
         levels[order],
-        np.array(kinds, np.uint8),
+        np.array(kinds, "<u2"),
         units.digests.astype("<u2"),
         (units.digests[is_content] >> np.uint64(16)).astype("<u2"),
         units.places[is_content].astype("<u4"),
@@ -254,7 +254,7 @@ def unpack_units(raw: bytes) -> PageUnits:
     is_content = classes > BOILERPLATE
     number = int(np.count_nonzero(is_content))
     kinds, levels = np.zeros(count, np.intp), take("u1", shingles)
-    kinds[is_content] = take("u1", number)
+    kinds[is_content] = take("<u2", number)
     digests, places = take("<u2", count).astype(np.uint64), np.zeros(count, np.uint32)
     digests[is_content] |= take("<u2", number).astype(np.uint64) << np.uint64(16)
     places[is_content] = take("<u4", number)
@@ -270,7 +270,8 @@ def unpack_units(raw: bytes) -> PageUnits:
 
 def _kind(text: str) -> tuple[bool, ...]:
     """What is asked of the text of a unit, besides the number of its words."""
-    return amounts.is_name(text), amounts.is_amount(text), amounts.is_counter(text), amounts.has_plain_number(text)
+    asked = amounts.is_name, amounts.is_amount, amounts.is_sum, amounts.is_counter, amounts.has_plain_number
+    return tuple(ask(text) for ask in asked)
 
 
 def _lettered_words(text: str) -> int:

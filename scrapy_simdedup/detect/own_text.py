@@ -12,10 +12,11 @@
    them and the town of another are a page of their own together. A headline vouches if both pages have it, and few
    others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
-   one vouches, such a line is a clock, a greeting or an advertisement, unless it is another price, or the end of the
-   page's URL names it and an original's URL another: a colour, a town, the number of an article. A line that differs in
-   its numbers alone may be either, so where none vouches it counts as such a heading or first line, as "Decision 7 K
-   345" is, or if there are three of them; another title, below an h1 that all pages have, is one of the three.
+   one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
+   the end of the page's URL names it and an original's URL another: a colour, a town, the number of an article. A line
+   that differs in its numbers alone may be either, so where none vouches it counts as such a heading or first line, as
+   "Decision 7 K 345" is, or if there are three of them; another title, below an h1 that all pages have, is one of the
+   three. Where one vouches, the three count if the ends of the URLs differ in numbers alone: flats of one house.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -39,7 +40,7 @@ from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
-from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_price, is_short
+from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
 
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
@@ -239,16 +240,18 @@ class OwnTextSearch:
                 or (of_texts[units.headline] and is_name(units.samples[units.headline]))
             ):
                 names = of_texts
-            facts = self._prices(of_texts & lines.numbers) | self._named_by_url(of_texts, url)
+            facts = self._prices(of_texts) | self._named_by_url(of_texts, url)
+            if np.count_nonzero(of_texts) >= MIN_NUMBERS and _has_other_number(self._urls[0], url):
+                facts, names = of_texts, of_texts
             if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
                 names = facts
             yield names | facts
 
     def _prices(self, lines: Mask) -> Mask:
-        """The lines that are prices; a share in percent may be one of a poll, or of a battery."""
+        """The lines that have a price, be it in place of another one or of words."""
         found = np.zeros_like(lines)
         for at in lines.nonzero()[0].tolist():
-            found[at] = is_price(self._units.samples[at].replace("%", ""))
+            found[at] = is_sum(self._units.samples[at])
         return found
 
     def _named_by_url(self, lines: Mask, original: str) -> Mask:
@@ -275,6 +278,12 @@ class OwnTextSearch:
             and self._others.count(name, own) < many
             for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
         )
+
+
+def _has_other_number(url: str, other: str) -> bool:
+    """Whether two URLs differ in numbers of articles at their ends alone."""
+    (place, words), (other_place, others) = _end_of(url), _end_of(other)
+    return place == other_place and words != others and all(word.isdigit() for word in words ^ others)
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:

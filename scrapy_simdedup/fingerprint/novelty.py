@@ -38,7 +38,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     sequence_digest,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, lettered_words
+from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, is_sum, lettered_words
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""
@@ -210,7 +210,7 @@ class ReplacedLines(NamedTuple):
     """Which blocks of a page are short lines in place of other lines; each mask has the shape (m,)."""
 
     words: Mask
-    """Lines with other words."""
+    """Lines with other words, or with a price in place of words."""
     numbers: Mask
     """Lines that differ in their numbers alone."""
 
@@ -266,7 +266,8 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
             break
         texts = ((row, units.samples[chosen[row]]) for row in lines)
         numbers |= {row for row, text in texts if has_plain_number(text) and rows["place"][row] in replaced[row]}
-    found.words[chosen[sorted(row for row in lines - numbers if is_name(units.samples[chosen[row]]))]] = True
+    rest = [(row, units.samples[chosen[row]]) for row in sorted(lines - numbers)]
+    found.words[chosen[[row for row, text in rest if is_name(text) or is_sum(text)]]] = True
     found.numbers[chosen[sorted(lines & numbers)]] = True
     return found
 

@@ -124,6 +124,11 @@ def is_price(text: str) -> bool:
     return is_short(text) and has_number(text) and _CURRENCY.search(text) is not None
 
 
+def is_sum(text: str) -> bool:
+    """Whether a short text has a price; a share in percent may be one of a poll, or of a battery."""
+    return is_price(text.replace("%", ""))
+
+
 def is_amount(text: str) -> bool:
     """Whether a short text is a number alone, or with a currency."""
     return is_short(text) and has_number(text) and (not _LETTER.search(text) or is_price(text))

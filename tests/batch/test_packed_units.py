@@ -15,12 +15,24 @@ from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, look_up, replaced_lines
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import compare_units
-from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name, is_short
+from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name, is_short, is_sum
 
 LINES = [" ".join(pages.words(("line", number), 1 + number % 7)) for number in range(80)]
 NEW_LINES = [
     *(f"{number} {' '.join(pages.words(('new', number), 1 + number % 7))}" for number in range(12)),
-    *("29 EUR", "EUR", "—", "7 9 11", "x²", " ".join("abcdefghijklmnopqrstuvwxyz0123456789" * 1), "x " * 45),
+    *(
+        "29 EUR",
+        "540 €",
+        "EUR",
+        "41 %",
+        "Yes: 41 %",
+        "Q4: 41 %",
+        "—",
+        "7 9 11",
+        "x²",
+        " ".join("abcdefghijklmnopqrstuvwxyz0123456789" * 1),
+        "x " * 45,
+    ),
 ]
 NOTE = " ".join(pages.words("note", 40))
 
@@ -64,7 +76,7 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
         assert keep_units(packed, places) == keep_units(whole, places)
     for at in (whole.block_classes > BOILERPLATE).nonzero()[0]:
         texts = whole.samples[at], packed.samples[at]
-        for asked in (is_amount, is_counter, is_name, is_short):
+        for asked in (is_amount, is_counter, is_name, is_short, is_sum):
             assert len({asked(text) for text in texts}) == 1
 
 
