@@ -53,6 +53,8 @@ MIN_MISSING_OF_UNNAMED = 3
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
+MAX_DIGITS = 7
+"""Digits of the number of an article."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
 _NAME_IN_URL = re.compile(r"[^\W_]{3,}")
@@ -281,9 +283,11 @@ class OwnTextSearch:
 
 
 def _has_other_number(url: str, other: str) -> bool:
-    """Whether two URLs differ in numbers of articles at their ends alone."""
+    """Whether two URLs differ in numbers of articles at their ends alone; longer ones are dates, times and sessions."""
     (place, words), (other_place, others) = _end_of(url), _end_of(other)
-    return place == other_place and words != others and all(word.isdigit() for word in words ^ others)
+    differing = words ^ others
+    is_other = place == other_place and len(differing) > 0
+    return is_other and all(word.isdigit() and len(word) <= MAX_DIGITS for word in differing)
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:

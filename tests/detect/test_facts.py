@@ -83,6 +83,7 @@ FLATS = {
     "a rent in place of words": ("on request", "538 €", 2, ("/lime-street", "/lime-street/2"), False),
     "another area, of an article with a number": ("540 €", "540 €", 114, ("/flats/503", "/flats/508"), False),
     "another area, of an article with a number in its query": ("", "", 114, ("/flat?no=503", "/flat?no=508"), False),
+    "another area, on another day": ("540 €", "540 €", 114, ("/flats?day=20270504", "/flats?day=20270511"), True),
     "another area, at another view": ("540 €", "540 €", 114, ("/flats/503", "/flats/503/508"), True),
     "the number of an article alone": ("540 €", "540 €", 2, ("/flats/503", "/flats/508"), True),
 }
