@@ -40,6 +40,8 @@ class LearnerThresholds:
     max_sites: int = 100_000
 
 
+_MOSTLY_RIGHT = 0.2
+"""Share of failed trials up to which a hypothesis may be a rule with exceptions."""
 MAX_CREDITED_CONTENTS = 128
 """Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""
 _COUNTER_EXAMPLES = 3
@@ -123,6 +125,11 @@ class Evidence:
     def is_held_back(self) -> bool:
         """Whether a few failures are all that keeps the hypothesis from becoming a rule."""
         return self.failures > 0 and self.successes > 7 and 4 * self.failures <= self.successes
+
+    @property
+    def is_plainly_wrong(self) -> bool:
+        """Whether the hypothesis is wrong too often to be a rule with exceptions, whatever it seemed at first."""
+        return wilson_bound(self.failures, self.successes, LOWER) > _MOSTLY_RIGHT
 
     def update_likely(self) -> bool:
         """Decide whether the hypothesis is likely; returns whether that has changed."""

@@ -141,7 +141,7 @@ def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
         ask(failure.known_url, failure.known_content)
     elif questions.forget(failure):
         leaf.evidence[hypothesis].confirmed_failures += 1
-        questions.know_exceptions |= leaf.evidence[hypothesis].is_held_back
+        questions.add_exception(leaf.evidence[hypothesis])
 
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.patterns import PathPattern
 
@@ -100,8 +101,8 @@ class Questions:
     _asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = field(default_factory=dict)
     _errors: Counter[int] = field(default_factory=Counter)
     """Contents that were errors → how often they were seen."""
-    know_exceptions: bool = False
-    """Whether a hypothesis that is right otherwise was wrong for a page, so that others may be."""
+    _exceptions: list[Evidence] = field(default_factory=list)
+    """What is known of the hypotheses that seemed right otherwise, and were wrong for a page."""
     asked: int = 0
     were_told: bool = False
     """Whether another process found an error."""
@@ -110,6 +111,16 @@ class Questions:
     def know_errors(self) -> bool:
         """Whether a page showed an error of its own, unlike all others, so that any page may have shown one."""
         return self.were_told or 1 in self._errors.values()
+
+    @property
+    def know_exceptions(self) -> bool:
+        """Whether a hypothesis that is right otherwise was wrong for a page, so that others may be."""
+        return not all(evidence.is_plainly_wrong for evidence in self._exceptions)
+
+    def add_exception(self, evidence: Evidence) -> None:
+        """Note that a hypothesis was wrong for a page that was fetched twice."""
+        if evidence.is_held_back and evidence not in self._exceptions:
+            self._exceptions.append(evidence)
 
     def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether a question about a hypothesis at a leaf is open."""

@@ -40,7 +40,7 @@ class Observation(NamedTuple):
         about = self.page.leaf, hypothesis, self.url, self.content
         self.rule_book.count_trial(*about, host=self.page.host, same=same, verifying=verifying, confirmed=confirmed)
         if confirmed and self.site.questions is not None:
-            self.site.questions.know_exceptions |= self.page.leaf.evidence[hypothesis].is_held_back
+            self.site.questions.add_exception(self.page.leaf.evidence[hypothesis])
 
 
 class Trial(NamedTuple):
