@@ -16,7 +16,7 @@
    the end of the page's URL names it and an original's URL another: a colour, a town, the number of an article. A line
    that differs in its numbers alone may be either, so where none vouches it counts as such a heading or first line, as
    "Decision 7 K 345" is, or if there are three of them; another title, below an h1 that all pages have, is one of the
-   three. Where one vouches, the three count if the ends of the URLs differ in numbers alone: flats of one house.
+   three.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -53,8 +53,6 @@ MIN_MISSING_OF_UNNAMED = 3
 MAX_WORDS_OF_VARIANT = 10
 """Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
 the book in another language may be such a line."""
-MAX_DIGITS = 7
-"""Digits of the number of an article."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
 _NAME_IN_URL = re.compile(r"[^\W_]{3,}")
@@ -243,8 +241,6 @@ class OwnTextSearch:
             ):
                 names = of_texts
             facts = self._prices(of_texts) | self._named_by_url(of_texts, url)
-            if np.count_nonzero(of_texts) >= MIN_NUMBERS and _has_other_number(self._urls[0], url):
-                facts, names = of_texts, of_texts
             if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
                 names = facts
             yield names | facts
@@ -280,14 +276,6 @@ class OwnTextSearch:
             and self._others.count(name, own) < many
             for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
         )
-
-
-def _has_other_number(url: str, other: str) -> bool:
-    """Whether two URLs differ in numbers of articles at their ends alone; longer ones are dates, times and sessions."""
-    (place, words), (other_place, others) = _end_of(url), _end_of(other)
-    differing = words ^ others
-    is_other = place == other_place and len(differing) > 0
-    return is_other and all(word.isdigit() and len(word) <= MAX_DIGITS for word in differing)
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:
