@@ -212,6 +212,13 @@ async def test_a_file_that_stays_locked_costs_no_page(
     kept_all(done, urls)
 
 
+async def release_once_logged(lock: sqlite3.Connection, words: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Release a lock once the log has these words: however long the machine takes until it writes them."""
+    while words not in caplog.text:
+        await asyncio.sleep(0.05)
+    lock.rollback()
+
+
 @on_asyncio
 async def test_a_crawl_waits_at_its_start_for_a_file_that_somebody_holds(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -222,8 +229,9 @@ async def test_a_crawl_waits_at_its_start_for_a_file_that_somebody_holds(
     monkeypatch.setattr(sqlite_file, "PATIENCE_SECONDS", 0.3)
     with closing(sqlite3.connect(path, isolation_level=None)) as lock:
         lock.execute("BEGIN IMMEDIATE")
-        asyncio.get_running_loop().call_later(1.0, lock.rollback)
+        letting_go = asyncio.create_task(release_once_logged(lock, "the crawl waits for it", caplog))
         done = await crawl(PathsSpider, settings_for(path) | {"SIMDEDUP_MODE": "observe"}, urls=urls)
+        letting_go.cancel()
     assert "the crawl waits for it" in caplog.text
     assert sorted(done.urls) == sorted(urls)
     assert done.stat("pages/judged") == len(urls)
