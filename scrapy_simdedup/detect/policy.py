@@ -100,7 +100,7 @@ def _choose(
         copied is not None
         and not is_stub
         and not _is_equal(page, copied.record)
-        and _is_edit(page, copied.record, revisit, clocks)
+        and _is_edit(page, copied.record, revisit, index, clocks)
     ):
         copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
     if copied is not None and not is_stub and _stands_for_itself(page, copied.record, revisit):
@@ -132,16 +132,21 @@ def _is_equal(page: FetchedPage, original: Record) -> bool:
     return PageFingerprint.from_bytes(original.fingerprint).exact == page.fingerprint.exact
 
 
-def _is_edit(page: FetchedPage, original: Record, revisit: Revisit | None, clocks: Collection[int]) -> bool:
+def _is_edit(
+    page: FetchedPage, original: Record, revisit: Revisit | None, index: SiteIndex, clocks: Collection[int]
+) -> bool:
     """Whether a page says something else than in an earlier run, and edits are what is wanted.
 
-    A page that was a copy then, and would be one now, says nothing new if each of its units is its original's or was
-    there before: the same edit was made in both.
+    The same edit is made in a page and in its copies, and the first of them that comes tells of it. A page that was a
+    copy says nothing new if each of its units is its original's or was there before. One that was the original says
+    nothing new if it says just what another page says that was edited, too, and came first.
     """
     if revisit is None or page.settings.unchanged != "drop" or revisit.kind != "changed" or not revisit.unit_changes:
         return False
     if revisit.record.state != "duplicate":
-        return revisit.record.delivered
+        was_edited = original.run == page.run and original.kind == "changed"
+        is_told = was_edited and compare_with_version(page, original, index, clocks).kind == "unchanged"
+        return revisit.record.delivered and not is_told
     units = page.fingerprint.page_units
     known = [PageFingerprint.from_bytes(record.fingerprint).units for record in (revisit.record, original)]
     tables = [of for of in known if of is not None and of.sequence]

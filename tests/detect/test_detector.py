@@ -353,6 +353,29 @@ async def test_an_edit_of_a_page_that_was_a_copy_is_exported(store: FingerprintS
         assert (await detector.add(chapter(note), url=A)).is_duplicate
 
 
+@pytest.mark.parametrize("order", [(A, B), (B, A)])
+@on_asyncio
+async def test_a_price_that_rose_under_two_urls_is_exported_once(
+    store: FingerprintStore, order: tuple[str, str]
+) -> None:
+    """Whichever URL comes first; the menu, the advertisements and the footer are others in each answer."""
+
+    def kettle(price: int, answer: str) -> str:
+        return page("kettle", answer, body=f"{prose('kettle', 120)}<p>{price} EUR, and free of charges from 50 on</p>")
+
+    async with run(store, "monday", unchanged="drop") as detector:
+        for url in (A, B):
+            await detector.add(kettle(29, f"monday {url}"), url=url)
+    async with run(store, "tuesday", unchanged="drop") as detector:
+        found = [await detector.add(kettle(35, f"tuesday {url}"), url=url) for url in order]
+        assert [verdict.is_duplicate for verdict in found] == [False, True]
+        assert found[0].kind == "changed"
+    async with run(store, "wednesday", unchanged="drop") as detector:
+        for url in order:
+            assert (await detector.add(kettle(35, f"wednesday {url}"), url=url)).is_duplicate
+        assert not (await detector.add(kettle(29, "thursday"), url=A)).is_duplicate
+
+
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
