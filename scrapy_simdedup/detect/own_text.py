@@ -13,7 +13,9 @@
    others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
    one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
-   the end of the page's URL names it and an original's URL another: a colour, a town, the number of an article. A line
+   the end of the page's URL names it and an original's URL another: a colour, a town, the number of an article. It is
+   a name as well if enough *namesakes* each have another line there: kept pages with the same h1 and title, which the
+   page is near. So "Product details" vouches for no product, though no page with another content has it. A line
    that differs in its numbers alone may be either, so where none vouches it counts as such a heading or first line, as
    "Decision 7 K 345" is, or if there are three of them; another title, below an h1 that all pages have, is one of the
    three.
@@ -48,6 +50,8 @@ advertisement among its texts, but seldom two of them."""
 MIN_NUMBERS = 3
 """Lines in place of others from which they may be facts though they differ in their numbers alone: two may be a clock
 and a counter."""
+MIN_NAMESAKES = 5
+"""Namesakes that have another line in place of one, from which on it is a field of a template."""
 MIN_MISSING_OF_UNNAMED = 3
 """Shingles of a text of its own that must be missing where no headline vouches: another word is no text."""
 MAX_WORDS_OF_VARIANT = 10
@@ -108,6 +112,7 @@ class OwnTextSearch:
         clocks: places whose text changes by itself.
         novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
         is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
+        namesakes: gives the text units of kept pages that have the page's h1 and title, and that the page is near.
     """
 
     def __init__(
@@ -120,10 +125,12 @@ class OwnTextSearch:
         clocks: Collection[int],
         novel_words: int,
         is_variant: bool,
+        namesakes: Callable[[], list[TextUnits]],
     ) -> None:
         self._page, self._originals, self._others, self._urls = page, originals, others, urls
         self._kept = [original.units for original in originals if original.units is not None]
         self._clocks, self._novel_words, self._is_variant = clocks, novel_words, is_variant
+        self._namesakes = namesakes
 
     def result(self) -> OwnText:
         """What was found; nothing is known where there are no text units."""
@@ -242,8 +249,17 @@ class OwnTextSearch:
                 names = of_texts
             facts = self._prices(of_texts) | self._named_by_url(of_texts, url)
             if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
-                names = facts
+                names = self._fields(lines.words & of_texts)
             yield names | facts
+
+    def _fields(self, lines: Mask) -> Mask:
+        """The lines in place of which some namesakes each have another."""
+        namesakes = self._namesakes() if lines.any() else []
+        if len(namesakes) < MIN_NAMESAKES:
+            return np.zeros_like(lines)
+        theirs = [novelty.replaced_lines(self._units, [kept], self._clocks).words for kept in namesakes]
+        fields: Mask = lines & (np.count_nonzero(theirs, axis=0) >= MIN_NAMESAKES)
+        return fields
 
     def _prices(self, lines: Mask) -> Mask:
         """The lines that have a price, be it in place of another one or of words."""

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 from urllib.parse import unquote_plus
 
 import numpy as np
@@ -46,6 +47,8 @@ BYTES_PER_PLACE, BYTES_PER_ENTRY = 800, 90
 """Bytes that a place takes, and each of its values and rests, about."""
 Place = tuple[str, int]
 """The name of a parameter, or "" with the number of segments and the segment as one number."""
+MAX_NAMESAKES = 16
+"""Namesakes of a page that are looked at."""
 MAX_VIEWS = 64
 """Pages with one title from which on the title does not say what they show."""
 _BETWEEN_NAMES = re.compile(r"[/?&=:;#]+")
@@ -190,26 +193,34 @@ class SiteNovelty:
         if not len(copied):
             return OwnText()
         states = self._originals.delivered(copied)
-        is_variant = self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist()))
-        beside = partial(self._beside, page, self._other_pages(page.fingerprint, rows), clocks, is_variant)
+        beside = partial(
+            self._beside,
+            page,
+            others=self._other_pages(page.fingerprint, rows),
+            clocks=clocks,
+            is_variant=self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist())),
+            namesakes=partial(self._namesakes, page, rows),
+        )
         delivered = copied[states == 2]  # others may be released, and their text with them
         own = beside(delivered if len(delivered) else copied)
         if own.counts and len(delivered) and (states == 0).any():
             own = own._replace(is_in_work=not beside(copied).counts)
         return own
 
-    def _beside(
-        self, page: FetchedPage, others: OtherPages, clocks: Collection[int], is_variant: bool, copied: Rows
-    ) -> OwnText:
+    def _beside(self, page: FetchedPage, copied: Rows, *, others: OtherPages, **known: Any) -> OwnText:
         """What a page says that some of the originals lack it is a copy of."""
         chosen = [row for row in copied.tolist() if self._records.key(row) != page.key]
         originals = [PageFingerprint.from_bytes(self._records.fingerprint(row)) for row in chosen]
         urls = [page.url, *(self._records[row].url for row in chosen)]
         novel_words = page.settings.novel_words
         assert novel_words is not None
-        return OwnTextSearch(
-            page.fingerprint, originals, others, urls, clocks=clocks, novel_words=novel_words, is_variant=is_variant
-        ).result()
+        return OwnTextSearch(page.fingerprint, originals, others, urls, novel_words=novel_words, **known).result()
+
+    def _namesakes(self, page: FetchedPage, near: Rows) -> list[TextUnits]:
+        """The text units of some of the kept pages that a page is near, and that have its h1 and its title."""
+        fp, rows = page.fingerprint, self._originals.comparison_rows(near)
+        chosen = near[(rows["h1"] == fp.h1) & (rows["title"] == fp.title)][-MAX_NAMESAKES:]
+        return [units for row in chosen.tolist() if (units := self._text_units(row)) is not None]
 
     def _other_pages(self, fp: PageFingerprint, near: Rows) -> OtherPages:
         sample, like_it = self._copy_check.sampled_pages(fp), set(near.tolist())

@@ -115,6 +115,27 @@ async def test_a_name_of_a_few_words_keeps_each_of_many_products_where_headlines
     assert {verdict.reason for verdict in kinds[1:]} <= {"own_text", None}
 
 
+@pytest.mark.parametrize("title", ["Product details | Shop", ""])
+@on_asyncio
+async def test_a_headline_that_all_products_have_and_no_other_page_vouches_for_none_of_them(title: str) -> None:
+    """Most of them are kept, as their links differ, and a few are alike enough to be dropped."""
+    async with NearDuplicateDetector(secret="shop") as detector:
+        for number in range(6):
+            name, text = said((number, "department"), 3), said((number, "text"), 60 + 20 * number)
+            await detector.add(f"<title>{name}</title><h1>{name}</h1><p>{text}", url=f"https://shop.example/{number}")
+        verdicts = []
+        for number in range(60):
+            links = "".join(f"<p><a href=/{at}>{said((number, 'link', at), 4)}</a></p>" for at in range(4))
+            text = f"<p>{said(('name', number), 3)}</p><p>{said('all', 40)}</p>{links}"
+            page = f"<title>{title}</title><h1>Product details</h1>{text}"
+            verdicts.append(await detector.add(page, url=f"https://shop.example/products/{number}"))
+            again = await detector.add(page, url=f"https://shop.example/products/{number}?session={number}")
+            assert again.is_duplicate
+    reasons = [verdict.reason for verdict in verdicts]
+    assert reasons.count("own_text") > 10
+    assert not any(verdict.is_duplicate for verdict in verdicts[reasons.index("own_text") :])
+
+
 NUMBERED = {
     "a number in the name": ("<div>Storm {number}</div>", False),
     "a number in a linked heading": ("<p>Pictures</p><h2><a href=/{number}>Storm {number}</a></h2>", False),
