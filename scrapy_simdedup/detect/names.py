@@ -25,7 +25,7 @@ ALL_SITES = "*"
 """The one site of the scope ``all``."""
 MAX_HOSTS = 10_000
 """Hosts whose sites are kept: each page, and each of its links, asks for its site."""
-_PLAIN_URL = re.compile(r"https?://[a-z0-9.-]+(?::[1-9][0-9]{0,3})?(?:/(?:[\w~-][\w.~-]*)?)+", re.ASCII)
+_PLAIN_URL = re.compile(r"https?://[a-z0-9.-]+(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?(?:/(?:[\w~-][\w.~-]*)?)+", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -41,7 +41,7 @@ def test_one_site_for_all() -> None:
     assert site_of("https://a.example/", "all") == site_of("http://10.0.0.1/", "all")
 
 
-@given(st.from_regex(r"\Ahttps?://[a-z0-9.-]{1,8}(:[0-9]{1,4})?[/a-z0-9.~?=&_-]{0,12}\Z"))
+@given(st.from_regex(r"\Ahttps?://[a-z0-9.-]{1,8}(:[0-9]{1,5})?[/a-z0-9.~?=&_-]{0,12}\Z"))
 def test_urls_are_compared_as_scrapy_compares_them(url: str) -> None:
     """Those that are plain are passed over, as w3lib would leave them as they are."""
     try:
