@@ -146,6 +146,15 @@ def test_readability_and_the_content_model_stay_out_until_somebody_asks() -> Non
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_the_kinds_of_items_stay_out_of_a_crawl_until_something_may_be_one() -> None:
+    """Pydantic is among them: some 10,000 objects for the garbage collector. Other parts of Scrapy may bring them."""
+    program = (
+        "import sys, scrapy.crawler; before = set(sys.modules); import scrapy_simdedup.crawl.components;"
+        "assert not {'itemadapter', 'pydantic'} & (sys.modules.keys() - before)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 @on_asyncio
 async def test_a_byte_identical_repeat_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     detector = NearDuplicateDetector()

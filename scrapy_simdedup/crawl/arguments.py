@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 from scrapy import Request
 from scrapy.http import Response
 
-from scrapy_simdedup.crawl.items import IS_URL, plain_values
+from scrapy_simdedup.crawl.items import IS_URL, adapter_of, plain_values
 from scrapy_simdedup.crawl.requests import NAMES_OF_TOOLS
 from scrapy_simdedup.detect.events import event_key
 
@@ -135,11 +135,7 @@ def brought_along(request: Request) -> Iterator[tuple[str, Any]]:
 
 def _is_item(value: Any) -> bool:
     """Whether an argument is an item, or makes one, as a loader does."""
-    if isinstance(value, (str, int, float, list, tuple)):
-        return False
-    from itemadapter import is_item  # noqa: PLC0415 - see ContentFields
-
-    return is_item(value) or hasattr(value, "load_item")
+    return adapter_of(value) is not None or hasattr(value, "load_item")
 
 
 def _texts(value: Any, *, urls: Literal["no", "else", "too"]) -> frozenset[str]:

@@ -11,9 +11,8 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter, is_item
 from scrapy import Request, signals
 from scrapy.http import Response
 
@@ -28,6 +27,7 @@ from scrapy_simdedup.crawl.items import (
     ItemChange,
     ItemGroup,
     Note,
+    adapter_of,
     item_values_journal,
     page_note_key,
 )
@@ -38,6 +38,9 @@ from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import reporting_failures
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
@@ -138,9 +141,9 @@ class ItemValues:
         return None if request is None else self._pages.get(request)
 
     async def _compare(self, page: PageItems, item: Any) -> ItemChange | None:
-        if not is_item(item):
+        adapter = adapter_of(item)
+        if adapter is None:
             return None
-        adapter = ItemAdapter(item)
         self._has_items = True
         for field in [field for field in self._unseen if field in adapter]:
             del self._unseen[field]
@@ -320,8 +323,8 @@ def _parts(value: Any) -> Iterator[bytes]:
         elif isinstance(value, (list, tuple)):
             stack += value
             yield b"[%d " % len(value)
-        elif not isinstance(value, (int, float)) and is_item(value):
-            stack.append(ItemAdapter(value))
+        elif (adapter := adapter_of(value)) is not None:
+            stack.append(adapter)
         else:
             if isinstance(value, float) and value.is_integer():
                 value = int(value)

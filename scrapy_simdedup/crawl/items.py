@@ -17,6 +17,7 @@ from scrapy_simdedup.detect.events import event_key, journal_name
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from itemadapter import ItemAdapter
     from scrapy.http import Response
 
     from scrapy_simdedup.page.content import Content
@@ -65,6 +66,19 @@ def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = 
     return ComparableItem(tuple(texts), "\n".join([kind, *sorted(exact)]) or "no numbers")
 
 
+def adapter_of(value: Any) -> ItemAdapter | None:
+    """The adapter of an item of any kind; None for what is no item.
+
+    The package of adapters brings all the kinds of items that it knows, pydantic among them: some 10,000 objects,
+    through which Python's garbage collector goes again and again. So it is imported for what may be an item.
+    """
+    if value is None or isinstance(value, (str, bytes, int, float, list, tuple)):
+        return None
+    from itemadapter import ItemAdapter, is_item  # noqa: PLC0415
+
+    return ItemAdapter(value) if is_item(value) else None
+
+
 def plain_values(value: Any) -> Iterator[Any]:
     """The values in lists, dictionaries and items inside of a value, or the value itself; without None."""
     stack = [value]
@@ -80,13 +94,10 @@ def plain_values(value: Any) -> Iterator[Any]:
             stack.extend(value.values())
         elif isinstance(value, (list, tuple, set, frozenset)):
             stack.extend(value)
+        elif (adapter := adapter_of(value)) is not None:
+            stack.append(adapter)
         elif value is not None:
-            from itemadapter import ItemAdapter, is_item  # noqa: PLC0415 - see ContentFields
-
-            if is_item(value):
-                stack.append(ItemAdapter(value))
-            else:
-                yield value
+            yield value
     raise ValueError(f"an item has more than {MAX_VALUES} values in a field, or contains itself")
 
 
@@ -130,8 +141,7 @@ class ContentFields:
             await self._fill(item, field, part, response)
 
     async def _fill(self, item: Any, field: str, part: str, response: HtmlResponse) -> None:
-        # Brings whatever kinds of items it knows, pydantic among them: some 10,000 objects, which few want.
-        from itemadapter import ItemAdapter  # noqa: PLC0415
+        from itemadapter import ItemAdapter  # noqa: PLC0415 - see adapter_of
 
         try:
             adapter = ItemAdapter(item)

@@ -17,7 +17,6 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from itemadapter import is_item
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
@@ -28,6 +27,7 @@ from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProto
 from w3lib.url import canonicalize_url
 
 from scrapy_simdedup.crawl.exceptions import refusing
+from scrapy_simdedup.crawl.items import adapter_of
 from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
 from scrapy_simdedup.page.parse import remember_utf8
@@ -289,7 +289,7 @@ def passes_item_on(request: Request, response: Response) -> bool:
         return True
     known = response.meta
     return any(
-        is_item(value) and known.get(name) is not value and not str(name).startswith("simdedup")
+        known.get(name) is not value and not str(name).startswith("simdedup") and adapter_of(value) is not None
         for name, value in request.meta.items()
     )
 
