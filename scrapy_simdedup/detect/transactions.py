@@ -17,6 +17,7 @@ from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
 from scrapy_simdedup.detect.revisit import evidence_of_equal
 from scrapy_simdedup.detect.site_logs import EventLog, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
+from scrapy_simdedup.detect.threads import MAX_ROWS
 from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
@@ -243,7 +244,7 @@ def _content_of(page: FetchedPage, original: Record | None) -> str:
 def _rows_beside(page: FetchedPage, original: Record) -> OtherRows | None:
     """The lines in which a page and its original differ; None where they are not known."""
     units, others = page.fingerprint.page_units, PageFingerprint.from_bytes(original.fingerprint).units
-    return None if units is None or others is None else other_rows(units, others)
+    return None if units is None or others is None else other_rows(units, others, MAX_ROWS)
 
 
 class StubWatch:

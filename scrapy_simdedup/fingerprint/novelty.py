@@ -183,8 +183,11 @@ class OtherRows(NamedTuple):
     """Whether a new row is or has an amount, such as a price."""
 
 
-def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
-    """The rows in which the units of a page and the unit table of another page differ."""
+def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
+    """The rows in which the units of a page and the unit table of another page differ.
+
+    What the new rows say is told only where they stand in place of others, and neither page has more than ``most``.
+    """
     chosen = units.in_table.nonzero()[0]
     digests = units.digests[chosen]
     if sequence_digest(digests) == other.sequence:
@@ -192,8 +195,8 @@ def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
     rows, first = table_rows(digests, units.places[chosen], other.joined_by)
     mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
     lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
-    if not new:
-        return OtherRows(lost)
+    if not lost or not new or max(len(lost), len(new)) > most:
+        return OtherRows(lost, new)
     is_new = np.array([digest not in theirs for digest in mine])
     blocks_of_row = np.diff(first, append=len(chosen))
     asked = np.zeros(len(units.lengths), np.bool_)
