@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from itertools import compress
 from typing import Any
+
+import numpy as np
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.names import RunContext
@@ -337,10 +340,7 @@ class FailedPages:
     def take_place(self, page: FetchedPage, content: str, clocks: Collection[int]) -> tuple[str, OtherLine | None]:
         """The content that a kept page is counted with, and in what a line differs from that of the failed page."""
         fp = page.fingerprint
-        for earlier, raw in self._failed.get(page.site, ()):
-            other = PageFingerprint.from_bytes(raw)
-            if earlier == content or fp.unjudged or other.unjudged or fp.extractor != other.extractor:
-                continue
+        for earlier, other in self._alike(page, content):
             if fp.compare(other, identical=page.settings.identical).kind == "identical":
                 self._contents[content] = earlier
                 _forget_oldest(self._contents, MAX_MOVED_CONTENTS)
@@ -349,6 +349,16 @@ class FailedPages:
                 lines = replaced_lines(fp.page_units, [other.units], clocks)
                 return earlier, lines.difference(fp.page_units)
         return self.content(content), None
+
+    def _alike(self, page: FetchedPage, content: str) -> Iterator[tuple[str, PageFingerprint]]:
+        """The failed pages with other contents that a page may be a copy of; all are scored at once."""
+        fp, identical = page.fingerprint, page.settings.identical
+        pages = [(earlier, PageFingerprint.from_bytes(raw)) for earlier, raw in self._failed.get(page.site, ())]
+        pages = [(earlier, of) for earlier, of in pages if earlier != content and not of.unjudged]
+        pages = [(earlier, of) for earlier, of in pages if of.extractor == fp.extractor]
+        if pages and not fp.unjudged:
+            scores = fp.score(np.concatenate([of.comparison_row for _, of in pages]))
+            yield from compress(pages, scores.similarity_under(identical) >= identical)
 
 
 def _forget_oldest(known: OrderedDict[Any, Any], most: int) -> None:
