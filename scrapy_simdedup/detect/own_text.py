@@ -106,7 +106,7 @@ class OwnTextSearch:
 
     Args:
         page: the page at hand.
-        originals: the originals, of other keys.
+        originals: the originals, of other keys and other texts.
         others: other pages of the site.
         urls: the URLs of the page and of the originals, in their order.
         clocks: places whose text changes by itself.
@@ -134,8 +134,6 @@ class OwnTextSearch:
 
     def result(self) -> OwnText:
         """What was found; nothing is known where there are no text units."""
-        if any(original.exact == self._page.exact and not self._page.unjudged for original in self._originals):
-            return OwnText(0)
         if self._page.page_units is None or not self._kept or len(self._kept) < len(self._originals):
             return OwnText()
         for step in (self._text, self._neighbours, self._lines_of_variant, self._text_without_name, self._facts):

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 from urllib.parse import unquote_plus
 
 import numpy as np
@@ -193,32 +192,37 @@ class SiteNovelty:
         if not len(copied):
             return OwnText()
         states = self._originals.delivered(copied)
-        beside = partial(
-            self._beside,
-            page,
-            others=self._other_pages(page.fingerprint, rows),
-            clocks=clocks,
-            is_variant=self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist())),
-            namesakes=partial(self._namesakes, page, rows),
-        )
+        beside = partial(self._beside, page, rows, copied, clocks)
         delivered = copied[states == 2]  # others may be released, and their text with them
         own = beside(delivered if len(delivered) else copied)
         if own.counts and len(delivered) and (states == 0).any():
             own = own._replace(is_in_work=not beside(copied).counts)
         return own
 
-    def _beside(self, page: FetchedPage, copied: Rows, *, others: OtherPages, **known: Any) -> OwnText:
+    def _beside(self, page: FetchedPage, near: Rows, copied: Rows, clocks: Collection[int], asked: Rows) -> OwnText:
         """What a page says that some of the originals lack it is a copy of."""
-        chosen = [row for row in copied.tolist() if self._records.key(row) != page.key]
-        originals = [PageFingerprint.from_bytes(self._records.fingerprint(row)) for row in chosen]
-        urls = [page.url, *(self._records[row].url for row in chosen)]
-        novel_words = page.settings.novel_words
+        fp, novel_words = page.fingerprint, page.settings.novel_words
+        records = [record for record in map(self._records.__getitem__, asked.tolist()) if record.key != page.key]
+        originals = [PageFingerprint.from_bytes(record.fingerprint) for record in records]
+        if not fp.unjudged and any(original.exact == fp.exact for original in originals):
+            return OwnText(0)
+        is_variant = self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist()))
+        others, urls = self._other_pages(fp, near), [page.url, *(record.url for record in records)]
         assert novel_words is not None
-        return OwnTextSearch(page.fingerprint, originals, others, urls, novel_words=novel_words, **known).result()
+        return OwnTextSearch(
+            fp,
+            originals,
+            others,
+            urls,
+            clocks=clocks,
+            novel_words=novel_words,
+            is_variant=is_variant,
+            namesakes=partial(self._namesakes, fp, near),
+        ).result()
 
-    def _namesakes(self, page: FetchedPage, near: Rows) -> list[TextUnits]:
+    def _namesakes(self, fp: PageFingerprint, near: Rows) -> list[TextUnits]:
         """The text units of some of the kept pages that a page is near, and that have its h1 and its title."""
-        fp, rows = page.fingerprint, self._originals.comparison_rows(near)
+        rows = self._originals.comparison_rows(near)
         chosen = near[(rows["h1"] == fp.h1) & (rows["title"] == fp.title)][-MAX_NAMESAKES:]
         return [units for row in chosen.tolist() if (units := self._text_units(row)) is not None]
 
