@@ -1,7 +1,8 @@
 """The check whether a page that resembles originals of its site is a copy of them, and which of two copies is better.
 
-1. The page is scored against each original; its similarity says how much of their content they have in common. Twins
-   are near at most (:func:`~scrapy_simdedup.fingerprint.similarity.are_twins`), those with another identity are vetoed.
+1. The page is scored against each original that it resembles; its similarity says how much of their content they have
+   in common. Twins are near at most (:func:`~scrapy_simdedup.fingerprint.similarity.are_twins`), those with another
+   identity are vetoed.
 2. Other originals with an equal text are copied, whatever else is known.
 3. Of the other originals from the drop threshold on, those that may share nothing but boilerplate with the page are
    vetoed (see :mod:`~scrapy_simdedup.detect.site_boilerplate`).
@@ -30,7 +31,12 @@ from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import Method
-from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, differ
+from scrapy_simdedup.fingerprint.similarity import (
+    BELOW_THRESHOLD_FACTOR,
+    NEAR_RESEMBLANCE,
+    differ,
+    resemblance_for_similarity,
+)
 from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import PackedRecords
@@ -38,6 +44,8 @@ from scrapy_simdedup.store.packed_records import PackedRecords
 MAX_MEMBERS = 16
 """Members from which on the original alone decides: what so many pages of one content differ in is noise. Were they all
 compared, ever more pages would be kept of a content with as much noise as the drop threshold allows."""
+ROUNDING = 1e-9
+"""More than a resemblance may be off that was made of a similarity."""
 _CLUSTER_BYTES = 250
 
 
@@ -65,17 +73,35 @@ class CopyCheck:
             self._sample.add(record, slot, older if body == fp.body else None)
             self._last_query = b"", NO_RECORD
 
-    def similarity(
-        self, fp: PageFingerprint, key: bytes, rows: Rows, drop: float, identical: float
-    ) -> NDArray[np.float64]:
-        """The similarities of a page to originals in some slots; below ``drop`` where the page is no copy."""
+    def near_originals(self, page: FetchedPage, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """The originals that a page is near, of those in some slots, and its similarities to them.
+
+        A similarity is below the drop threshold where the page is no copy.
+        """
+        fp, drop = page.fingerprint, page.settings.drop_threshold
         self._last_query, self._sampled = (fp.body, NO_RECORD), None
         if not len(rows):
-            return np.ones(0)
+            return rows, np.ones(0)
         if fp.unjudged:
-            return np.where(self._originals.identity_differs(rows, fp), BELOW_THRESHOLD_FACTOR * drop, 1.0)
+            similarity = np.where(self._originals.identity_differs(rows, fp), BELOW_THRESHOLD_FACTOR * drop, 1.0)
+        else:
+            rows, similarity = self._similarity(page, rows)
+        is_near = similarity >= page.settings.near
+        return rows[is_near], similarity[is_near]
+
+    def _similarity(self, page: FetchedPage, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """The originals that a judged page may be near, by the resemblances alone, and its similarities to them."""
+        fp, key, settings = page.fingerprint, page.key, page.settings
+        drop, identical = settings.drop_threshold, settings.identical
         one, many = fp.comparison_row[0], self._originals.comparison_rows(rows)
-        scores = self._method.score(one, many)
+        resemblances = self._method.resemblances(one, many)
+        # No score is above the resemblance, but for equal texts. Near or not, the page may be a version of an original.
+        least = min(NEAR_RESEMBLANCE, resemblance_for_similarity(settings.near) - ROUNDING)
+        chosen = ((resemblances >= least) | (many["exact"] == one["exact"])).nonzero()[0]
+        rows, many = rows[chosen], many[chosen]
+        if not len(rows):
+            return rows, np.ones(0)
+        scores = self._method.score(one, many, resemblances[chosen])
         similarity = scores.similarity_under(identical)
         if fp.identity:
             others = differ(one["identity"], many["identity"]) & (similarity >= drop)
@@ -85,7 +111,7 @@ class CopyCheck:
         if self._method.learns_boilerplate:
             self._last_query = fp.body, self._sample.older_version(scores, rows, key)
         if of_asked is None:
-            return similarity
+            return rows, similarity
         boilerplate = self._sample.boilerplate(self.sampled_pages(fp)) if self._method.learns_boilerplate else None
         if boilerplate is not None:
             similarity[asked] = boilerplate.lower(similarity[asked], one, many[asked], of_asked, drop)
@@ -99,7 +125,7 @@ class CopyCheck:
             if boilerplate is not None:
                 alike = boilerplate.lower(alike, one, many, scores, drop)
             similarity[at[alike < drop]] = BELOW_THRESHOLD_FACTOR * drop
-        return similarity
+        return rows, similarity
 
     def sampled_pages(self, fp: PageFingerprint) -> list[int]:
         """The slots of pages that stand for the site beside the page checked last, none a version of another."""

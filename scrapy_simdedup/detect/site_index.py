@@ -240,11 +240,9 @@ class SiteIndex:
         counts_copies = settings.max_copies > 1 or only is not None
         originals = self._originals
         rows = originals.candidates(fp, key, page.handler, all_copies=counts_copies)
-        alike = self._copy_check.similarity(fp, key, rows, drop, identical)
-        is_near = alike >= settings.near
-        if not is_near.any():
+        rows, alike = self._copy_check.near_originals(page, rows)
+        if not len(rows):
             return None
-        rows, alike = rows[is_near], alike[is_near]
         is_own, delivered = originals.handled_alike(rows, page.handler), originals.delivered(rows)
         own, is_known_view = OwnText(), np.zeros(len(rows), np.bool_)
         if settings.novel_words is not None:

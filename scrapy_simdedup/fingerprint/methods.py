@@ -33,6 +33,7 @@ from scrapy_simdedup.fingerprint.sketch import (
     b_bit_values,
     band_keys,
     choose_bands,
+    estimate_resemblance,
     minhash,
     minhash_resemblance,
     odd_sketch,
@@ -155,14 +156,16 @@ class Method(ABC):
         """The digests from their joined bytes."""
         return Digests(raw[:8], sketch=raw[8:])
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> similarity.Scores:
-        """The scores of one page against each of many; symmetric.
+    def score(
+        self, one: np.void, many: NDArray[np.void], resemblances: NDArray[np.float64] | None = None
+    ) -> similarity.Scores:
+        """The scores of one page against each of many, with their :meth:`resemblances` if these are known; symmetric.
 
         Here the resemblances are final, but for twins, which are near at most.
         """
         equal, twins = many["exact"] == one["exact"], self.are_twins(one, many)
         headline_differs = similarity.differ(one["title"], many["title"]) | similarity.differ(one["h1"], many["h1"])
-        alike = np.where(equal, 1.0, self.resemblances(one, many))
+        alike = np.where(equal, 1.0, self.resemblances(one, many) if resemblances is None else resemblances)
         adjusted = np.where(twins, np.minimum(alike, similarity.BELOW_IDENTICAL), alike)
         none = np.zeros(len(many), np.bool_)
         return similarity.Scores(alike, adjusted, equal, headline_differs, none, np.zeros(len(many)), twins)
@@ -202,9 +205,15 @@ class WeightedSimhash(Method):
         """The digests in the order of the row that is compared."""
         return Digests(*_DIGESTS.unpack(raw))
 
-    def score(self, one: np.void, many: NDArray[np.void]) -> similarity.Scores:
+    def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
+        """The resemblances by the sketches."""
+        return estimate_resemblance(one["cells"], many["cells"]).resemblances
+
+    def score(
+        self, one: np.void, many: NDArray[np.void], resemblances: NDArray[np.float64] | None = None
+    ) -> similarity.Scores:
         """See :func:`~scrapy_simdedup.fingerprint.similarity.score`."""
-        return similarity.score(one, many)
+        return similarity.score(one, many, self.resemblances(one, many) if resemblances is None else resemblances)
 
 
 def normalise(text: str, ignored: Collection[Mask] = ()) -> str:

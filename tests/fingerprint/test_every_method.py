@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from helpers.methods import BITS, EXACT, GRADED, METHODS
 from helpers.pages import page, prose, words
 from scrapy_simdedup import FingerprintMismatch, PageFingerprint, fingerprint_page
+from scrapy_simdedup.fingerprint import methods as implementation
 from scrapy_simdedup.fingerprint.methods import IDENTICAL_BITS, NEAR_BITS
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
@@ -192,6 +193,18 @@ def test_evidence_is_the_end_of_a_fingerprint(name: str) -> None:
     many = np.frombuffer(b"".join(bytes(fp)[-size:] for fp in prints), prints[0].comparison_row.dtype)
     for fp in prints:
         assert fp.score(many).similarity.tolist() == [fp.compare(other).similarity for other in prints]
+
+
+@every_method
+def test_no_page_is_more_similar_than_it_resembles_unless_the_texts_are_equal(name: str) -> None:
+    """So what does not resemble a page need not be scored."""
+    changed = [edited(share / 20) for share in range(12)] + [page("moons"), page("tides", 2)]
+    prints = [made(name, html) for html in changed]
+    many = np.concatenate([fp.comparison_row for fp in prints])
+    for fp in prints:
+        found = fp.score(many)
+        known = implementation.METHODS[fp.method].resemblances(fp.comparison_row[0], many)
+        assert ((found.adjusted <= known) | found.equal).all()
 
 
 # ------------------------------------------------------------------ keys and settings
