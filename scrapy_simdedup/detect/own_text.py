@@ -237,7 +237,8 @@ class OwnTextSearch:
         """For each original, the lines by which the page is another one; fewer where a headline vouches for it."""
         units = self._units
         for original, kept, url in zip(self._originals, self._kept, self._urls[1:], strict=True):
-            lines = novelty.replaced_lines(units, [kept], self._clocks)
+            is_only = len(self._kept) == 1  # as most are
+            lines = self._replaced if is_only else novelty.replaced_lines(units, [kept], self._clocks)
             of_texts, names = lines.of_texts(units), lines.words
             has_other_title = 0 != self._page.title != original.title != 0
             if not names.any() and (
@@ -268,8 +269,10 @@ class OwnTextSearch:
 
     def _named_by_url(self, lines: Mask, original: str) -> Mask:
         """The lines that have a word at the end of the page's URL, in place of which an original's has another word."""
-        (place, words), (other_place, others) = _end_of(self._urls[0]), _end_of(original)
         found = np.zeros_like(lines)
+        if not lines.any():
+            return found
+        (place, words), (other_place, others) = _end_of(self._urls[0]), _end_of(original)
         if place == other_place and others - words:
             for at in lines.nonzero()[0].tolist():
                 found[at] = not (words - others).isdisjoint(_WORD.findall(self._units.samples[at].lower()))
