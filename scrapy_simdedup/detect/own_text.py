@@ -15,10 +15,10 @@
    one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
    the end of the page's URL names it and an original's URL another: a colour, a town, the number of an article. It is
    a name as well if enough *namesakes* each have another line there: kept pages with the same h1 and title, which the
-   page is near. So "Product details" vouches for no product, though no page with another content has it. A line
-   that differs in its numbers alone may be either, so where none vouches it counts as such a heading or first line, as
-   "Decision 7 K 345" is, or if there are three of them; another title, below an h1 that all pages have, is one of the
-   three.
+   page is near. So "Product details" vouches for no product, though no page with another content has it; and the first
+   line below it may differ in its numbers alone. Elsewhere a line that differs in its numbers alone may be either, so
+   where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of
+   them; another title, below an h1 that all pages have, is one of the three.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
@@ -247,8 +247,8 @@ class OwnTextSearch:
             ):
                 names = of_texts
             facts = self._prices(of_texts) | self._named_by_url(of_texts, url)
-            if names.any() and self._is_vouched_for(by_title=not lines.words[units.headline]):
-                names = self._fields(lines.words & of_texts)
+            if not names.any() or self._is_vouched_for(by_title=not lines.words[units.headline]):
+                names = self._fields((lines.words | self._first_line) & of_texts)
             yield names | facts
 
     def _fields(self, lines: Mask) -> Mask:
@@ -256,9 +256,18 @@ class OwnTextSearch:
         namesakes = self._namesakes() if lines.any() else []
         if len(namesakes) < MIN_NAMESAKES:
             return np.zeros_like(lines)
-        theirs = [novelty.replaced_lines(self._units, [kept], self._clocks).words for kept in namesakes]
-        fields: Mask = lines & (np.count_nonzero(theirs, axis=0) >= MIN_NAMESAKES)
+        theirs = [novelty.replaced_lines(self._units, [kept], self._clocks) for kept in namesakes]
+        fields: Mask = lines & (np.sum([of.words | of.numbers for of in theirs], axis=0) >= MIN_NAMESAKES)
         return fields
+
+    @cached_property
+    def _first_line(self) -> Mask:
+        """The first block of the content below the headline, if it is a name, be it with a number."""
+        units = self._units
+        found, below = np.zeros_like(units.of_content), units.of_content.nonzero()[0]
+        first = below[below > units.headline][:1]
+        found[first] = [is_name(units.samples[at]) for at in first.tolist()]
+        return found
 
     def _prices(self, lines: Mask) -> Mask:
         """The lines that have a price, be it in place of another one or of words."""
