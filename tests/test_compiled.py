@@ -27,7 +27,7 @@ from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import AD, BY_SHAPE, COOKIE, DEFAULT_ROLE_WORDS, FORM, NAV, WIDGET, RoleWords
+from scrapy_simdedup.page.roles import AD, BY_SHAPE, COMMENT, COOKIE, DEFAULT_ROLE_WORDS, FORM, NAV, WIDGET, RoleWords
 
 COMPILED = [
     *("page._raw", "page._walk", "page._classify", "page._content_model", "page._content_tree"),
@@ -383,7 +383,7 @@ _blocks = st.lists(
         Block,
         _texts,
         _classes,
-        st.sampled_from([0, NAV, AD, COOKIE, WIDGET, AD | BY_SHAPE]),
+        st.sampled_from([0, NAV, AD, COOKIE, WIDGET, COMMENT, AD | BY_SHAPE]),
         st.booleans(),
         st.booleans(),
         st.integers(0, 3).map(lambda number: number * 0x55555555),

@@ -39,6 +39,7 @@ cdef enum:
 cdef uint64_t FILTER_SALT = 0x9E3779B97F4A7C15
 cdef uint32_t SPREAD = 0x9E3779B1
 cdef object is_price = _amounts.is_price
+cdef object is_sentence = _amounts.is_sentence
 cdef object without_age = _amounts.without_age
 cdef tuple AGE_MARKS = _amounts.AGE_MARKS
 cdef tuple ASCII_MARKS = tuple(mark for mark in AGE_MARKS if mark.isascii())
@@ -67,7 +68,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef dict seen = {}
     cdef tuple block
     cdef str text, said
-    cdef bint is_inset, is_first = True  # of the headings
+    cdef bint is_inset, is_counted, is_first = True  # of the headings
     cdef Py_ssize_t first_heading = -1, first_line = -1
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
@@ -96,8 +97,10 @@ def page_units(found, blocks, Py_ssize_t size):
             place += 1
         digests[row] = mixed(digest) >> 32
         if roles & BOILERPLATE_ROLES == COMMENT and classes[row] == BOILERPLATE and not block[4]:
-            if len(text) > MAX_LENGTH or not (may_be_counter(text) or may_have_age(text)):
-                comments += <uint32_t> digests[row]
+            is_counted = len(text) <= MAX_LENGTH and may_be_counter(text)
+            if not may_have_age(text) and (not is_counted or is_sentence(text)):
+                digest = crc32(without_numbers(text).encode("utf-8", "surrogatepass")) if is_counted else digests[row]
+                comments += <uint32_t> digest
                 stand |= 1u << (<uint32_t> block[5] * SPREAD >> 28)
         if classes[row] > BOILERPLATE and said != text:
             digests[row] = crc32(said.encode("utf-8", "surrogatepass"))

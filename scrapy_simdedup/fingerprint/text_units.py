@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shingles, as_uint8
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64
-from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, without_age
+from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, is_sentence, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
 
@@ -222,8 +222,12 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
     in_content = (classes > BOILERPLATE).nonzero()[0]
     digests = fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF
     in_comments = (roles & BOILERPLATE_ROLES == COMMENT) & (classes == BOILERPLATE) & ~np.array(links, np.bool_)
+    said_in_comments = digests.copy()
     for at in in_comments.nonzero()[0].tolist():
-        in_comments[at] = not (_may_be_counter(samples[at]) or _may_have_age(samples[at]))
+        is_counted = _may_be_counter(samples[at])
+        in_comments[at] = not _may_have_age(samples[at]) and (not is_counted or is_sentence(samples[at]))
+        if is_counted:
+            said_in_comments[at] = crc32(NUMBER.sub("#", samples[at]).encode("utf-8", "surrogatepass"))
     said = [without_age(text) if _may_have_age(text) else text for text in map(samples.__getitem__, in_content)]
     for at, text in zip(in_content.tolist(), said, strict=True):
         if text != samples[at]:
@@ -242,7 +246,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         pass_over,
         samples,
         size,
-        _digest_of_comments(digests[in_comments], paths[in_comments]),
+        _digest_of_comments(said_in_comments[in_comments], paths[in_comments]),
         headline=int((of_heading if of_heading.any() else of_content).argmax()),
     )
 
@@ -308,12 +312,15 @@ class TextUnits:
     def has_other_comments(self, other: TextUnits) -> bool:
         """Whether the comments differ, where both pages have the markup of one template: another parts their lines.
 
-        The markup of the content tells that of a page without comments, as long as nothing is new in it.
+        The markup of the content tells that of a page without comments.
         """
         mine, theirs = self.comments & _KEPT, other.comments & _KEPT
-        same_content = self.table == other.table != b""
-        same_template = mine & theirs in {mine, theirs} if mine and theirs else same_content
+        same_template = mine & theirs in {mine, theirs} if mine and theirs else self._has_places_of(other)
         return same_template and self.comments >> 16 != other.comments >> 16
+
+    def _has_places_of(self, other: TextUnits) -> bool:
+        mine, theirs = set(self.rows["place"].tolist()), set(other.rows["place"].tolist())
+        return 2 * len(mine & theirs) > min(len(mine), len(theirs))
 
     @property
     def rows(self) -> NDArray[np.void]:

@@ -10,6 +10,11 @@ _MAX_READ = 1_000
 """Characters in which as a rule so many are no white space."""
 MAX_LETTERED_WORDS = 30
 """Words with a letter that are counted in a short text."""
+MIN_WORDS_OF_SENTENCE = 5
+"""Words with a letter from which a short text with a number is a sentence."""
+TIME_OF_DAY = re.compile(r"\d:\d\d")
+UNSPACED_TEXT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6}")
+"""A text in a script that writes no or few spaces."""
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _NUMBERED_NAME = re.compile(r"\b[^\W\d]\w*\d")
 """A word that begins with a letter and has a digit, such as the name of a file."""
@@ -142,6 +147,21 @@ def is_counter(text: str) -> bool:
 def is_name(text: str) -> bool:
     """Whether a short text has letters beside its numbers and currency: it may name what the page is about."""
     return is_short(text) and _LETTER.search(_CURRENCY.sub("", text)) is not None
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a short text with a number says more than a date or a counter: five words, but no time of day.
+
+    Counters begin with their number as a rule, and their words may be others for 1 and for 2.
+
+    >>> is_sentence("Great, I made it 2 times"), is_sentence("这个蛋糕我做了2次")
+    (True, True)
+    >>> is_sentence("3 people are looking at this"), is_sentence("Ann wrote on Thursday at 5:20 pm")
+    (False, False)
+    """
+    if text[:1].isdigit() or TIME_OF_DAY.search(text):
+        return False
+    return lettered_words(text) >= MIN_WORDS_OF_SENTENCE or UNSPACED_TEXT.search(text) is not None
 
 
 def lettered_words(text: str) -> int:

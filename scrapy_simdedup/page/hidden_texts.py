@@ -23,7 +23,7 @@ from itertools import islice, pairwise
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_simdedup.page.amounts import is_price
+from scrapy_simdedup.page.amounts import TIME_OF_DAY, UNSPACED_TEXT, is_price
 from scrapy_simdedup.page.metadata import attributes_of_tag
 from scrapy_simdedup.page.parse import outermost
 
@@ -49,11 +49,8 @@ in a third of the time."""
 _UNICODE_ESCAPE = re.compile(r"\\{1,4}u([0-9a-fA-F]{4})")
 _OTHER_ESCAPE = re.compile(r"\\+[nrtbf]?")
 _TAG = re.compile(r"<[^<>]*>")
-_TIME_OF_DAY = re.compile(r"\d:\d\d")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _DIGIT = re.compile(r"\d")
-_UNSPACED_TEXT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6}")
-"""A text in a script that writes no or few spaces."""
 MAX_TEXT_BESIDE = 2_000
 """Characters of other text above which a ``<noscript>`` is not read."""
 MIN_NOSCRIPT_WITH_MAIN = 200
@@ -117,9 +114,9 @@ def _texts(code: str) -> Iterator[str]:
         words = [word for word in _TAG.sub(" ", unescape(part)).split() if not _is_token(word)]
         text = " ".join(words)
         count = sum(_WORD.search(word) is not None for word in words)
-        if count < MIN_WORDS and not _UNSPACED_TEXT.search(text):
+        if count < MIN_WORDS and not UNSPACED_TEXT.search(text):
             continue
-        if len(words) > MAX_TIMED_WORDS or not _TIME_OF_DAY.search(text):
+        if len(words) > MAX_TIMED_WORDS or not TIME_OF_DAY.search(text):
             yield text
 
 

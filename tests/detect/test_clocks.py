@@ -240,3 +240,16 @@ async def test_edits_on_a_few_of_many_static_pages_make_no_clock(tmp_path: Path,
                 assert (await detector.add(item(number, 0), url=url)).kind == "unchanged"
             else:
                 await detector.refresh(url=url)
+
+
+@on_asyncio
+async def test_the_first_comment_of_a_page_is_seen_below_its_views(sqlite_store: str) -> None:
+    """Before there is a comment, the content alone tells that the template is the same; its counter is another one."""
+    kinds = []
+    for run in range(3):
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(9):
+                comment = "<div class=comments><p>I was there as well.</p></div>" if (run, number) == (2, 8) else ""
+                html = f"<article>{prose(number, 100)}<p>{number * 9 + run} views</p></article>{comment}"
+                kinds.append((await detector.add(html, url=f"https://log.example/{number}")).kind)
+    assert kinds[18:] == ["unchanged"] * 8 + ["changed"]

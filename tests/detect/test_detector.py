@@ -384,6 +384,9 @@ async def test_a_price_that_rose_under_two_urls_is_exported_once(
         ("Posted 3 days ago", "Posted 5 days ago", "unchanged"),
         ("Posted a day ago", "Posted a week ago", "unchanged"),
         ("12 likes", "13 likes", "unchanged"),
+        ("A fine text.", "A fine text.</p><p>Great, I made it 2 times", "changed"),
+        ("A fine text.", "A fine text.</p><p>3 people are looking at this just now", "unchanged"),
+        ("Read with pleasure by 12 of us", "Read with pleasure by 13 of us", "unchanged"),
     ],
 )
 @on_asyncio
