@@ -179,6 +179,7 @@ def classifies_alike(root: HtmlElement) -> bool:
 
 NAMED = RoleWords({NAV: ("content",), FORM: ("comment",)})
 PROSE = "<p>The tide rises and falls twice a day, as the moon draws the water of the sea after it.</p>" * 3
+CELLS = "".join(f"<td><a href=/>{text}</a>" for text in ("2:1", "9 EUR", "7", "Ashford", "Dover"))
 COOKIES = "<p>Cookies! We use a cookie.</p>"
 
 
@@ -207,6 +208,7 @@ def values_alike(root: HtmlElement, words: RoleWords) -> bool:
 @example(f"<div>{COOKIES}<p>Yes</div><main><h1>Tides</h1>{PROSE * 3}</main><div><b>{COOKIES}</b></div>", NAMED)
 @example(f"<div>{COOKIES}</div>{PROSE * 3}<div><div>{COOKIES}</div>{COOKIES}</div>{PROSE * 3}", NAMED)
 @example(f"<div><h1>A</h1>{COOKIES}</div>{PROSE * 3}<div class=footer>{COOKIES}</div>", NAMED)
+@example(f"<main>{PROSE * 3}<table><tr>{CELLS}<td><div>{CELLS}</table></main><table><tr>{CELLS}</table>", NAMED)
 def test_it_makes_the_same_blocks(html: str, words: RoleWords) -> None:
     """Also where a box is not what its name says, and where a setting named it."""
     root = parse(html, with_html_methods=False).root

@@ -9,6 +9,8 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_Tailmatch
 from libc.string cimport memchr, memcmp
 
+from zlib import crc32
+
 from scrapy_simdedup.page import amounts as _amounts
 from scrapy_simdedup.page import roles as _roles
 
@@ -41,11 +43,16 @@ cdef Py_ssize_t WEAK_ROLES = _roles.WEAK_ROLES
 cdef Py_ssize_t WIDGET = _roles.WIDGET
 cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
 cdef Py_ssize_t INSET_ROLES = ASIDE | _roles.FOOTER | FORM | _roles.META | WIDGET  # of page
+cdef Py_ssize_t LINK_LIST = NAV | BY_SHAPE
 cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of classify, as the next
 cdef Py_ssize_t MIN_PROSE_LENGTH = 200
 cdef enum:
     BOILERPLATE = 1
     BLOCK_FIELDS = 7  # of page.Block
+    MAX_LENGTH_OF_FIGURE = 20  # of amounts
+cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
+cdef unsigned int CELL = crc32(b"td")  # of page
+cdef object is_figure = _amounts.is_figure
 cdef double WRAPPER_SHARE = 0.8
 cdef double WEAK_WRAPPER_SHARE = 0.5
 cdef double MIN_CONTENT_SHARE = 0.05
@@ -342,7 +349,7 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef bint among_text
     cdef str text
     for number in range(len(roles)):
-        asked += may_be_inset(roles[number])
+        asked += may_be_inset(roles[number], texts[number])
     if not asked:
         return insets
     boxes = <Box*> PyMem_Calloc(len(parents), sizeof(Box))
@@ -361,10 +368,14 @@ def find_insets(tree, list classes not None, list roles not None):
                 boxes[parent].prose += len(<str> texts[number])
         for number in range(len(roles)):
             found = roles[number]
-            if not may_be_inset(found):
+            if not may_be_inset(found, texts[number]):
                 continue
             box = &boxes[<Py_ssize_t> of_blocks[number]]
             among_text = box.outermost > 0 and boxes[<Py_ssize_t> parents[box.outermost]].prose > MIN_PROSE_LENGTH
+            if found == LINK_LIST:
+                if box.roles & MAIN and not box.roles & BY_SETTING:
+                    insets[number] = is_figure_of_table(texts[number], of_blocks[number], parents, tree.box_paths)
+                continue
             if box.roles & BY_SETTING or not (among_text or box.roles & MAIN):
                 continue
             if among_text and found & INSET_ROLES == ASIDE:
@@ -377,14 +388,17 @@ def find_insets(tree, list classes not None, list roles not None):
         PyMem_Free(boxes)
 
 
-cdef inline bint may_be_inset(Py_ssize_t roles) noexcept:
+cdef inline bint may_be_inset(Py_ssize_t roles, str text) noexcept:
+    if roles == LINK_LIST:
+        return len(text) <= MAX_LENGTH_OF_FIGURE and has_digit(text)
     return roles != 0 and not roles & ~(INSET_ROLES | BY_SHAPE)
 
 
 def make_blocks(block, tree, list classes not None, list roles not None, list insets not None):
     """See :func:`scrapy_simdedup.page.page.make_blocks`."""
     cdef list texts = tree.texts, links = tree.link_lengths, text_roles = tree.text_roles
-    cdef list boxes = tree.boxes, paths = tree.box_paths
+    cdef list boxes = tree.boxes, paths = tree.box_paths, parents = tree.box_parents
+    cdef bint is_link
     cdef Py_ssize_t number, size = len(texts)
     cdef tuple made = PyTuple_New(size), one
     for number in range(size):
@@ -393,11 +407,27 @@ def make_blocks(block, tree, list classes not None, list roles not None, list in
         put(one, 1, classes[number])
         put(one, 2, roles[number])
         put(one, 3, <Py_ssize_t> text_roles[number] & HEADING > 0)
-        put(one, 4, 2 * <Py_ssize_t> links[number] >= len(<str> texts[number]))
+        is_link = 2 * <Py_ssize_t> links[number] >= len(<str> texts[number])
+        put(one, 4, is_link and not is_figure_of_table(texts[number], boxes[number], parents, paths))
         put(one, 5, paths[<Py_ssize_t> boxes[number]])
         put(one, 6, insets[number])
         put(made, number, one)
     return made
+
+
+cdef bint is_figure_of_table(str text, Py_ssize_t box, list parents, list paths):
+    """See :func:`scrapy_simdedup.page.page._is_figure_of_table`."""
+    cdef Py_ssize_t around, step
+    if len(text) > MAX_LENGTH_OF_FIGURE or not has_digit(text):
+        return False
+    for step in range(2):
+        around = parents[box]
+        if around < 0:
+            return False
+        if <unsigned int> paths[box] == <unsigned int> paths[around] * PATH_FACTOR + CELL:
+            return is_figure(text)
+        box = around
+    return False
 
 
 cdef inline void put(tuple made, Py_ssize_t place, value) noexcept:

@@ -16,6 +16,8 @@ TIME_OF_DAY = re.compile(r"\d:\d\d")
 UNSPACED_TEXT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6}")
 """A text in a script that writes no or few spaces."""
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+MAX_LENGTH_OF_FIGURE = 20
+_FIGURE = re.compile(r"\W*\d+(?:\s?[.,:/\u2013\u2212-]\s?\d+)+\W*").fullmatch
 _NUMBERED_NAME = re.compile(r"\b[^\W\d]\w*\d")
 """A word that begins with a letter and has a digit, such as the name of a file."""
 _CURRENCY = re.compile(
@@ -137,6 +139,15 @@ def is_sum(text: str) -> bool:
 def is_amount(text: str) -> bool:
     """Whether a short text is a number alone, or with a currency."""
     return is_short(text) and has_number(text) and (not _LETTER.search(text) or is_price(text))
+
+
+def is_figure(text: str) -> bool:
+    """Whether a text is a price, or one number of several parts, such as a score: pages and days have one part.
+
+    >>> [text for text in ("2:1", "(3 - 2)", "12.90", "9 EUR", "7", "1-20 21-40", "2:1 won") if is_figure(text)]
+    ['2:1', '(3 - 2)', '12.90', '9 EUR']
+    """
+    return len(text) <= MAX_LENGTH_OF_FIGURE and (_FIGURE(text) is not None or is_price(text))
 
 
 def is_counter(text: str) -> bool:

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from lxml.html import HtmlElement
 
 from scrapy_simdedup.page import roles as role
-from scrapy_simdedup.page.amounts import beginning, is_price, is_short
-from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
+from scrapy_simdedup.page.amounts import beginning, is_figure, is_price, is_short
+from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts
@@ -37,6 +38,10 @@ _BETWEEN_PARTS = re.compile(
     r"|\s?\((?=[^()]*\)$)|\)$"
 )
 """What stands between the parts of a title: lines, dashes between spaces, colons, a bracket at the end."""
+LINK_LIST = role.NAV | role.BY_SHAPE
+"""The roles of a link among links, where no name gave them."""
+_CELL = crc32(b"td")
+"""Of a path, the last part of a cell of a table; see ``tag_number`` in ``block_tree``."""
 _WORD = re.compile(r"\w+")
 _BOILERPLATE = BlockClass.BOILERPLATE
 
@@ -51,7 +56,7 @@ class Block(NamedTuple):
     """The roles that made it ``BOILERPLATE``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for other classes."""
     heading: bool = False
     links: bool = False
-    """Whether at least half of the text stands inside of links."""
+    """Whether at least half of the text stands inside of links. A score in a table says something all the same."""
     path: int = 0
     """32 bits of the tags around the block; the same for the paragraphs of one article."""
     inset: bool = False
@@ -196,10 +201,28 @@ def python_make_blocks(
 ) -> tuple[Block, ...]:
     """The blocks of a tree as values, with their classes and boilerplate roles, and whether they are insets."""
     headings = [of_text & role.HEADING > 0 for of_text in tree.text_roles]
-    links = [2 * linked >= len(text) for text, linked in zip(tree.texts, tree.link_lengths, strict=True)]
+    links = [
+        2 * linked >= len(text) and not _is_figure_of_table(tree, at)
+        for at, (text, linked) in enumerate(zip(tree.texts, tree.link_lengths, strict=True))
+    ]
     box_paths = map(tree.box_paths.__getitem__, tree.boxes)
     fields = zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True)
     return tuple(map(make._make, fields))
+
+
+def _is_figure_of_table(tree: BlockTree, at: int) -> bool:
+    """Whether a block is a score or a price, and alone in a cell of a table or in a box in one."""
+    if not is_figure(tree.texts[at]):
+        return False
+    box = tree.boxes[at]
+    for _ in range(2):
+        around = tree.box_parents[box]
+        if around < 0:
+            return False
+        if tree.box_paths[box] == (tree.box_paths[around] * PATH_FACTOR + _CELL) & 0xFFFF_FFFF:
+            return True
+        box = around
+    return False
 
 
 def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[bool]:
@@ -209,10 +232,15 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
        in which the paragraphs of the text stand; a column stands beside that one.
     2. A price in such a box, in a form or among what is said about the page, and what else a form says in a few words:
        there, or anywhere in the main part.
-    3. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
+    3. A score or a price in a table of the main part that is taken for a menu, as most of its cells are links.
+    4. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
-    asked = [at for at, found in enumerate(roles) if found and not found & ~(INSET_ROLES | role.BY_SHAPE)]
+    asked = [
+        at
+        for at, found in enumerate(roles)
+        if found and (not found & ~(INSET_ROLES | role.BY_SHAPE) or found == LINK_LIST)
+    ]
     if not asked:
         return insets
     around = _around(tree, {tree.boxes[at] for at in asked})
@@ -224,6 +252,9 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         boxes_roles, outermost = around[tree.boxes[at]]
         among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
         if boxes_roles & role.BY_SETTING or not (among_text or boxes_roles & role.MAIN):
+            continue
+        if roles[at] == LINK_LIST:
+            insets[at] = boxes_roles & role.MAIN > 0 and _is_figure_of_table(tree, at)
             continue
         is_inset = among_text and roles[at] & INSET_ROLES == role.ASIDE
         text = beginning(tree.texts[at])

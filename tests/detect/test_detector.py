@@ -412,6 +412,32 @@ async def test_a_page_whose_comments_change_is_changed(
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("2:1", "2:2", "changed"),
+        ("<div>29.90</div>", "<div>31.90</div>", "changed"),
+        ("29 EUR", "31 EUR", "changed"),
+        ("7", "8", "unchanged"),
+    ],
+)
+@on_asyncio
+async def test_a_score_or_a_price_is_seen_in_a_table_of_links(
+    store: FingerprintStore, before: str, after: str, kind: str
+) -> None:
+    """As each of them leads to its game. The numbers of pages and days are links in tables, too, and counters are."""
+    rows = [
+        f"<tr><td><a href=/{team}>{team}</a><td><a href=/{team}/1>{{0}}</a>" for team in ("Ashford", "Dover", "Hull")
+    ]
+    kinds = []
+    for day, score in enumerate((before, after)):
+        async with run(store, str(day)) as detector:
+            table = "".join(rows).format(score)
+            html = f"<main><h1>Games</h1>{prose('games', 100)}<table>{table}</table></main>"
+            kinds.append((await detector.add(html, url=A)).kind)
+    assert kinds == ["new", kind]
+
+
+@pytest.mark.parametrize(
     ("template", "kind"), [("{}{}", "changed"), ("<div><section>{}</section>{}</div>", "unchanged")]
 )
 @on_asyncio
