@@ -178,8 +178,8 @@ class DedupSettings:
     """Distinct shingles below which a page is not judged by similarity."""
     identity: tuple[str, ...] | None = None
     """Where a page says what tells it from others with the same text, such as an article number: properties of JSON-LD
-    and CSS selectors; None for what JSON-LD says of the thing that the page is named after. Pages of which the values
-    are known and differ are no copies."""
+    and CSS selectors; None for what JSON-LD or microdata say of the thing that the page is named after. Pages of which
+    the values are known and differ are no copies."""
     pending_timeout: float = 30.0
     """Seconds that a repeat waits at most until its original is delivered; then it is kept. 0 keeps it at once."""
     confirm: Confirm = "items"

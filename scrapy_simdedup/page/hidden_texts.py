@@ -161,13 +161,18 @@ def _letters(element: HtmlElement) -> str:
     return "".join("".join(parts).split())
 
 
-def find_offer(root: HtmlElement, html: str, *, has_form: bool) -> str:
+def tells_availability(html: str) -> bool:
+    """Whether a page has data that tell whether something is to be had."""
+    return _OFFER_WORD in html and _OFFER_MARK in html
+
+
+def find_offer(root: HtmlElement, html: str, *, has_form: bool, has_data: bool) -> str:
     """The offer of a page that was parsed from some HTML; empty for none. Never raises.
 
     Numbers on buttons and in choices do not count, as they are counters, but for prices.
     """
     facts = list(_of_forms(html)) if has_form else []
-    if _OFFER_WORD in html and _OFFER_MARK in html:
+    if has_data:
         facts += _of_json_ld(root)
         facts += _of_tags(html)
     return "\n".join(sorted(facts))

@@ -15,7 +15,7 @@ from datetime import date
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from html import unescape
-from itertools import chain, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin
 
@@ -42,6 +42,12 @@ _IDENTIFIERS = {
 """Properties of schema.org that tell a thing from others of its name, by the property that names it: those of products,
 books, cars and events, and of jobs. What has a name and an ``identifier`` may be the author of the page."""
 _HAS_IDENTIFIER = re.compile(rf'"(?:{"|".join(chain(*_IDENTIFIERS.values()))})"').search
+_HAS_IDENTIFYING_ITEMPROP = re.compile(rf"""itemprop=["']?(?:{"|".join(_IDENTIFIERS["name"])})\b""").search
+_with_itemprop = cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath("descendant::*[@itemprop]"))
+_IN_MICRODATA = frozenset({"name", "offers", *_IDENTIFIERS["name"]})
+MAX_HEADLINES, MAX_PROPERTIES, MAX_STEPS, MAX_TEXTS = 5, 2_000, 50, 10
+"""Headlines and elements with a property of microdata that are looked at; of each how many elements around it, and how
+many texts in it."""
 _BETWEEN_WORDS = re.compile(r"\W+")
 MAX_HEAD = 65_536
 """Characters of a page in which its canonical URL is looked for."""
@@ -61,26 +67,83 @@ def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
     return "\0".join(found) if any(found) else ""
 
 
-def declared_identity(root: HtmlElement, html: str, headlines: Iterable[str]) -> str:
-    """What the page's JSON-LD says of the thing that the page is named after, to tell it from others of its name.
+def declared_identity(root: HtmlElement, html: str, h1: str, title: str, *, in_microdata: bool = False) -> str:
+    """What the page's data say of the thing that the page is named after, to tell it from others of its name.
 
     Such as the article number of a product, and the date of an event. The first headline that has the name of such a
     thing counts. Empty where none has, or names several; what stands beside the page's own thing has another name.
-    Never raises.
+    In microdata, which lists of other things have as well, it is the item in which the h1 stands. Never raises.
     """
-    if not any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in html.split("ld+json")[1:]):
-        return ""  # told without a walk through the tree, as most pages say nothing of that kind
     things = set[tuple[str, str]]()
-    for value, (naming, identifiers) in product(_json_ld(root), _IDENTIFIERS.items()):
-        identity = "\0".join(f"{of} {text}" for of in identifiers if (text := _identifier(value.get(of))))
-        name = _spaced_words(unescape(_text(value.get(naming))))
-        if identity and name.strip():
-            things.add((name, identity))
-    for headline in map(_spaced_words, headlines):
+    if any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in html.split("ld+json")[1:]):
+        for value, naming in product(_json_ld(root), _IDENTIFIERS):
+            name = _spaced_words(unescape(_text(value.get(naming))))
+            if name.strip():
+                things.update((name, identity) for identity in _identities(value, naming))
+    for headline in map(_spaced_words, (h1, title) if things else ()):
         found = {identity for name, identity in things if name in headline}
         if found:
             return found.pop() if len(found) == 1 else ""
-    return ""
+    if not (in_microdata and h1):
+        return ""
+    thing = _item_around(root, h1)
+    found = set(_identities(thing, "name")) if _spaced_words(_text(thing.get("name"))) in _spaced_words(h1) else set()
+    return found.pop() if len(found) == 1 else ""
+
+
+def has_identifying_microdata(html: str) -> bool:
+    """Whether a page may have an identifier in its microdata: told without a walk, as most pages have none."""
+    return _HAS_IDENTIFYING_ITEMPROP(html) is not None
+
+
+def _item_around(root: HtmlElement, h1: str) -> dict[str, Any]:
+    """The item of microdata in which the h1 stands, with its name, its identifiers, and those of its offers.
+
+    A property with several values says nothing.
+    """
+    headlines = islice(root.iter("h1"), MAX_HEADLINES)
+    item = next((_scope(found) for found in headlines if _spaced_words(_beginning(found)) == _spaced_words(h1)), None)
+    if item is None:
+        return {}
+    found: dict[HtmlElement, dict[str, set[str]]] = {item: {}}
+    for element in _with_itemprop(item)[:MAX_PROPERTIES]:
+        scope, names = _scope(element), _IN_MICRODATA.intersection(element.get("itemprop", "").split())
+        if "offers" in names and scope is item and element.get("itemscope") is not None:
+            found[element] = {}
+        elif names and scope in found:
+            value = element.get("content") or element.get("datetime") or _beginning(element)
+            if len(value) > MAX_VALUE_LENGTH:  # of elements in each other, each would be read with all in it
+                return {}
+            for name in names:
+                found[scope].setdefault(name, set()).add(_one_line(value))
+    own, *offers = ({of: texts.pop() for of, texts in said.items() if len(texts) == 1} for said in found.values())
+    return {**own, "offers": offers}
+
+
+def _scope(element: HtmlElement) -> HtmlElement | None:
+    """The item of microdata around an element."""
+    around = islice(element.iterancestors(), MAX_STEPS)
+    return next((outer for outer in around if outer.get("itemscope") is not None), None)
+
+
+def _beginning(element: HtmlElement) -> str:
+    return "".join(islice(element.itertext(), MAX_TEXTS))
+
+
+def _identities(value: dict[str, Any], naming: str) -> Iterator[str]:
+    """What identifies an object; where nothing does, what identifies each of its offers."""
+    own = _joined_identifiers(value, naming)
+    if own:
+        yield own
+        return
+    offers = value.get("offers")
+    for offer in offers if isinstance(offers, list) else [offers]:
+        if isinstance(offer, dict) and (of_offer := _joined_identifiers(offer, naming)):
+            yield of_offer
+
+
+def _joined_identifiers(value: dict[str, Any], naming: str) -> str:
+    return "\0".join(f"{of} {text}" for of in _IDENTIFIERS[naming] if (text := _identifier(value.get(of))))
 
 
 def _identifier(value: Any) -> str:

@@ -16,8 +16,8 @@ from scrapy_simdedup.page.amounts import beginning, is_figure, is_price, is_shor
 from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
-from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts
-from scrapy_simdedup.page.metadata import declared_identity, find_identity
+from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts, tells_availability
+from scrapy_simdedup.page.metadata import declared_identity, find_identity, has_identifying_microdata
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -103,11 +103,13 @@ def read_page(
     in these places by :func:`~scrapy_simdedup.page.metadata.find_identity`; with None it is
     :func:`~scrapy_simdedup.page.metadata.declared_identity`.
     """
+    is_offered = tells_availability(html)
+    in_microdata = is_offered and identity is None and has_identifying_microdata(html)
     document = parse(
         html,
         max_bytes=max_bytes,
         with_html_methods=extractor == "readability",
-        with_idle_attributes=extractor != "roles" or bool(identity),
+        with_idle_attributes=extractor != "roles" or bool(identity) or in_microdata,
     )
     root = document.root
     if root is None:
@@ -119,14 +121,19 @@ def read_page(
     if not tree.texts:
         return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
-    named = declared_identity(root, html, (h1, tree.title)) if identity is None else find_identity(root, identity)
+    named = (
+        declared_identity(root, html, h1, tree.title, in_microdata=in_microdata)
+        if identity is None
+        else find_identity(root, identity)
+    )
     paths = layout_paths(root) if layout else frozenset()
     if extractor != "roles":
         classes, roles = _with_chosen(find_content_blocks(root, tree, extractor), classes, roles)
     blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
     headings = [tree.texts[at] for at in tree.headings]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
-    offer = find_offer(root, html, has_form=any(roles & role.FORM for roles in tree.node_roles))
+    has_form = any(roles & role.FORM for roles in tree.node_roles)
+    offer = find_offer(root, html, has_form=has_form, has_data=is_offered)
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
 
 

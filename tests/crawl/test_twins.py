@@ -135,8 +135,14 @@ async def test_pages_with_another_identity_are_kept_under_one_headline(
     assert done.stat("pages/dropped") == 1
 
 
-def shirt(colour: str, number: int) -> str:
-    """A shirt whose data name its number; what they say of the shirt beside it, a new one each time, is not its own."""
+def shirt(colour: str, number: int, *, microdata: bool = False) -> str:
+    """A shirt whose data name its number; what they say of the cap beside it, a new one each time, is not its own."""
+    html = entry("Shirt | Shop", "Shirt", f"Colour: {colour}; 29.90 EUR")
+    if microdata:
+        stock = '<link itemprop="availability" href="https://schema.org/InStock">'
+        own, cap = (f'<meta itemprop="sku" content="{of}">' for of in (f"S-{number}", token_hex(4)))
+        shirt = f"<div itemscope>{html.replace('<h1', f'{own}{stock}<h1 itemprop=name')}</div>"
+        return f"{shirt}<h2>Similar</h2><ul><li itemscope>{cap}<a href=/cap itemprop=name>Cap</a></ul>"
     data = {
         "@type": "Product",
         "name": "Shirt",
@@ -144,19 +150,24 @@ def shirt(colour: str, number: int) -> str:
         "isRelatedTo": {"name": "Cap", "sku": token_hex(4)},
     }
     script = f'<script type="application/ld+json">{json.dumps(data)}</script>'
-    return entry("Shirt | Shop", "Shirt", f"Colour: {colour}; 29.90 EUR") + script
+    return html + script
 
 
 @pytest.mark.parametrize(
     ("settings", "kept"),
     [({}, ["/1", "/2", "/3"]), ({"SIMDEDUP_WORKERS": 1}, ["/1", "/2", "/3"]), (NO_IDENTITY, ["/1"])],
 )
+@pytest.mark.parametrize("microdata", [False, True])
 @on_asyncio
 async def test_things_of_one_name_are_told_apart_by_the_numbers_in_their_data(
-    site: Site, settings: dict[str, Any], kept: list[str]
+    site: Site, settings: dict[str, Any], kept: list[str], *, microdata: bool
 ) -> None:
-    shirts = {f"/{number}": shirt(colour, number) for number, colour in enumerate(("red", "blue", "green"), 1)}
-    repeats = {"/1?from=home": shirt("red", 1), "/2?from=home": shirt("blue", 2)}
+    colours = enumerate(("red", "blue", "green"), 1)
+    shirts = {f"/{number}": shirt(colour, number, microdata=microdata) for number, colour in colours}
+    repeats = {
+        f"/{number}?from=home": shirt(colour, number, microdata=microdata)
+        for number, colour in ((1, "red"), (2, "blue"))
+    }
     assert (await crawl_pages(site, shirts | repeats, settings)).kept == kept
 
 

@@ -106,6 +106,9 @@ NAMED = "sku K-15"
         ([{"@graph": [{"@type": "WebSite", "name": "Shop"}, KETTLE]}], NAMED),
         ([KETTLE, KETTLE], NAMED),
         ([KETTLE, {"name": "Teapot", "sku": "T-1"}], NAMED),
+        ([{"name": "Kettle K 15", "offers": {"@type": "Offer", "sku": "K-15"}}], NAMED),
+        ([{"name": "Kettle K 15", "offers": [{"sku": "K-15-red"}, {"sku": "K-15-blue"}]}], ""),
+        ([KETTLE | {"offers": [{"sku": "K-15-red"}]}], NAMED),
         ([KETTLE | {"isRelatedTo": {"name": "Teapot", "sku": "T-1"}}], NAMED),
         ([KETTLE | {"sku": "K-15-red"}, KETTLE | {"sku": "K-15-blue"}], ""),
         ([{"name": "Teapot", "sku": "T-1"}], ""),
@@ -130,3 +133,48 @@ def test_a_page_declares_the_number_or_the_date_of_the_thing_that_it_is_named_af
 
 def test_a_page_without_headlines_declares_nothing() -> None:
     assert read_page("<body><p>Some text</p>" + json_ld(KETTLE)).identity == ""
+
+
+def item(inside: str, prop: str = "") -> str:
+    return f"<div itemscope itemtype=https://schema.org/Product {prop}>{inside}</div>"
+
+
+NAME, SKU = "<h1 itemprop=name>Kettle K 15</h1>", '<meta itemprop="sku" content="K-15">'
+BESIDE = item("<h5 itemprop=name>Kettle</h5><b itemprop=sku>K-1</b>")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (item(f"{NAME}{SKU}"), NAMED),
+        (item(f"{NAME}<p>Article <b itemprop=sku> K-15\n</b>"), NAMED),
+        (item(f"{NAME}{SKU}<i itemprop=gtin13>4006381333931</i>"), NAMED + "\0gtin13 4006381333931"),
+        (item(NAME + item(SKU, "itemprop=offers")), NAMED),
+        (item(NAME + item(SKU, "itemprop=offers") + item(SKU.replace("15", "16"), "itemprop=offers")), ""),
+        (item(f"{NAME}{SKU}{item('<b itemprop=name>Smithy</b>', 'itemprop=brand')}"), NAMED),
+        (item(f"{NAME}{SKU}{SKU}"), NAMED),
+        (item(f"{NAME}{SKU}{SKU.replace('15', '16')}"), ""),
+        (item(f"{NAME}{SKU}") + BESIDE * 3, NAMED),
+        (item(NAME + item(SKU + "<b itemprop=name>Kettle K 15</b>", "itemprop=isRelatedTo")), ""),
+        (f"<h1>Kettle K 15</h1>{BESIDE}{item(SKU + '<b itemprop=name>Kettle K 15</b>')}", ""),
+        (item(f"<h1>Kettle K 15</h1><meta itemprop=name content=Teapot>{SKU}"), ""),
+        (item(f"{NAME}<meta itemprop=sku content=https://shop.example/?session=5>"), ""),
+        (f"{NAME}{SKU}", ""),
+        (item(f"<h1>Teapots</h1>{BESIDE}"), ""),
+        (BESIDE, ""),
+    ],
+)
+def test_microdata_declares_the_number_of_the_item_that_holds_the_headline(html: str, expected: str) -> None:
+    """Lists of other articles have microdata, too. It is read where the page says whether something is to be had."""
+    title, stock = (
+        "<title>Kettle K 15 | Shop</title>",
+        '<link itemprop="availability" href="https://schema.org/InStock">',
+    )
+    assert read_page(f"{title}<body>{html}<p>Some text</p>{stock}").identity == expected
+    assert read_page(f"{title}<body>{html}<p>Some text</p>").identity == ""
+
+
+def test_json_ld_counts_before_microdata() -> None:
+    assert declared(KETTLE | {"sku": "K-15-b"}, h1="Kettle K 15") == "sku K-15-b"
+    html = f"<title>Kettle K 15</title>{item(NAME + SKU)}{json_ld(KETTLE | {'sku': 'K-15-b'})}<p>Some text</p>"
+    assert read_page(html).identity == "sku K-15-b"
