@@ -42,7 +42,7 @@ AMOUNT_RUNS = 3
 """Runs in which an amount must have differed like that."""
 MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
-MAX_PLACES = 12
+MAX_PLACES = 24
 """Places of a site that are watched: of more, those that differ least are forgotten."""
 MAX_WITNESSES = 4_096
 """Contents of a site that are remembered to have been seen in this run."""
@@ -139,6 +139,10 @@ class SiteClocks:
         """The places that are clocks."""
         return frozenset(place for place, counts in self.places.items() if counts.is_clock)
 
+    def _differed_before(self, place: int) -> bool:
+        counts = self.places.get(place)
+        return counts is not None and counts.beside == 0 < counts.differed
+
     def equal_places(self, evidence: ClockEvidence) -> set[int]:
         """The watched places at which the text of a page is equal."""
         kept = (place for place, counts in self.places.items() if counts.in_table in evidence.kept)
@@ -157,7 +161,10 @@ class SiteClocks:
             self._witnesses.add(evidence.content)
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
+        has_words = {text for place, text in evidence.edited.items() if self._differed_before(place)}
         for place, sample in evidence.edited.items():
+            if place in evidence.beside and sample in has_words:
+                continue  # a line that is known by its words need not be known by what stands around it
             if not is_rewritten or is_counter(sample):
                 counts = self.places.setdefault(place, PlaceCounts(place))
                 counts.sample, counts.is_amount = sample[:SAMPLE_LENGTH], is_amount(sample)

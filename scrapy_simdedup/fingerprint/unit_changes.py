@@ -8,6 +8,7 @@
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
    place the text was *edited*, the others were *added* or *removed*. A line with a number that stands where another
    line stood is known by its spot besides, the units around it: of "Thursday, 5 May" on the day after no word is left.
+   So is one whose numbers alone differ, but for amounts: "by Ann, 12 views" has other words on each page.
 4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
 5. With equal sets in another order, units were *reordered*.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -37,7 +39,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     sequence_digest,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_short
+from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_counter, is_short
 
 MAX_CLOCK_SHARE = 0.25
 """The share of the words of a page's units up to which long texts are clocks."""
@@ -72,7 +74,7 @@ class UnitComparison(NamedTuple):
     edited_share: float
     """The share of the words of the content that are in units without an equal one, 0..1."""
     edited_spots: dict[int, str] = {}  # noqa: RUF012 - of a tuple
-    """The spots of lines with a number that stand where others stood, and at another place, with the text of now."""
+    """The spots of lines with a number that stand where others stood, with the text of now."""
     beside_spots: dict[int, int] = {}  # noqa: RUF012 - of a tuple
     """By edited spot the place of a unit beside it."""
 
@@ -87,8 +89,8 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         chosen = units.without(clocks)
     digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
     if sequence_digest(digests) == before.sequence:
-        equal_spots = spots_of(units)[0][chosen].tolist()
-        return UnitComparison(UnitChanges(), {}, frozenset([*places.tolist(), *equal_spots]), 0.0)
+        equal_spots = (spots[chosen].tolist() for spots in spots_of(units)[:2])
+        return UnitComparison(UnitChanges(), {}, frozenset(chain(places.tolist(), *equal_spots)), 0.0)
     rows, first = table_rows(digests, places, before.joined_by)
     old = before.rows
     added, removed = list(range(len(rows))), list(range(len(old)))
@@ -101,8 +103,9 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
     is_alone = np.diff(first, append=len(places)) == 1  # of units that share a row nobody knows which one differs
     at = chosen.nonzero()[0][first]
-    spots, beside = (of_units[at] for of_units in spots_of(units))
-    equal_places = frozenset([*row_places[is_equal & is_alone].tolist(), *spots[is_equal & is_alone].tolist()])
+    spots, number_spots, beside = (of_units[at] for of_units in spots_of(units))
+    of_rows = row_places, spots, number_spots
+    equal_places = frozenset(chain.from_iterable(of_row[is_equal & is_alone].tolist() for of_row in of_rows))
     removed_at = Counter(old["place"][removed].tolist())
     edited_places = {
         int(row_places[number]): units.samples[at[number]]
@@ -113,8 +116,11 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     edited_spots, beside_spots = dict[int, str](), dict[int, int]()
     if not is_joined:
         for one, other in _in_place_of_others(rows, added, old, removed):
-            spot = int(spots[one])
-            if spot and rows["place"][one] != old["place"][other]:
+            has_words = rows["place"][one] == old["place"][other]
+            if has_words and (int(row_places[one]) in clocks or not is_counter(units.samples[at[one]])):
+                continue
+            spot = int(number_spots[one] if has_words else spots[one])
+            if spot:
                 edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
                 if spot in clocks:
                     added.remove(one)
@@ -136,13 +142,14 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     return UnitComparison(changes, edited_places, equal_places, share, edited_spots, beside_spots)
 
 
-def spots_of(units: PageUnits) -> tuple[Places, Places]:
-    """The spot of each short line of the content with a number, and the place of a unit beside it; each (m,).
+def spots_of(units: PageUnits) -> tuple[Places, Places, Places]:
+    """Two spots of each short line of the content with a number, and the place of a unit beside it; each (m,).
 
     A spot is made of the places of the nearest other units before and behind the line, and of how many lines of its
-    kind stand between it and the former. It is 0 for other units.
+    kind stand between it and the former; the second one, for what has the same words, also of how many stand there in
+    all. They are 0 for other units.
     """
-    spots, beside = np.zeros(len(units.lengths), np.uint32), np.zeros(len(units.lengths), np.uint32)
+    spots, number_spots, beside = (np.zeros(len(units.lengths), np.uint32) for _ in range(3))
     before, lines = 0, list[int]()
     for at in [*units.places.nonzero()[0].tolist(), -1]:
         sample = units.samples[at] if at >= 0 else ""
@@ -152,8 +159,9 @@ def spots_of(units: PageUnits) -> tuple[Places, Places]:
         behind = int(units.places[at]) if at >= 0 else 0
         for number, line in enumerate(lines):
             spots[line], beside[line] = crc32(b"%d %d %d" % (before, number, behind)), before or behind
+            number_spots[line] = crc32(b"%d %d of %d %d" % (before, number, len(lines), behind))
         before, lines = behind, []
-    return spots, beside
+    return spots, number_spots, beside
 
 
 def _in_place_of_others(
