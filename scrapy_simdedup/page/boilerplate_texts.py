@@ -19,7 +19,7 @@ MAX_HEADING_LENGTH = 60
 """Characters of a heading; a longer one is a sentence."""
 MAX_TEXT_LENGTH = 200
 """Characters without links of a block of an item; a longer one is a text of the page's own."""
-LINK_DENSITY = 0.5
+LINK_DENSITY = 0.3
 """Share of its characters inside of links from which a block is the link of its item."""
 MAX_BLOCKS_OF_ITEM = 12
 """Blocks of an item without a link; what has more of them is a part of the page."""
@@ -31,7 +31,7 @@ _SAYS_RELATED = re.compile(
     r"""
     \b(?: recommended | recommendations | suggested | similar | related (?!\ (?:work|literature|research)\b)
     | (?:recently|last|also|often|frequently)\ (?:viewed|bought|purchased) | bought\ together
-    | (?:may|might|will)\ also\ (?:like|enjoy) | you\ (?:may|might)\ (?:like|enjoy) | more\ like\ this
+    | (?:may|might|will)\ also\ (?:like|enjoy) | you\ (?:may|might)\ (?:like|enjoy) | be\ interested | more\ like\ this
     | (?:zuletzt|kürzlich)\ angesehen\w* | empfohlene\w* | empfehlungen | ähnliche\w* | verwandte\w*
     | (?:kauften|kaufte|interessierten)\ auch | auch\ (?:interessieren|gefallen|gekauft|angesehen)
     | recommandé\w* | recommandations | similaires | vus\ récemment | (?:aimerez|intéresser)\ aussi
@@ -39,6 +39,9 @@ _SAYS_RELATED = re.compile(
     | correlati | simili | consigliat\w+ | visti\ di\ recente
     | gerelateerde? | vergelijkbare | aanbevolen | onlangs\ bekeken
     | похожие | рекомендуем\w* | недавно\ просмотренн\w+
+    | same\ category | (?:gleichen|selben)\ kategorie | même\ catégorie | misma\ categoría | (?:stessa|mesma)\ categoria
+    | dezelfde\ categorie | tej\ samej\ kategorii | той\ же\ категории
+    | other\ (?:ads|articles|items|listings|offers|products)\ (?:by|from|in|of)
     | most\ (?:read|viewed|popular|shared|commented|discussed|watched) | trending
     | popular\ (?:now|posts?|articles|stories)
     | meist\ ?(?:gelesen|geklickt|kommentiert|geteilt)\w* | am\ meisten\ gelesen\w* | beliebte\ (?:artikel|beiträge)
@@ -55,6 +58,7 @@ _STEMS = tuple(
     recommend suggest simil relat viewed bought purchased like enjoy
     angesehen empf ähnlich kaufte auch verwandt récemment aussi recomend relacion vistos correlat consigli visti
     aanbevolen vergelijkbar bekeken похож рекоменд просмотр 相关 相關 推荐 推薦 猜你 関連 おすすめ
+    ategor ategór atégor категор interested other
     most trending popul meist beliebt plus más mas mais máis più gelezen läst czytane читаем популярн 热门 熱門 人気
     """.split()
 )
@@ -76,8 +80,8 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     """The blocks of all related lists, with their headings.
 
     1. A short heading that is no headline and has no role says that such a list follows.
-    2. The list is the box after it, inside the box that holds both; or, where that box is one item, those beside it, of
-       one kind, up to the next heading there.
+    2. The list is the boxes beside it, of one kind and each with a link, up to the next heading there; or else the box
+       after it, inside the box that holds both.
     3. It is one if it has links, no headline, no long text without links, and never many blocks without a link.
     4. Where nearly all of the page is in such lists, they are what it is about.
     """
@@ -115,8 +119,6 @@ def _end_of_list(tree: BlockTree, heading: int) -> int:
     if not beside:
         return heading
     in_box, children = beside.count(beside[0]), dict.fromkeys(beside)
-    if _count_links(tree, range(first, first + in_box)) > 1:
-        return first + in_box
     are_alike = len({tree.box_paths[child] for child in children}) == 1
     if len(children) >= MIN_ITEMS_BESIDE and are_alike:
         starts = [first + beside.index(child) for child in children] + [first + len(beside)]

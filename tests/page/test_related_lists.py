@@ -29,6 +29,10 @@ def classes(html: str) -> set[BlockClass]:
         "You may also like",
         "Similar products",
         "Related:",
+        "16 other products in the same category:",
+        "16 autres produits dans la même catégorie :",
+        "16 andere Artikel in der gleichen Kategorie:",
+        "You might also be interested in",
         "Customers also bought",
         "Zuletzt angesehene Artikel",
         "Das könnte Sie auch interessieren",
@@ -55,6 +59,10 @@ def classes(html: str) -> set[BlockClass]:
         "<div class=sub><h2>{}</h2></div><div><div><ul>" + cards() + "</ul></div></div>",
         "<section><h3>{}</h3>" + cards(tag="div") + "</section>",
         "<section><h3>{}</h3>" + cards(1, tag="div") + "</section>",
+        "<h3>{}</h3>" + "<div><a href=/p><h4>Teapot</h4><p>17,50</p><p>In stock</p></a></div>" * 3,
+        "<h3>{}</h3><ul>"
+        + "<li><a href=/p>Small red teapot</a><i>, Smithy, Ashford, new</i><p>17,50</p></li>" * 3
+        + "</ul>",
     ],
 )
 def test_cards_under_such_a_heading_are_boilerplate(heading: str, below: str) -> None:
