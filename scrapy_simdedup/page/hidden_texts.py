@@ -19,12 +19,13 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import islice, pairwise
+from typing import Any
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.amounts import TIME_OF_DAY, UNSPACED_TEXT, is_price
-from scrapy_simdedup.page.metadata import attributes_of_tag
+from scrapy_simdedup.page.metadata import OFFER_PROPERTIES, attributes_of_tag
 from scrapy_simdedup.page.parse import outermost
 
 MAX_SHELL_LENGTH = 2_000
@@ -166,15 +167,22 @@ def tells_availability(html: str) -> bool:
     return _OFFER_WORD in html and _OFFER_MARK in html
 
 
-def find_offer(root: HtmlElement, html: str, *, has_form: bool, has_data: bool) -> str:
+def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: bool, has_data: bool) -> str:
     """The offer of a page that was parsed from some HTML; empty for none. Never raises.
 
-    Numbers on buttons and in choices do not count, as they are counters, but for prices.
+    Where the ``item`` of microdata has one, see :func:`~scrapy_simdedup.page.metadata.item_around`, those of other
+    things beside it do not count. Numbers on buttons and in choices do not count, as they are counters, but for prices.
     """
     facts = list(_of_forms(html)) if has_form else []
     if has_data:
         facts += _of_json_ld(root)
-        facts += _of_tags(html)
+        of_item = [
+            _fact(name, said[name])
+            for said in (item, *item.get("offers", ()))
+            for name in OFFER_PROPERTIES
+            if name in said
+        ]
+        facts += of_item or _of_tags(html)
     return "\n".join(sorted(facts))
 
 

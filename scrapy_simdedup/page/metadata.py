@@ -42,9 +42,11 @@ _IDENTIFIERS = {
 """Properties of schema.org that tell a thing from others of its name, by the property that names it: those of products,
 books, cars and events, and of jobs. What has a name and an ``identifier`` may be the author of the page."""
 _HAS_IDENTIFIER = re.compile(rf'"(?:{"|".join(chain(*_IDENTIFIERS.values()))})"').search
-_HAS_IDENTIFYING_ITEMPROP = re.compile(rf"""itemprop=["']?(?:{"|".join(_IDENTIFIERS["name"])})\b""").search
+OFFER_PROPERTIES = ("price", "lowPrice", "highPrice", "availability")
+_IN_MICRODATA = frozenset({"name", "offers", *_IDENTIFIERS["name"], *OFFER_PROPERTIES})
+_HAS_ITEMPROP = re.compile(rf"""itemprop=["']?(?:{"|".join(sorted(_IN_MICRODATA - {"name"}))})\b""").search
 _with_itemprop = cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath("descendant::*[@itemprop]"))
-_IN_MICRODATA = frozenset({"name", "offers", *_IDENTIFIERS["name"]})
+_VALUE_ATTRIBUTES = ("content", "datetime", "href")
 MAX_HEADLINES, MAX_PROPERTIES, MAX_STEPS, MAX_TEXTS = 5, 2_000, 50, 10
 """Headlines and elements with a property of microdata that are looked at; of each how many elements around it, and how
 many texts in it."""
@@ -67,12 +69,12 @@ def find_identity(root: HtmlElement, places: Sequence[str]) -> str:
     return "\0".join(found) if any(found) else ""
 
 
-def declared_identity(root: HtmlElement, html: str, h1: str, title: str, *, in_microdata: bool = False) -> str:
+def declared_identity(root: HtmlElement, html: str, h1: str, title: str, item: dict[str, Any]) -> str:
     """What the page's data say of the thing that the page is named after, to tell it from others of its name.
 
     Such as the article number of a product, and the date of an event. The first headline that has the name of such a
     thing counts. Empty where none has, or names several; what stands beside the page's own thing has another name.
-    In microdata, which lists of other things have as well, it is the item in which the h1 stands. Never raises.
+    Where JSON-LD says nothing, the ``item`` of microdata does, see :func:`item_around`. Never raises.
     """
     things = set[tuple[str, str]]()
     if any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in html.split("ld+json")[1:]):
@@ -84,22 +86,21 @@ def declared_identity(root: HtmlElement, html: str, h1: str, title: str, *, in_m
         found = {identity for name, identity in things if name in headline}
         if found:
             return found.pop() if len(found) == 1 else ""
-    if not (in_microdata and h1):
+    if not item or _spaced_words(_text(item.get("name"))) not in _spaced_words(h1):
         return ""
-    thing = _item_around(root, h1)
-    found = set(_identities(thing, "name")) if _spaced_words(_text(thing.get("name"))) in _spaced_words(h1) else set()
+    found = set(_identities(item, "name"))
     return found.pop() if len(found) == 1 else ""
 
 
-def has_identifying_microdata(html: str) -> bool:
-    """Whether a page may have an identifier in its microdata: told without a walk, as most pages have none."""
-    return _HAS_IDENTIFYING_ITEMPROP(html) is not None
+def has_microdata(html: str) -> bool:
+    """Whether a page may have an identifier or an offer in microdata: told without a walk, as most pages have none."""
+    return _HAS_ITEMPROP(html) is not None
 
 
-def _item_around(root: HtmlElement, h1: str) -> dict[str, Any]:
-    """The item of microdata in which the h1 stands, with its name, its identifiers, and those of its offers.
+def item_around(root: HtmlElement, h1: str) -> dict[str, Any]:
+    """The item of microdata in which the h1 stands, with its name, its identifiers, and its ``offers``; often empty.
 
-    A property with several values says nothing.
+    Lists of other things have microdata as well, but no h1. A property with several values says nothing.
     """
     headlines = islice(root.iter("h1"), MAX_HEADLINES)
     item = next((_scope(found) for found in headlines if _spaced_words(_beginning(found)) == _spaced_words(h1)), None)
@@ -111,7 +112,7 @@ def _item_around(root: HtmlElement, h1: str) -> dict[str, Any]:
         if "offers" in names and scope is item and element.get("itemscope") is not None:
             found[element] = {}
         elif names and scope in found:
-            value = element.get("content") or element.get("datetime") or _beginning(element)
+            value = next(filter(None, map(element.get, _VALUE_ATTRIBUTES)), None) or _beginning(element)
             if len(value) > MAX_VALUE_LENGTH:  # of elements in each other, each would be read with all in it
                 return {}
             for name in names:

@@ -17,7 +17,7 @@ from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts, tells_availability
-from scrapy_simdedup.page.metadata import declared_identity, find_identity, has_identifying_microdata
+from scrapy_simdedup.page.metadata import declared_identity, find_identity, has_microdata, item_around
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def read_page(
     :func:`~scrapy_simdedup.page.metadata.declared_identity`.
     """
     is_offered = tells_availability(html)
-    in_microdata = is_offered and identity is None and has_identifying_microdata(html)
+    in_microdata = is_offered and has_microdata(html)
     document = parse(
         html,
         max_bytes=max_bytes,
@@ -121,11 +121,8 @@ def read_page(
     if not tree.texts:
         return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
-    named = (
-        declared_identity(root, html, h1, tree.title, in_microdata=in_microdata)
-        if identity is None
-        else find_identity(root, identity)
-    )
+    item = item_around(root, h1) if in_microdata and h1 else {}
+    named = declared_identity(root, html, h1, tree.title, item) if identity is None else find_identity(root, identity)
     paths = layout_paths(root) if layout else frozenset()
     if extractor != "roles":
         classes, roles = _with_chosen(find_content_blocks(root, tree, extractor), classes, roles)
@@ -133,7 +130,7 @@ def read_page(
     headings = [tree.texts[at] for at in tree.headings]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
     has_form = any(roles & role.FORM for roles in tree.node_roles)
-    offer = find_offer(root, html, has_form=has_form, has_data=is_offered)
+    offer = find_offer(root, html, item, has_form=has_form, has_data=is_offered)
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
 
 
