@@ -213,7 +213,7 @@ class WeightedSimhash(Method):
         self, one: np.void, many: NDArray[np.void], resemblances: NDArray[np.float64] | None = None
     ) -> similarity.Scores:
         """See :func:`~scrapy_simdedup.fingerprint.similarity.score`."""
-        return similarity.score(one, many, self.resemblances(one, many) if resemblances is None else resemblances)
+        return similarity.score(one, many, resemblances)
 
 
 def normalise(text: str, ignored: Collection[Mask] = ()) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
-from scrapy_simdedup.fingerprint.sketch import BINS, estimate_unshared
+from scrapy_simdedup.fingerprint.sketch import BINS, estimate_resemblance, estimate_unshared
 
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""
@@ -93,8 +93,8 @@ class Scores(NamedTuple):
         return similarity
 
 
-def score(one: np.void, many: NDArray[np.void], resemblance: NDArray[np.float64]) -> Scores:
-    """The scores of one page against each of many; symmetric.
+def score(one: np.void, many: NDArray[np.void], resemblance: NDArray[np.float64] | None = None) -> Scores:
+    """The scores of one page against each of many, with their resemblances if these are known; symmetric.
 
     1. The sketches give the resemblance. What is left of it is never more, but for equal texts.
     2. Unshared blocks beyond the first three take a penalty off it, which is limited between long pages and between
@@ -104,6 +104,8 @@ def score(one: np.void, many: NDArray[np.void], resemblance: NDArray[np.float64]
        twins: each may list what else there is, the other's name among it.
     5. Twins are no copies, whatever they share.
     """
+    if resemblance is None:
+        resemblance, _ = estimate_resemblance(one["cells"], many["cells"])
     blocks = estimate_unshared(one["odd_signatures"], many["odd_signatures"], one["signatures"], many["signatures"])
     headlines = estimate_unshared(one["odd_headings"], many["odd_headings"], one["headings"], many["headings"])
     unshared, headings = blocks / HASHES_PER_SIGNATURE, headlines / HASHES_PER_SIGNATURE
