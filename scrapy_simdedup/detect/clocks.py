@@ -42,7 +42,7 @@ AMOUNT_RUNS = 3
 """Runs in which an amount must have differed like that."""
 MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
-MAX_PLACES = 24
+MAX_PLACES = 12
 """Places of a site that are watched: of more, those that differ least are forgotten."""
 MAX_WITNESSES = 4_096
 """Contents of a site that are remembered to have been seen in this run."""
