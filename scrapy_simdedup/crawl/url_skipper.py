@@ -208,3 +208,12 @@ class UrlSkipper:
     def _scheduled(self, request: Request) -> None:
         request.meta[META_SCHEDULED] = True
         self.observations.scheduled(request)
+        if self.mode == "skip" and META_RESCHEDULED not in request.meta and is_skippable(request):
+            self._hasten(request)
+
+    def _hasten(self, request: Request) -> None:
+        """Have a request made before others that tells whether rules of an earlier crawl are right still."""
+        page = request.headers.get("Referer")
+        found_on = page.decode("latin-1") if page is not None else None
+        if self._learner is not None and self._learner.is_early_test(request.url, found_on):
+            request.priority += PRIORITY_PENALTY

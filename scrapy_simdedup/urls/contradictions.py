@@ -109,7 +109,7 @@ def correct_entry(site: Site, key: int, wrong: int, right: int) -> None:
 def is_promising(seen: Observation, hypothesis: Hypothesis) -> bool:
     """Whether a hypothesis may become a rule where a page was found."""
     evidence = seen.page.leaf.evidence.get(hypothesis)
-    return evidence is not None and evidence.is_promising
+    return hypothesis in seen.page.leaf.recalled or (evidence is not None and evidence.is_promising)
 
 
 def promising_parts(seen: Observation) -> DroppedParts:

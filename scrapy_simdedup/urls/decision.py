@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit
@@ -27,6 +28,8 @@ to 1 where rules lack support."""
 _TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
 """Successes that any other rule has before it is in force, and how often a remembered one is verified until it has as
 many."""
+_TESTS_AT_A_TIME = 3
+"""Tests of a rule of an earlier crawl that are under way at a time; further URLs that it explains are fetched late."""
 _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
 _SEVERAL_URLS = 1.5
@@ -62,7 +65,9 @@ GO = UrlDecision()
 
 
 def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds, *, dry: bool) -> UrlDecision:
-    """Advise about a URL of a site; logs a skip, unless this is a dry run."""
+    """Advise about a URL of a site; logs a skip or a test, unless this is a dry run."""
+    if not dry:
+        site.end_test(url)
     normalized = site.normalize(parts)
     rules = normalized.rules
     known = site.index.find(normalized, rules) if rules.pattern_of else None
@@ -75,6 +80,8 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
             return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known)
         if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
+            if not dry:
+                site.begin_test(url, normalized.leaf, known.tags)
             return UrlDecision("go", *why)
         if not dry:
             _log_skip(site, normalized, known, url)
@@ -85,7 +92,9 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
     if known is None and likely is not None:
         known = site.index.find(site.normalize(parts, likely), likely)
         if known is not None and known.tags:
-            return UrlDecision("deprioritize", *_explain(site, likely, known))
+            if dry or not _wants_test(normalized.leaf, known):
+                return UrlDecision("deprioritize", *_explain(site, likely, known))
+            site.begin_test(url, normalized.leaf, known.tags)
     return GO
 
 
@@ -93,6 +102,34 @@ def _explain(site: Site, active_rules: ActiveRules, known: IndexHit) -> tuple[tu
     weakest = min(known.tags, key=lambda rule: active_rules.pattern_of[rule].evidence[rule].successes)
     names = tuple(map(str, known.tags))
     return names, active_rules.pattern_of[weakest].name, site.name, site.contents.first_page(known.content)
+
+
+def is_early_test(site: Site, parts: UrlParts, found_on: UrlParts | None, url: str) -> bool:
+    """Whether a URL should lead to a known page, or that on which it was found, by rules of an earlier crawl."""
+    leaf = site.normalize(parts).leaf
+    rules = leaf.likely or leaf.rules
+    page = site.normalize(parts, rules)
+    recalled = [rule for rule, _ in page.dropped_parts if rule in leaf.recalled]
+    has_tests = all(site.hastened_for[rule] >= _TRIALS_OF_NEW_RULE for rule in recalled)
+    whole = page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK
+    if has_tests or url in site.hastened or site.index.entry_at(rules, whole) is not None:  # it was fetched
+        return False
+    finder = site.normalize(found_on, rules) if found_on is not None else None
+    if finder is not None and finder.identity == page.identity:
+        leads_there = finder.part_hashes != page.part_hashes  # else it is a link of the page to itself
+    else:
+        leads_there = site.index.find(page, rules) is not None
+    if leads_there:
+        site.hastened_for.update(recalled)
+        site.hastened.add(url)
+    return leads_there
+
+
+def _wants_test(leaf: PathPattern, known: IndexHit) -> bool:
+    """Whether a URL may test a rule of an earlier crawl now, as few others do so at this time."""
+    return any(
+        rule in leaf.recalled and leaf.lineage[-1].evidence[rule].under_way < _TESTS_AT_A_TIME for rule in known.tags
+    )
 
 
 def _is_safe(site: Site, url: NormalizedUrl, known: IndexHit, thresholds: LearnerThresholds) -> bool:
@@ -126,14 +163,15 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             if rule.any_value and site.questions is not None:
                 weight *= _SEVERAL_WITNESSES
             standing = _standing(leaf, at, rule, everywhere=low_risk)
-            verified = max(found.verified for found in standing)
+            under_way = at.evidence[rule].under_way
+            verified = max(found.verified for found in standing) + under_way
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
             if site.questions is not None and _has_one_witness(site, rule, evidence):
                 usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
                 weight *= _AFTER_EXCEPTION if site.questions.know_exceptions else usual
                 verified //= site.hypotheses.few_values(rule) or 1
-            tried = max(found.successes for found in standing) - _TRIALS_OF_NEW_RULE
+            tried = max(found.successes for found in standing) + under_way - _TRIALS_OF_NEW_RULE
             if not evidence.remembered or low_risk:
                 need += _verification_rate(weight, verified)
             else:  # few pages have confirmed it
@@ -171,7 +209,7 @@ def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> flo
     if siblings is not None and not siblings.exceptions:  # this one is as likely one as the next of a row without any
         doubt = min(doubt, (1 + siblings.agreeing) ** (-2.0 if rule.is_initial else -1.0))
     own = leaf.evidence.get(rule)
-    return doubt / (1 + (own.verified if own is not None else 0))
+    return doubt / (1 + (own.verified + own.under_way if own is not None else 0))
 
 
 def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:

@@ -89,13 +89,16 @@ class Evidence:
     remembered: int = 0
     """Successes in earlier crawls, at whose end the hypothesis was a rule here; 0 once it was refuted."""
     likely: bool = False
-    """Whether the hypothesis is nearly proven: URLs that it explains are fetched late."""
+    """Whether the hypothesis is nearly proven, or was a rule in an earlier crawl: URLs that it explains are fetched
+    late, but for a few that test the latter."""
     revocations: int = 0
     """How often a rule in force was refuted."""
     verified: int = 0
     """Successful verifications of the rule; each failure halves them."""
     unverified: int = 0
     """URLs skipped since the latest verification."""
+    under_way: int = 0
+    """URLs that are being fetched to test the hypothesis."""
     skips: int = 0
     vote: bool | None = None
     """The vote of a leaf at its ancestors: True if it agrees, False if it is an exception, None for no vote."""
@@ -133,7 +136,8 @@ class Evidence:
 
     def update_likely(self) -> bool:
         """Decide whether the hypothesis is likely; returns whether that has changed."""
-        before, self.likely = self.likely, self.successes > 7 and 6 * self.failures <= self.successes
+        is_likely = (self.successes > 7 or self.remembered > 0) and 6 * self.failures <= self.successes
+        before, self.likely = self.likely, is_likely
         return self.likely is not before
 
     @property

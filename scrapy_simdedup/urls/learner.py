@@ -9,7 +9,7 @@ from hashlib import blake2b
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
 from scrapy_simdedup.urls.contradictions import contradicted, correct, correct_entry
-from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_skip
+from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_skip, is_early_test
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
@@ -29,6 +29,8 @@ _SAMPLED_AFTER_EXCEPTION = 10
 """Factor on the checks for these URLs where a rule was wrong for few pages, so that others may be."""
 _MOST_SAMPLED = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
+_MAX_EARLY_TESTS = 50
+"""URLs of a site that are fetched before others to test the rules of an earlier crawl."""
 _RELEARNED_BLOCKS = 8
 """Blocks of fetched URLs, 128 each, from which is learned again once a prefix was found."""
 
@@ -98,6 +100,20 @@ class UrlLearner:
             return GO
         return decide(site, self._below_prefix(site, url, parts), url, self._thresholds, dry=dry)
 
+    def is_early_test(self, url: str, found_on: str | None) -> bool:
+        """Whether to fetch a URL before others, as it tests rules of an earlier crawl: said of a few URLs of a site.
+
+        Args:
+            url: The URL of a link.
+            found_on: The URL of the page that has the link, which may not have been observed yet; None if not known.
+        """
+        parts = split_url(url, self._given)
+        site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
+        if site is None or parts is None or not site.recalled or len(site.hastened) >= _MAX_EARLY_TESTS:
+            return False
+        page = self._split(site, found_on) if found_on is not None else None
+        return is_early_test(site, self._below_prefix(site, url, parts), page, url)
+
     def observe(self, url: str, content_id: str | None, *, checked: bool = False, erred: bool = False) -> list[str]:
         """Learn from a fetched page.
 
@@ -119,6 +135,7 @@ class UrlLearner:
         site = self._site(parts) if parts is not None else None
         if site is None or parts is None:
             return []
+        site.end_test(url)
         content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS if content_id is not None else None
         if site.questions is not None and url in site.questions.open:
             site.fetched += 1

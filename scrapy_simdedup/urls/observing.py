@@ -36,6 +36,8 @@ def learn(seen: Observation) -> bool:
     if site.noise.disputes:
         settle_disputes(seen)
     if known is None:
+        if page.leaf.recalled:
+            _try_together(seen)
         try_hypotheses(seen)
     elif known.tags:
         trials = list(trials_of_values(seen))
@@ -75,6 +77,18 @@ def _try_on_host(seen: Observation) -> None:
     if same or len(untried) == 1:
         for rule in untried:
             site.count_for_host(rules.pattern_of[rule], rule, seen.page.host, seen.content if same else None)
+
+
+def _try_together(seen: Observation) -> None:
+    """Count a success for rules of an earlier crawl that only together lead to a known page, if that is the same."""
+    site, leaf = seen.site, seen.page.leaf
+    known = site.index.find(site.normalize(seen.parts, leaf.likely), leaf.likely) if leaf.likely is not None else None
+    if known is None or known.ambiguous or known.content != seen.content or site.contents.is_stub_content(seen.content):
+        return
+    tried = [rule for rule in known.tags if rule not in seen.page.rules.pattern_of]
+    if len(tried) > 1 and leaf.recalled.issuperset(tried):
+        for rule in tried:
+            seen.count_trial(rule, same=True, verifying=False)
 
 
 def try_hypotheses(seen: Observation) -> None:

@@ -42,7 +42,18 @@ class ActiveRules:
 class PathPattern:
     """A path pattern, with the evidence found under it and the rules that follow from the evidence."""
 
-    __slots__ = ("evidence", "is_page", "likely", "lineage", "name", "parts", "rules", "rules_by_host", "version")
+    __slots__ = (
+        "evidence",
+        "is_page",
+        "likely",
+        "lineage",
+        "name",
+        "parts",
+        "recalled",
+        "rules",
+        "rules_by_host",
+        "version",
+    )
 
     def __init__(self, name: str) -> None:
         self.name: str = name
@@ -60,6 +71,8 @@ class PathPattern:
         """Host → the rules in force that it has confirmed, where the site has several hosts."""
         self.likely: ActiveRules | None = None
         """The rules in force and the likely hypotheses; None if no hypothesis is just likely."""
+        self.recalled: frozenset[Hypothesis] = frozenset()
+        """The likely hypotheses that were rules in an earlier crawl, in force or not."""
 
     def refresh(self, version: int) -> None:
         """Derive the rules in force: of the verdicts of the lineage, the most specific one decides."""
@@ -81,6 +94,8 @@ class PathPattern:
         self.rules = ActiveRules(in_force)
         self.rules_by_host = {}
         self.likely = ActiveRules({**likely, **in_force}) if likely.keys() - in_force.keys() else None
+        recalled = (h for h, pattern in likely.items() if pattern.evidence[h].remembered)
+        self.recalled = frozenset(h for h in recalled if h in in_force or h not in decided)
         self.version = version
 
     def failed_parts(self) -> set[tuple[str, ...]]:

@@ -230,6 +230,8 @@ def recall(site: Site, rules: Iterable[RememberedRule]) -> None:
         evidence = site.tree.pattern(rule.pattern).evidence[hypothesis]
         if rule.holds:
             evidence.remembered = max(0, rule.successes)
+            site.recalled = True
+            site.version += evidence.update_likely()
         else:
             evidence.revocations = 1
             site.set_verdict(hypothesis, evidence, holds=False)

@@ -36,6 +36,8 @@ _MAX_HOSTS_PER_LEAF = 64
 """Hosts whose rules are kept at hand at a leaf."""
 _MAX_OTHER_LOOKS = 2000
 """Pages that another look is taken at before it is found out which ones still need it."""
+_TEST_LASTS = 100
+"""Fetched pages after which a test is under way no more: its page may have failed."""
 _MAX_ENTRIES_PER_URL = 4
 """Entries of the index per URL that may be logged."""
 MIN_HOST_CONTENTS = 4
@@ -155,6 +157,14 @@ class Site:
         self.repeats: int = 0
         """Fetched pages of a known content that rules or promising hypotheses explain."""
         self.skipped: int = 0
+        self.under_way: dict[str, tuple[int, list[Evidence]]] = {}
+        """URL that is being fetched to test hypotheses → the number of pages fetched before, the evidence on them."""
+        self.recalled: bool = False
+        """Whether it began with rules of an earlier crawl."""
+        self.hastened: set[str] = set()
+        """URLs that are fetched early, to test rules of an earlier crawl."""
+        self.hastened_for: Counter[Hypothesis] = Counter()
+        """Rule of an earlier crawl → the URLs that are fetched early to test it."""
         self.drawn_to: int = 0
         """The number of the latest skip that could have been drawn for the sample."""
 
@@ -262,6 +272,24 @@ class Site:
         self.in_force[hypothesis] += holds - (evidence.holds is True)
         evidence.holds = holds
         self.version += 1
+
+    def begin_test(self, url: str, leaf: PathPattern, hypotheses: Iterable[Hypothesis]) -> None:
+        """Count a URL that is about to be fetched to test hypotheses, until its page is observed."""
+        found = [pattern.evidence[hypothesis] for hypothesis in hypotheses for pattern in leaf.lineage]
+        self.under_way[url] = self.fetched, found
+        for evidence in found:
+            evidence.under_way += 1
+
+    def end_test(self, url: str) -> None:
+        """Count a URL no more, if it was being fetched to test hypotheses; nor the oldest, if that was long ago."""
+        ended = [url]
+        for oldest, (begun, _) in islice(self.under_way.items(), 1):
+            if begun < self.fetched - _TEST_LASTS:
+                ended.append(oldest)
+        for test in ended:
+            if test in self.under_way:
+                for evidence in self.under_way.pop(test)[1]:
+                    evidence.under_way -= 1
 
     def doubtful_rules(self) -> int:
         """How many rules in force are plausibly wrong for some pages: one per part and pattern, values included."""

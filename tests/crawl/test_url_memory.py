@@ -10,6 +10,7 @@ import pytest
 from helpers.command_line import perform_here
 from helpers.crawling import ADDON, ONE_BY_ONE, Crawl, crawl
 from helpers.on_asyncio import on_asyncio
+from helpers.pages import page
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key
@@ -67,6 +68,41 @@ async def test_the_second_crawl_skips_sooner_and_delivers_the_same(site: Site, s
     assert first_skip(caplog) < 0.7 * before
     assert len(site.requested) < made
     assert times(second.items) == times(first.items) == dict.fromkeys(magazine.contents, 1)
+
+
+class Own(Magazine):
+    """The index links to the articles, and each article to another URL of itself."""
+
+    def __init__(self, site: Site, articles: int, *, relevant: int | None = None) -> None:
+        super().__init__(site, articles, ("", "&view=full"), relevant=relevant)
+        site["/"] = page("/", 0, count=120, links=tuple(self.path(number, "") for number in range(articles)))
+
+    def answer(self, path: str) -> str:
+        link = f'<a href="{path}&view=full">All of it</a>' if "view" not in path else ""
+        return super().answer(path).replace("</main>", f"{link}</main>")
+
+
+@on_asyncio
+async def test_some_links_that_test_remembered_rules_are_followed_before_others(site: Site, store: str) -> None:
+    magazine = Own(site, 60)
+    first = await read(site, store)
+    before = next(number for number, path in enumerate(site.requested) if "view" in path)
+    second = await read(site, store)
+    tests = [number for number, path in enumerate(site.requested[:before]) if "view" in path]
+    assert before > 60
+    assert 4 <= len(tests) <= 11
+    assert tests[0] < 10
+    assert times(second.items) == times(first.items) == dict.fromkeys(magazine.contents, 1)
+
+
+@on_asyncio
+async def test_tests_of_a_rule_that_became_wrong_lose_nothing(site: Site, store: str) -> None:
+    for relevant in (0, 30):
+        Own(site, 60)
+        await read(site, store)
+        magazine = Own(site, 60, relevant=relevant)
+        found = await read(site, store)
+        assert magazine.contents <= set(times(found.items))
 
 
 @on_asyncio

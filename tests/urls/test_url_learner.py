@@ -197,6 +197,15 @@ def test_the_fewer_rules_a_site_has_the_more_often_each_is_verified() -> None:
     assert fetched(["ref=1"]) > 1.5 * fetched(["ref=1", "hl=1", "view=1", "from=1", "grid=1"])
 
 
+def test_verifications_that_are_under_way_count_until_their_pages_come() -> None:
+    """Else every URL that a new rule explains would be fetched before the first page has come."""
+    learner = taught(UrlLearner())
+    learner.observe("https://example.com/item?id=1000", "item 1000")
+    actions = [learner.decide(f"https://example.com/item?id=1000&ref={number}").action for number in range(100)]
+    assert actions[0] == "go"
+    assert 2 < actions.count("go") < 50
+
+
 def test_a_skip_that_was_right_counts_though_its_content_was_verified_before() -> None:
     """A post has many links to reply, so that its content is met again and again."""
     learner = taught(UrlLearner(seed=1))

@@ -48,6 +48,73 @@ def test_four_contents_confirm_it_where_eight_are_needed_otherwise() -> None:
     assert in_force(fresh) == set()
 
 
+def test_pages_that_differ_in_two_remembered_parts_confirm_both() -> None:
+    learner, fresh = recalling(BY_VIEW, RememberedRule("item", ("query:ref",), None, True, 40)), UrlLearner()
+    for each in (learner, fresh):
+        for number in range(4):
+            each.observe(f"https://e.com/item?id={number}&view=x", f"item {number}")
+            each.observe(f"https://e.com/item?id={number}&ref=y", f"item {number}")
+    assert in_force(learner) == {"query:view", "query:ref"}
+    assert in_force(fresh) == set()
+
+
+def test_pages_that_differ_in_two_parts_confirm_none_where_only_one_is_remembered() -> None:
+    learner = recalling(BY_VIEW)
+    for number in range(4):
+        learner.observe(f"https://e.com/item?id={number}&view=x", f"item {number}")
+        learner.observe(f"https://e.com/item?id={number}&ref=y", f"item {number}")
+    assert in_force(learner) == set()
+
+
+def test_some_links_that_test_remembered_rules_are_to_be_fetched_early() -> None:
+    """Those to other URLs of a known page, or of the page that has the link, which may not be known yet."""
+    learner = recalling(BY_VIEW)
+    learner.observe("https://e.com/item?id=1", "item 1")
+    assert learner.is_early_test("https://e.com/item?id=1&view=x", None)
+    assert learner.is_early_test("https://e.com/item?id=2&view=x", "https://e.com/item?id=2")
+    assert not learner.is_early_test("https://e.com/item?id=2&view=x", "https://e.com/item?id=2"), "it was already"
+    assert not learner.is_early_test("https://e.com/item?id=3&view=x", "https://e.com/item?id=1")
+    assert not learner.is_early_test("https://e.com/item?id=1&view=z", "https://e.com/item?id=1&view=z")
+    assert not learner.is_early_test("https://e.com/item?id=1&tab=x", None)
+    early = [learner.is_early_test(f"https://e.com/item?id=1&view={number}", None) for number in range(100)]
+    assert 5 < sum(early) < 20
+
+
+def test_a_few_urls_at_a_time_test_a_remembered_rule_and_others_come_late() -> None:
+    learner = recalling(BY_VIEW)
+    learner.observe("https://e.com/item?id=1", "item 1")
+    urls = [f"https://e.com/item?id=1&view={number}" for number in range(8)]
+    assert [learner.decide(url).action for url in urls[:5]] == ["go", "go", "go", "deprioritize", "deprioritize"]
+    learner.observe(urls[0], "item 1")
+    assert [learner.decide(url).action for url in urls[5:]] == ["go", "deprioritize", "deprioritize"]
+
+
+def test_a_test_whose_page_does_not_come_makes_room_for_another() -> None:
+    learner = recalling(BY_VIEW)
+    learner.observe("https://e.com/item?id=1", "item 1")
+    urls = [f"https://e.com/item?id=1&view={number}" for number in range(12)]
+    assert [learner.decide(url).action for url in urls[:4]] == ["go", "go", "go", "deprioritize"]
+    for number in range(200):
+        learner.observe(f"https://e.com/news/{number}", f"news {number}")
+    actions = [learner.decide(url).action for url in urls[4:]]
+    assert "go" in actions
+    assert actions[-1] == "deprioritize"
+
+
+def test_no_link_is_to_be_fetched_early_without_remembered_rules() -> None:
+    learner = UrlLearner()
+    read(learner, range(30))
+    learner.observe("https://e.com/item?id=100", "item 100")
+    assert not learner.is_early_test("https://e.com/item?id=100&view=x", "https://e.com/item?id=100")
+
+
+def test_no_link_is_to_be_fetched_early_for_a_rule_that_turned_out_wrong() -> None:
+    learner = recalling(BY_VIEW)
+    read(learner, range(4), another=True)
+    learner.observe("https://e.com/item?id=100", "item 100")
+    assert not learner.is_early_test("https://e.com/item?id=100&view=x", "https://e.com/item?id=100")
+
+
 def test_what_was_fetched_before_it_was_confirmed_is_known_after_it() -> None:
     """Under two remembered parts at once, of which each alone was on trial."""
     learner = recalling(BY_VIEW, RememberedRule("item", ("query:ref",), None, True, 40))
