@@ -262,7 +262,9 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
     """For each block, whether it lies outside the content root: the box with the headline and most of the prose.
 
     A paragraph by itself is no root, however long: the name of a product stands beside its description. Where there is
-    no headline, a heading right before the root is one. Blocks that ``is_marked`` have the class ``CONTENT``.
+    no headline, a heading right before the root is one, though it is a link; and what stands in one box with the root,
+    up to the next links, may be the name and the price of a product. What follows the root in the box of the whole page
+    is its footer. Blocks that ``is_marked`` have the class ``CONTENT``.
     """
     parents, boxes = tree.box_parents, tree.boxes
     lengths = _content_lengths(tree, is_content)
@@ -286,9 +288,20 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
                 root = box
     inside = mark_descendants(parents, (box == root for box in range(len(parents))))
     outside = [not inside[box] for box in boxes]
-    first = outside.index(False) if root else 0
-    if first and not heads[0] and tree.text_roles[first - 1] & HEADING:
-        outside[first - 1] = False
+    if root and not heads[0]:
+        around = parents[root]
+        is_whole = text[around] == text[0]
+        beside = mark_descendants(parents, (box == around for box in range(len(parents))))
+        first, end = outside.index(False), len(outside) - outside[::-1].index(False)
+        if first and tree.text_roles[first - 1] & HEADING:
+            first -= 1
+            outside[first] = False
+        for numbers in range(first - 1, -1, -1), range(end, len(outside) if not is_whole else end):
+            for number in numbers:
+                is_link = 2 * tree.link_lengths[number] >= len(tree.texts[number])
+                if is_link or not is_content[number] or not beside[boxes[number]]:
+                    break
+                outside[number] = False
     return outside
 
 

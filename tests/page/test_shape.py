@@ -86,3 +86,24 @@ def test_names_that_come_with_other_peoples_widgets_do_not_speak_for_the_layout(
 def test_a_headline_beside_the_text_does_not_move_the_root() -> None:
     """What holds the headline must hold two fifths of the prose, too."""
     assert kind_of(f"<div><h1>Tides</h1><p>By Ada.</p></div><div><p>Target</p>{prose('article', 200)}</div>") is CONTENT
+
+
+NAMELESS = {
+    "above": "<div><div>Target bell</div><div>29 EUR</div><div>{}</div></div>",
+    "below": "<div><div>{}</div><div>29 EUR</div><div>Target bell</div></div>",
+    "in bold print": "<table><tr><td><a href=/>Home</a><td><b>Target bell</b><br>29 EUR<ul>{}</ul></tr></table>",
+}
+FRAME = "<div><a href=/>Home</a></div><div>Made by hand</div>{}<div>All rights reserved</div>"
+
+
+@pytest.mark.parametrize("where", NAMELESS)
+def test_the_name_that_stands_with_the_text_in_one_box_belongs_to_it(where: str) -> None:
+    """On a page without a heading, which a shop may be."""
+    html = FRAME.format(NAMELESS[where].format(prose("bell", 120)))
+    assert kind_of(html) is kind_of(html, "29 EUR") is UNMARKED
+    assert kind_of(html, "All rights") is BOILERPLATE
+
+
+def test_links_part_the_text_from_the_lines_around_it() -> None:
+    text = f"<div><div>Target of the day</div><a href=/>Home</a><div>{prose('text', 120)}</div></div>"
+    assert kind_of(FRAME.format(text)) is BOILERPLATE
