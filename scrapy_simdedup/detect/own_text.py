@@ -20,7 +20,9 @@
    where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of
    them; another title, below an h1 that all pages have, is one of the three.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
-   or a town and a price. Lists of links have none.
+   or a town and a price. Each original lacks two such lines, which most originals lack, as where one post of a thread
+   is marked the others are as ever; and one line all of them lack, as the date of an event in a town where there was
+   another. Lists of links have none.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
    (``UrlVariants`` in ``site_novelty``), two lines count as well, or one of more than ten words, wherever they
    stand: the headings that were translated. What stands at the same place of pages with other contents does not.
@@ -236,9 +238,13 @@ class OwnTextSearch:
     def _names(self) -> Iterator[Mask]:
         """For each original, the lines by which the page is another one; fewer where a headline vouches for it."""
         units = self._units
-        for original, kept, url in zip(self._originals, self._kept, self._urls[1:], strict=True):
-            is_only = len(self._kept) == 1  # as most are
-            lines = self._replaced if is_only else novelty.replaced_lines(units, [kept], self._clocks)
+        is_only = len(self._kept) == 1  # as most are
+        beside = [
+            self._replaced if is_only else novelty.replaced_lines(units, [kept], self._clocks) for kept in self._kept
+        ]
+        lacking = np.sum([lines.of_texts(units) for lines in beside], axis=0)
+        is_rare, is_new = 2 * lacking > len(beside), (lacking == len(beside)).any()
+        for original, lines, url in zip(self._originals, beside, self._urls[1:], strict=True):
             of_texts, names = lines.of_texts(units), lines.words
             has_other_title = 0 != self._page.title != original.title != 0
             if not names.any() and (
@@ -247,7 +253,9 @@ class OwnTextSearch:
             ):
                 names = of_texts
             facts = self._prices(of_texts) | self._named_by_url(of_texts, url)
-            if not names.any() or self._is_vouched_for(by_title=not lines.words[units.headline]):
+            are_facts = is_new and lines.words.any() and np.count_nonzero(of_texts & is_rare) >= MIN_FIELDS
+            is_vouched = not are_facts and self._is_vouched_for(by_title=not lines.words[units.headline])
+            if is_vouched or not names.any():
                 names = self._fields((lines.words | self._first_line) & of_texts)
             yield names | facts
 

@@ -29,6 +29,7 @@ cdef Py_ssize_t BRANDING = _roles.BRANDING
 cdef Py_ssize_t BY_SETTING = _roles.BY_SETTING
 cdef Py_ssize_t BY_SHAPE = _roles.BY_SHAPE
 cdef Py_ssize_t COMMENT = _roles.COMMENT
+cdef Py_ssize_t FACTS = _roles.FACTS
 cdef Py_ssize_t FOOTER = _roles.FOOTER
 cdef Py_ssize_t FORM = _roles.FORM
 cdef Py_ssize_t H1 = _roles.H1
@@ -36,13 +37,15 @@ cdef Py_ssize_t HEADING = _roles.HEADING
 cdef Py_ssize_t HEADER = _roles.HEADER
 cdef Py_ssize_t MAIN = _roles.MAIN
 cdef Py_ssize_t MAIN_TAG = _roles.MAIN_TAG
+cdef Py_ssize_t META = _roles.META
 cdef Py_ssize_t NAV = _roles.NAV
 cdef Py_ssize_t PARAGRAPH = _roles.PARAGRAPH
 cdef Py_ssize_t TEXT_ROLES = _roles.TEXT_ROLES
 cdef Py_ssize_t WEAK_ROLES = _roles.WEAK_ROLES
 cdef Py_ssize_t WIDGET = _roles.WIDGET
 cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
-cdef Py_ssize_t INSET_ROLES = ASIDE | _roles.FOOTER | FORM | _roles.META | WIDGET  # of page
+cdef Py_ssize_t INSET_ROLES = ASIDE | _roles.FOOTER | FORM | META | WIDGET  # of page
+cdef Py_ssize_t COLUMN_ROLES = ASIDE | WIDGET  # of page
 cdef Py_ssize_t LINK_LIST = NAV | BY_SHAPE
 cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of classify, as the next
 cdef Py_ssize_t MIN_PROSE_LENGTH = 200
@@ -346,7 +349,7 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef Py_ssize_t number, parent, found, asked = 0
     cdef Box* boxes
     cdef Box* box
-    cdef bint among_text
+    cdef bint among_text, in_text
     cdef str text
     for number in range(len(roles)):
         asked += may_be_inset(roles[number], texts[number])
@@ -362,6 +365,8 @@ def find_insets(tree, list classes not None, list roles not None):
             box.outermost = boxes[parent].outermost
             if not box.outermost and found & INSET_ROLES:
                 box.outermost = number
+            if not box.outermost:
+                box.roles &= ~FACTS
         for number in range(len(texts)):
             parent = parents[<Py_ssize_t> of_blocks[number]]
             if parent >= 0 and <Py_ssize_t> classes[number] != BOILERPLATE:
@@ -376,13 +381,18 @@ def find_insets(tree, list classes not None, list roles not None):
                 if box.roles & MAIN and not box.roles & BY_SETTING:
                     insets[number] = is_figure_of_table(texts[number], of_blocks[number], parents, tree.box_paths)
                 continue
-            if box.roles & BY_SETTING or not (among_text or box.roles & MAIN):
+            in_text = among_text or box.roles & MAIN
+            if box.roles & BY_SETTING or not (in_text or not found & ~COLUMN_ROLES):
                 continue
             if among_text and found & INSET_ROLES == ASIDE:
                 insets[number] = True
-            elif found & FORM or has_digit(texts[number]):
-                text = _amounts.beginning(texts[number])
-                insets[number] = (found & FORM > 0 and _amounts.is_short(text)) or _amounts.is_price(text)
+                continue
+            text = _amounts.beginning(texts[number])
+            insets[number] = (
+                not found & (FORM | BY_SHAPE)
+                and _amounts.is_fact(text, in_sheet=box.roles & FACTS > 0)
+                and (in_text or not _amounts.has_plain_number(text))
+            ) or (in_text and ((found & FORM > 0 and _amounts.is_short(text)) or _amounts.is_price(text)))
         return insets
     finally:
         PyMem_Free(boxes)

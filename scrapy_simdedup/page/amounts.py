@@ -20,11 +20,17 @@ MAX_LENGTH_OF_FIGURE = 20
 _FIGURE = re.compile(r"\W*\d+(?:\s?[.,:/\u2013\u2212-]\s?\d+)+\W*").fullmatch
 _NUMBERED_NAME = re.compile(r"\b[^\W\d]\w*\d")
 """A word that begins with a letter and has a digit, such as the name of a file."""
+_LABELLED = re.compile(r"[^\W\d_][^:：\d]{0,29}(?::\s|：)\s*\w")
+"""A label, a colon and what it says."""
+_COUNT = re.compile(r"(?:[^:：\d]{1,31}[:：])?\s*\d{1,3}(?:[.,\s]?\d{3})*")
+"""A whole number, with a label or without."""
 _CURRENCY = re.compile(
     r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
     r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
+    r"|(?:(?<=\d)|(?<=\d\s))(?:[Ee]uros?|[Dd]ollars?|[Pp]ounds?|Franken|francs|kron(?:or|er)|korun|złotych|dólares|pesos"
+    r"|reais|rupees|рубл(?:ь|я|ей))(?![^\W\d_])"
 )
-"""Signs and codes of currencies, and the percent sign."""
+"""Signs and codes of currencies, the percent sign, and names of currencies behind a number."""
 _UNITS = frozenset(
     """
     s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days w wk week weeks
@@ -127,7 +133,11 @@ def has_plain_number(text: str) -> bool:
 
 
 def is_price(text: str) -> bool:
-    """Whether a short text has a number and a currency."""
+    """Whether a short text has a number and a currency.
+
+    >>> is_price("29 EUR"), is_price("The rent is 540 euros."), is_price("Euro 2024"), is_price("29 lamps")
+    (True, True, False, False)
+    """
     return is_short(text) and has_number(text) and _CURRENCY.search(text) is not None
 
 
@@ -173,6 +183,17 @@ def is_sentence(text: str) -> bool:
     if text[:1].isdigit() or TIME_OF_DAY.search(text):
         return False
     return lettered_words(text) >= MIN_WORDS_OF_SENTENCE or UNSPACED_TEXT.search(text) is not None
+
+
+def is_fact(text: str, *, in_sheet: bool) -> bool:
+    """Whether a line of a data sheet, or else one with a label, says more than how many there are of something.
+
+    >>> is_fact("Place: Bremen", in_sheet=False), is_fact("by Ada, 10:30", in_sheet=False)
+    (True, False)
+    >>> is_fact("Bremen", in_sheet=True), is_fact("1,312", in_sheet=True), is_fact("Views: 312", in_sheet=False)
+    (True, False, False)
+    """
+    return (in_sheet or _LABELLED.match(text) is not None) and _COUNT.fullmatch(text) is None
 
 
 def lettered_words(text: str) -> int:

@@ -12,7 +12,7 @@ from zlib import crc32
 from lxml.html import HtmlElement
 
 from scrapy_simdedup.page import roles as role
-from scrapy_simdedup.page.amounts import beginning, is_figure, is_price, is_short
+from scrapy_simdedup.page.amounts import beginning, has_plain_number, is_fact, is_figure, is_price, is_short
 from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
@@ -30,6 +30,8 @@ _MAX_CLASS_LENGTH = 200
 """Characters of a class attribute that are read for a layout path."""
 INSET_ROLES = role.ASIDE | role.FOOTER | role.FORM | role.META | role.WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
+COLUMN_ROLES = role.ASIDE | role.WIDGET
+"""Roles of boxes beside the text, which may hold a data sheet."""
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
 _BETWEEN_PARTS = re.compile(
@@ -236,8 +238,10 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
        in which the paragraphs of the text stand; a column stands beside that one.
     2. A price in such a box, in a form or among what is said about the page, and what else a form says in a few words:
        there, or anywhere in the main part.
-    3. A score or a price in a table of the main part that is taken for a menu, as most of its cells are links.
-    4. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
+    3. There, what a list of terms, a table, or a line with a label says, such as the place of a job: that is a data
+       sheet, whatever it is called, but for counters. In a column beside the text only what has no number.
+    4. A score or a price in a table of the main part that is taken for a menu, as most of its cells are links.
+    5. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
     asked = [
@@ -255,14 +259,22 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     for at in asked:
         boxes_roles, outermost = around[tree.boxes[at]]
         among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
-        if boxes_roles & role.BY_SETTING or not (among_text or boxes_roles & role.MAIN):
+        in_text = among_text or boxes_roles & role.MAIN > 0
+        if boxes_roles & role.BY_SETTING or not (in_text or roles[at] & ~COLUMN_ROLES == 0):
             continue
         if roles[at] == LINK_LIST:
             insets[at] = boxes_roles & role.MAIN > 0 and _is_figure_of_table(tree, at)
             continue
-        is_inset = among_text and roles[at] & INSET_ROLES == role.ASIDE
-        text = beginning(tree.texts[at])
-        insets[at] = is_inset or (roles[at] & role.FORM > 0 and is_short(text)) or is_price(text)
+        text, named = beginning(tree.texts[at]), roles[at] & INSET_ROLES
+        insets[at] = (
+            (among_text and named == role.ASIDE)
+            or (
+                not roles[at] & (role.FORM | role.BY_SHAPE)
+                and is_fact(text, in_sheet=boxes_roles & role.FACTS > 0)
+                and (in_text or not has_plain_number(text))
+            )
+            or (in_text and ((named & role.FORM > 0 and is_short(text)) or is_price(text)))
+        )
     return insets
 
 
@@ -278,6 +290,8 @@ def _around(tree: BlockTree, boxes: Iterable[int]) -> dict[int, tuple[int, int]]
         for one in reversed(inside):
             roles |= tree.box_roles[one]
             outermost = outermost or (one if tree.box_roles[one] & INSET_ROLES else 0)
+            if not outermost:
+                roles &= ~role.FACTS  # a table around the page is its layout
             found[one] = roles, outermost
     return found
 

@@ -37,7 +37,9 @@ BY_SETTING = 1 << len(ROLE_NAMES) + 5
 """Beside a boilerplate role that a word of ``SIMDEDUP_ROLE_WORDS`` gives: somebody who knows the site named the box."""
 BY_SHAPE = 1 << len(ROLE_NAMES) + 6
 """Beside the role of a block that no name and no tag gave it: it stands beside the content, or is a link."""
-NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG | BY_SETTING
+FACTS = 1 << len(ROLE_NAMES) + 7
+"""The role of a list of terms, and of a table: what they say are facts more often than a dateline is."""
+NODE_ROLES = BOILERPLATE_ROLES | MAIN | MAIN_TAG | BY_SETTING | FACTS
 """Roles that an element gives to all it holds."""
 TAG_ROLES: dict[str, int] = {
     "main": MAIN | MAIN_TAG,
@@ -49,6 +51,8 @@ TAG_ROLES: dict[str, int] = {
     "aside": ASIDE,
     "form": FORM,
     "dialog": COOKIE,
+    "dl": FACTS,
+    "table": FACTS,
     "p": PARAGRAPH,
     "h1": HEADING | H1,
     **dict.fromkeys(("h2", "h3", "h4", "h5", "h6"), HEADING),
