@@ -237,27 +237,26 @@ class OwnTextSearch:
 
     def _names(self) -> Iterator[Mask]:
         """For each original, the lines by which the page is another one; fewer where a headline vouches for it."""
-        units = self._units
-        is_only = len(self._kept) == 1  # as most are
-        beside = [
-            self._replaced if is_only else novelty.replaced_lines(units, [kept], self._clocks) for kept in self._kept
-        ]
+        units, kept = self._units, self._kept
+        is_only = len(kept) == 1  # as most are
+        beside = [self._replaced if is_only else novelty.replaced_lines(units, [of], self._clocks) for of in kept]
         lacking = np.sum([lines.of_texts(units) for lines in beside], axis=0)
         is_rare, is_new = 2 * lacking > len(beside), (lacking == len(beside)).any()
         for original, lines, url in zip(self._originals, beside, self._urls[1:], strict=True):
-            of_texts, names = lines.of_texts(units), lines.words
-            has_other_title = 0 != self._page.title != original.title != 0
-            if not names.any() and (
-                np.count_nonzero(of_texts) + has_other_title >= MIN_NUMBERS
-                or (of_texts[units.headline] and is_name(units.samples[units.headline]))
-            ):
-                names = of_texts
-            facts = self._prices(of_texts) | self._named_by_url(of_texts, url)
+            of_texts, names = lines.of_texts(units), self._names_without_headline(original, lines)
             are_facts = is_new and lines.words.any() and np.count_nonzero(of_texts & is_rare) >= MIN_FIELDS
-            is_vouched = not are_facts and self._is_vouched_for(by_title=not lines.words[units.headline])
-            if is_vouched or not names.any():
+            by_title = not lines.words[units.headline]
+            if not names.any() or (not are_facts and self._is_vouched_for(by_title=by_title)):
                 names = self._fields((lines.words | self._first_line) & of_texts)
-            yield names | facts
+            yield names | self._prices(of_texts) | self._named_by_url(of_texts, url)
+
+    def _names_without_headline(self, original: PageFingerprint, lines: novelty.ReplacedLines) -> Mask:
+        """The lines that are names where no headline vouches: those with other words, or else some with numbers."""
+        units, of_texts = self._units, lines.of_texts(self._units)
+        has_other_title = 0 != self._page.title != original.title != 0
+        are_several = np.count_nonzero(of_texts) + has_other_title >= MIN_NUMBERS
+        is_headline = of_texts[units.headline] and is_name(units.samples[units.headline])
+        return of_texts if not lines.words.any() and (are_several or is_headline) else lines.words
 
     def _fields(self, lines: Mask) -> Mask:
         """The lines in place of which some namesakes each have another."""
