@@ -53,7 +53,8 @@ async def test_a_template_that_the_selectors_do_not_fit_costs_no_content(site: S
     done = await crawl(Shop, urls=amp + urls["full"] + urls["amp"] + urls["print"])
     assert contents(done.urls) == {str(number) for number in range(CONTENTS)}
     assert len(done.items) == CONTENTS
-    assert 0 < done.stat("itemless") <= len(amp), "a twin that was faster gave its item first"
+    late = FAST["CONCURRENT_REQUESTS"]  # as many answers at most may take so long that the twin is there before
+    assert 0 < done.stat("itemless") <= len(amp) + late
     assert done.stat("pages/kept_reason_count/no_item_yet") == done.stat("itemless")
     assert len(done.spider.called) == CONTENTS + done.stat("itemless")
 
