@@ -11,6 +11,13 @@ from typing import Any
 Answer = str | bytes | tuple[int, dict[str, str], bytes]
 
 
+class PatientServer(ThreadingHTTPServer):
+    """Has room for connections that wait. Five fill it by default, and the next try of a sixth comes in a second."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
 class Site:
     """Serves what it is given: ``site["/a"] = "<html>..."``, bytes, ``(status, headers, body)``, or a callable."""
 
@@ -32,8 +39,7 @@ class Site:
             def log_message(self, *args: Any) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = PatientServer(("127.0.0.1", 0), Handler)
         self.root = f"http://127.0.0.1:{self.server.server_port}"
 
     def __enter__(self) -> Site:
