@@ -128,7 +128,10 @@ def read_page(
     paths = layout_paths(root) if layout else frozenset()
     if extractor != "roles":
         classes, roles = _with_chosen(find_content_blocks(root, tree, extractor), classes, roles)
-    blocks = make_blocks(Block, tree, classes, roles, find_insets(tree, classes, roles))
+    insets = find_insets(tree, classes, roles)
+    for at in find_lines_of_header(tree, roles):
+        insets[at] = True
+    blocks = make_blocks(Block, tree, classes, roles, insets)
     headings = [tree.texts[at] for at in tree.headings]
     title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
     has_form = any(roles & role.FORM for roles in tree.node_roles)
@@ -149,6 +152,34 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
             title = _words(tree.title[:MAX_TITLE_LENGTH])
             found.sort(key=lambda at: not title.startswith(_words(tree.texts[at])))
     return tree.texts[found[0]] if found else ""
+
+
+def find_lines_of_header(tree: BlockTree, roles: list[int]) -> list[int]:
+    """The blocks of boilerplate that say something of the page beside its headline, such as the place of a job.
+
+    They stand with all h1s of the page in one header, which has no link. The header of the site has some: to its home
+    page, or a menu. The headline itself is none of them, since without a menu it may name the site all the same.
+    """
+    headlines = [at for at in tree.headings if tree.text_roles[at] & role.H1]
+    if any(roles[at] != role.HEADER for at in headlines):
+        return []
+    headers = {_outermost_header(tree, tree.boxes[at]) for at in headlines}
+    if len(headers) != 1:
+        return []
+    inside = [
+        at for at, of in enumerate(roles) if of & role.HEADER and _outermost_header(tree, tree.boxes[at]) in headers
+    ]
+    if any(tree.link_lengths[at] for at in inside):
+        return []
+    return [at for at in inside if roles[at] == role.HEADER and not tree.text_roles[at] & role.HEADING]
+
+
+def _outermost_header(tree: BlockTree, box: int) -> int:
+    found = -1
+    while box >= 0:
+        found = box if tree.box_roles[box] & role.HEADER else found
+        box = tree.box_parents[box]
+    return found
 
 
 def _is_in_main(tree: BlockTree, box: int) -> bool:

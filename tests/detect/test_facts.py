@@ -38,6 +38,29 @@ async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(n
         assert verdict.is_duplicate == (kind == "identical")
 
 
+HEADERS = {
+    "above the text": ("<header><h1>Driver</h1><p>{}</p><p>{}</p></header><main>{}</main>", False),
+    "with a menu": ("<header><a href=/>Jobs</a><h1>Driver</h1><p>{}</p><p>{}</p></header><main>{}</main>", True),
+    "of the site": ("<header><h1>Jobs</h1><p>{}</p><p>{}</p></header><main><h1>Driver</h1>{}</main>", True),
+}
+"""A page with two lines in its header, and whether it is dropped for one with other lines there."""
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@on_asyncio
+async def test_what_stands_beside_the_headline_in_a_header_without_links_says_something_of_the_page(name: str) -> None:
+    """The header of the site has links, or another headline; what it says may change by the day."""
+    template, is_dropped = HEADERS[name]
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://jobs.example/{number}")
+        first, second = [
+            await detector.add(template.format(*lines, prose("job", 120)), url=f"https://jobs.example/jobs/{number}")
+            for number, lines in enumerate([("Erfurt", "Ask Felix Winter"), ("Bremen", "Ask Klara Sommer")])
+        ]
+    assert (first.is_duplicate, second.is_duplicate) == (False, is_dropped)
+
+
 NAMED = {
     "a colour in the last segment": ("shirt-red", "shirt-blue", "Colour: {}", ("red", "blue"), False),
     "a town in the last segment": ("nurse/erfurt", "nurse/bremen", "Place: {}", ("Erfurt", "Bremen"), False),
