@@ -27,8 +27,8 @@ from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision, UrlLearner, load_
 logger = logging.getLogger(__name__)
 META_SCHEDULED = "simdedup_scheduled"
 """Marks a request that came through the scheduler; one that a callback downloads and awaits did not."""
-PRIORITY_PENALTY = 1000
-"""How much the priority of a request falls whose URL probably leads to known content."""
+PRIORITY_STEP = 1000
+"""How much the priority of a request falls that probably leads to known content, and rises of one that tests that."""
 URL_ERROR_LOG_SECONDS = 60.0
 """How often a failure of the learner is logged; the stats count every time."""
 
@@ -174,7 +174,7 @@ class UrlSkipper:
     def _deprioritize(self, request: Request) -> Request:
         self._stats.increment("urls/deprioritized")
         return request.replace(
-            priority=request.priority - PRIORITY_PENALTY,
+            priority=request.priority - PRIORITY_STEP,
             dont_filter=True,  # the dupefilter knows it already
             meta={**request.meta, META_RESCHEDULED: "deprioritized"},
         )
@@ -216,4 +216,4 @@ class UrlSkipper:
         page = request.headers.get("Referer")
         found_on = page.decode("latin-1") if page is not None else None
         if self._learner is not None and self._learner.is_early_test(request.url, found_on):
-            request.priority += PRIORITY_PENALTY
+            request.priority += PRIORITY_STEP
