@@ -32,6 +32,7 @@ cdef enum:
     SAMPLE_OF = 1 << 16
     MAX_SAMPLING = 1 << 15
     SAMPLING_BITS = 4
+    FIRST_UNITS = 8
     MAX_JOINED_BY = 17
     HEAD_SIZE = 21
     ROW_SIZE = 4
@@ -276,15 +277,15 @@ cdef tuple table_of(units, clocks, Py_ssize_t room):
     return sequence, joined_by, packed_rows(into[:made], into_places[:made], joined_by)
 
 
-cdef inline bint ends_row(uint64_t digest, Py_ssize_t joined_by) noexcept:
+cdef inline bint ends_row(Py_ssize_t unit, uint64_t digest, Py_ssize_t joined_by) noexcept:
     """Whether a unit is the last one of a row, if neighbours are joined."""
-    return (digest >> 16 & ((<uint64_t> 1 << joined_by) - 1)) == 0
+    return unit < FIRST_UNITS or (digest >> 16 & ((<uint64_t> 1 << joined_by) - 1)) == 0
 
 
 cdef Py_ssize_t count_rows(const uint64_t[::1] digests, Py_ssize_t joined_by) noexcept:
     cdef Py_ssize_t row, made = 1 if digests.shape[0] else 0
     for row in range(digests.shape[0] - 1):
-        made += ends_row(digests[row], joined_by)
+        made += ends_row(row, digests[row], joined_by)
     return made
 
 
@@ -296,7 +297,7 @@ cdef bytes packed_rows(const uint64_t[::1] digests, const uint16_t[::1] places, 
     cdef uint64_t joined = 0
     for row in range(digests.shape[0]):
         joined += digests[row]
-        if row == digests.shape[0] - 1 or ends_row(digests[row], joined_by):
+        if row == digests.shape[0] - 1 or ends_row(row, digests[row], joined_by):
             into[0], into[1] = joined & 0xFF, joined >> 8 & 0xFF
             into[2], into[3] = places[first] & 0xFF, places[first] >> 8
             into += ROW_SIZE

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
 from scrapy_simdedup.fingerprint.text_units import (
+    FIRST_UNITS,
     SAMPLE_OF,
     Mask,
     PageUnits,
@@ -253,17 +254,17 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     2. Of the rows that were replaced, those that the other page has elsewhere are left out. Lines that differ from one
        of the other page in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
 
-    Of a page that is so long that its rows are joined nobody knows which lines were replaced.
+    Where a page is so long that its rows are joined, only of the first ones is known whether they were replaced.
     """
     found = ReplacedLines(np.zeros(len(units.lengths), np.bool_), np.zeros(len(units.lengths), np.bool_))
-    if any(other.joined_by for other in others):
-        return found
     chosen, passed_over = units.without(clocks).nonzero()[0], kept_places(clocks)
     rows, _ = table_rows(units.digests[chosen], units.places[chosen], 0)
     lines, numbers = set(range(len(chosen))), set[int]()
     for other in others:
-        theirs = other.rows[~np.isin(other.rows["place"], passed_over)] if passed_over else other.rows
-        replaced = dict(_replaced_rows(rows, theirs))
+        alone = FIRST_UNITS if other.joined_by else None
+        theirs = other.rows[:alone]
+        theirs = theirs[~np.isin(theirs["place"], passed_over)] if passed_over else theirs
+        replaced = dict(_replaced_rows(rows, theirs, alone))
         lines &= replaced.keys()
         if not lines:
             break
@@ -275,21 +276,24 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     return found
 
 
-def _replaced_rows(rows: NDArray[np.void], theirs: NDArray[np.void]) -> Iterator[tuple[int, set[int]]]:
-    """The rows of a unit table that stand where another table has other rows, each with the places of these."""
+def _replaced_rows(
+    rows: NDArray[np.void], theirs: NDArray[np.void], first: int | None
+) -> Iterator[tuple[int, set[int]]]:
+    """The ``first`` rows of a table, or all, that stand where another has other rows, with the places of these."""
     mine, other, lost_places = rows["digest"].tolist(), theirs["digest"].tolist(), theirs["place"].tolist()
+    known, mine = set(mine), mine[:first]
     begin = _common_beginning(mine, other)
-    end = _common_beginning(mine[begin:][::-1], other[begin:][::-1])
-    ours, gone = mine[begin : len(mine) - end], other[begin : len(other) - end]
+    ending = _common_beginning(mine[begin:][::-1], other[begin:][::-1])
+    ours, gone = mine[begin : len(mine) - ending], other[begin : len(other) - ending]
     if not ours or not gone:
         return
-    known, theirs_known = set(mine), set(other)
+    theirs_known = set(other)
     aligned = SequenceMatcher(None, gone, ours, autojunk=False)
-    for how, first_lost, last_lost, first, last in aligned.get_opcodes():
-        lost = range(begin + first_lost, begin + last_lost) if how == "replace" else ()
+    for how, start_lost, end_lost, start, end in aligned.get_opcodes():
+        lost = range(begin + start_lost, begin + end_lost) if how == "replace" else ()
         places = {lost_places[at] for at in lost if other[at] not in known}
         if places:
-            yield from ((at, places) for at in range(begin + first, begin + last) if mine[at] not in theirs_known)
+            yield from ((at, places) for at in range(begin + start, begin + end) if mine[at] not in theirs_known)
 
 
 def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:

@@ -7,7 +7,7 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
    Bloom filter with one hash, Bloom 1970). A shingle that the page has is in the filter for certain, another one with a
    chance of a quarter to two fifths; a run of shingles that are in it is on the page.
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
-   digest of all. Where a page has more units than the table has room for, neighbours share a row.
+   digest of all. Where a page has more units than the table has room for, neighbours behind the first ones share a row.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
 4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`), and one of
    the *offer*, what data and buttons say of prices and stock (:mod:`scrapy_simdedup.page.hidden_texts`).
@@ -59,6 +59,8 @@ and 16 bits for its place in a filter."""
 NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
+FIRST_UNITS = 8
+"""The first units of the content, which share no row: the name of a thing and its facts are among them."""
 _MAX_JOINED_BY = 17
 _HEAD = struct.Struct("<2HBQI2H")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
@@ -407,12 +409,13 @@ def sequence_digest(digests: Hashes) -> int:
 def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray[np.void], Rows]:
     """The rows of a unit table, and the number of the first unit of each.
 
-    Neighbours are joined by their content, so that the rows behind an added unit stay as they are: a row ends behind a
-    unit whose digest ends with so many zeros.
+    Neighbours are joined by their content, so that most rows behind an added unit stay as they are: a row ends behind a
+    unit whose digest ends with so many zeros, and behind each of the first ones.
     """
     first = np.arange(len(digests))
     if joined_by and len(digests):
         ends = digests >> np.uint64(16) & np.uint64((1 << joined_by) - 1) == 0
+        ends[:FIRST_UNITS] = True
         first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
         digests = np.add.reduceat(digests, first)
     rows = np.empty(len(first), _TABLE_DTYPE)

@@ -14,26 +14,31 @@ FACTS = {
     "other place and salary": (JOB.format("Bremen", 51_000, "Felix Winter"), "near", None),
     "another place": (JOB.format("Bremen", 56_000, "Felix Winter"), "identical", "words"),
     "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", None),
-    "a counter": (JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Read 41 times</p>", "identical", "numbers"),
-    "a share": (JOB.format("Erfurt", 56_000, "Felix Winter") + "<p>Yes: 41 %</p>", "identical", "numbers"),
+    "a counter": ("<p>Read 41 times</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", "numbers"),
+    "a share": ("<p>Yes: 41 %</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", "numbers"),
     "none": (JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", None),
 }
 """What differs, the page, its kind, and in what the line of a duplicate differs."""
 
 
+@pytest.mark.parametrize("paragraphs", [0, 60])
 @pytest.mark.parametrize("name", FACTS)
 @on_asyncio
-async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(name: str) -> None:
-    """One line of other words may be the quote of the day, and one of other numbers how often the page was read."""
+async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(name: str, paragraphs: int) -> None:
+    """One line of other words may be the quote of the day, and one of other numbers how often the page was read.
+
+    Of a text of so many paragraphs the record has a row for the first ones only.
+    """
     body, kind, other_line = FACTS[name]
+    text = "".join(prose(("terms", number), 30) for number in range(paragraphs))
     async with NearDuplicateDetector() as detector:
         before = {"a counter": "<p>Read 40 times</p>", "a share": "<p>Yes: 40 %</p>"}
-        first = JOB.format("Erfurt", 56_000, "Felix Winter") + before.get(name, "")
+        first = before.get(name, "") + JOB.format("Erfurt", 56_000, "Felix Winter") + text
         for number, html in enumerate((page("job", body=first), *map(page, range(8)))):
             verdict = await detector.judge(html, url=f"https://jobs.example/{number}")
             assert verdict.page is not None
             await detector.confirm(verdict.page)
-        verdict = await detector.judge(page("job", body=body), url="https://jobs.example/jobs/12")
+        verdict = await detector.judge(page("job", body=body + text), url="https://jobs.example/jobs/12")
         assert (verdict.kind, verdict.other_line) == (kind, other_line)
         assert verdict.is_duplicate == (kind == "identical")
 

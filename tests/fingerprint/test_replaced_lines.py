@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from helpers.pages import prose, words
 from scrapy_simdedup.fingerprint.make import fingerprint_page
 from scrapy_simdedup.fingerprint.novelty import replaced_lines
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 
 TABLES = {
     "another name": ("<p>Amber lamp</p>", "<p>Brass candle</p>", ["Brass candle"]),
@@ -28,3 +34,27 @@ def test_a_line_is_replaced_if_other_words_stand_in_its_place(before: str, now: 
     assert other.units is not None
     lines = replaced_lines(one.page_units, [other.units])
     assert [one.page_units.samples[number] for number in lines.words.nonzero()[0]] == expected
+
+
+ORDERS = {
+    "newest first": ([*range(60)], [*range(59, -1, -1)], []),
+    "another first line": ([*range(60)], [80, *range(1, 60)], [80]),
+    "another last line": ([*range(60)], [*range(59), 80], []),
+    "a line that was added": ([*range(60)], [80, *range(60)], []),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "expected"), ORDERS.values(), ids=ORDERS)
+def test_of_a_long_page_the_first_lines_are_known(before: list[int], now: list[int], expected: list[int]) -> None:
+    """The others share rows. What stands elsewhere on the page was not replaced."""
+
+    def listed(numbers: list[int]) -> PageFingerprint:
+        return fingerprint_page("".join(f"<p>{' '.join(words(('name', n), 2))}</p>{prose(n, 30)}" for n in numbers))
+
+    one, other = listed(now), listed(before)
+    assert one.page_units is not None
+    assert other.units is not None
+    assert other.units.joined_by
+    lines = replaced_lines(one.page_units, [other.units])
+    found = [one.page_units.samples[number] for number in lines.words.nonzero()[0]]
+    assert found == [" ".join(words(("name", number), 2)) for number in expected]
