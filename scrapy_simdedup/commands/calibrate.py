@@ -42,9 +42,22 @@ SHOWN_SITES = 50
 
 async def run(context: Context) -> int:
     """Choose thresholds, and show what each would drop."""
-    options = context.options
+    options, url, pages = context.options, context.existing_store_url, 0
     labels = LabelledPages.read(options.pairs) if options.pairs else LabelledPages([])
-    found = await _calibrate(context, labels)
+    pairs: list[ClosePair] = []
+    home, pool = "", Reservoir[str, Record](MAX_COMPARED_PAGES)
+    async with context.open_store(url) as store:
+        async for site, record in context.records(store, options.site):
+            if site != home:
+                pairs += closest_pairs(home, pool.values(), options.sample)
+                home, pool = site, Reservoir(MAX_COMPARED_PAGES)
+            labels.collect(site, record)
+            if record.state != "released":
+                pool.put(record.key.hex(), record)
+            pages += 1
+        pairs += closest_pairs(home, pool.values(), options.sample)
+    labelled = labels.labelled_pairs(context.settings)
+    found = calibrate(pairs, labelled, context.settings, store=redact_password(url), pages=pages)
     if options.audit:
         write_borderline(found.borderline, options.audit)
     if options.output:
@@ -68,26 +81,6 @@ CALIBRATE = Action(
         option("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"),
     ),
 )
-
-
-async def _calibrate(context: Context, labels: LabelledPages) -> Calibration:
-    url = context.existing_store_url
-    pages = 0
-    pairs: list[ClosePair] = []
-    home, pool = "", Reservoir[str, Record](MAX_COMPARED_PAGES)
-    async with context.open_store(url) as store:
-        async for site, record in context.records(store, context.options.site):
-            if site != home:
-                pairs += closest_pairs(home, pool.values(), context.options.sample)
-                home, pool = site, Reservoir(MAX_COMPARED_PAGES)
-            labels.collect(site, record)
-            if record.state != "released":
-                pool.put(record.key.hex(), record)
-            pages += 1
-        pairs += closest_pairs(home, pool.values(), context.options.sample)
-    return calibrate(
-        pairs, labels.labelled_pairs(context.settings), context.settings, store=redact_password(url), pages=pages
-    )
 
 
 def _text(found: Calibration) -> Iterator[str]:
@@ -161,10 +154,8 @@ class LabelledPages:
 
     def collect(self, site: str, record: Record) -> None:
         """Keep the record's fingerprint if a label is about its page."""
-        if record.url in self._wanted:
-            fp = fingerprint_of(record)
-            if fp is not None:
-                self._found[record.url] = site, fp
+        if record.url in self._wanted and (fp := fingerprint_of(record)) is not None:
+            self._found[record.url] = site, fp
 
     def labelled_pairs(self, settings: DedupSettings) -> list[LabelledPair]:
         """The labels whose pages are both in the store, with the similarities of the pages."""

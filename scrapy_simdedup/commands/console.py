@@ -31,7 +31,6 @@ TERMINAL_INTERVAL, FILE_INTERVAL = 0.1, 10.0
 """Seconds between two lines of progress, on a terminal and in a file."""
 BAR_WIDTH = 30
 CLEAR_LINE = "\r\x1b[K"
-RECORDS_PER_BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +82,6 @@ class Context:
                 yield home, record
                 done += 1
                 show(done)
-
-    async def record_batches(self, store: FingerprintStore, site: str | None) -> AsyncIterator[list[Record]]:
-        """The records of one site, or of all, to be compared :data:`RECORDS_PER_BATCH` at a time."""
-        batch: list[Record] = []
-        async for _, record in self.records(store, site, "pages compared"):
-            batch.append(record)
-            if len(batch) == RECORDS_PER_BATCH:
-                yield batch
-                batch = []
-        yield batch
 
 
 def option(*names: str, **about: Any) -> Callable[[ArgumentParser], object]:

@@ -5,36 +5,33 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import signal
 from argparse import ArgumentParser
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from scrapy_simdedup.batch import things
 from scrapy_simdedup.batch.feeds import FORMATS, JSON, FeedFormat, Warc, format_of, sniffed
 from scrapy_simdedup.batch.files import open_input, open_output
 from scrapy_simdedup.batch.verdict_files import Counts
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
+from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.worker import read_fingerprint, write_fingerprint
-from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.unjudged import UNJUDGED
 
 ENTRIES_PER_JOB = 8
 """Entries that are read ahead for each process."""
+VERDICT_FIELDS = ("kind", "is_duplicate", "original", "similarity", "distance", "reason", "supersedes")
+"""What ``--verdicts`` tells of each entry beside its URL."""
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -119,7 +116,8 @@ async def _dedupe(
                 writer.keep(entry)
             counts.add(verdict)
             if verdicts is not None:
-                verdicts.write(json.dumps(_verdict_dict(entry, verdict)).encode() + b"\n")
+                line = {"url": entry.url, **{name: getattr(verdict, name) for name in VERDICT_FIELDS}}
+                verdicts.write(json.dumps(line).encode() + b"\n")
             show(counts.read)
     return counts
 
@@ -142,16 +140,16 @@ async def _judged(
         else:
             detector = await stack.enter_async_context(NearDuplicateDetector(settings=settings))
             secret, deduper = detector.secret, StoreDeduper(detector, site)
-        processes = ProcessFingerprinter(settings, secret, jobs) if jobs > 1 else None
-        if processes is not None:
-            stack.callback(processes.close)
+        pool, of_page = WorkerPool(jobs, settings.worker_timeout, lambda _: None), PageSettings(settings)
+        pool.open(secret)
+        stack.push_async_callback(pool.close)
         stack.callback(lambda: [task.cancel() for _, task in ahead if task is not None])
         for entry in chain([] if first is None else [first], entries):
             task = None
-            if processes is not None and entry.unjudged is None:
-                task = asyncio.create_task(processes.fingerprint(entry))
+            if jobs > 1 and entry.html is not None and entry.unjudged is None:
+                task = asyncio.create_task(pool.fingerprint(entry.html, entry.url, of_page.of(entry.url)))
             ahead.append((entry, task))
-            if processes is None or len(ahead) > ENTRIES_PER_JOB * jobs:
+            if jobs == 1 or len(ahead) > ENTRIES_PER_JOB * jobs:
                 yield await _judge_next(deduper, ahead)
         while ahead:
             yield await _judge_next(deduper, ahead)
@@ -186,42 +184,3 @@ class StoreDeduper:
         )
         await detector.confirm(verdict.page)
         return self._addresses.as_repeat(verdict, site, detector.settings)
-
-
-class ProcessFingerprinter:
-    """Makes the fingerprints of entries in other processes, without a deadline, unlike the workers of a crawl."""
-
-    def __init__(self, settings: DedupSettings, secret: bytes, jobs: int) -> None:
-        # New processes and no forks: they share neither locks nor threads with this one.
-        self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_start, initargs=(settings, secret))
-
-    def close(self) -> None:
-        """End the processes."""
-        self._pool.shutdown(cancel_futures=True)
-
-    async def fingerprint(self, entry: things.FeedEntry) -> PageFingerprint:
-        """The fingerprint of an entry that can be judged."""
-        bare = replace(entry, raw=None, item=None)  # what is kept of a feed stays in this process
-        try:
-            return read_fingerprint(await asyncio.get_running_loop().run_in_executor(self._pool, _fingerprint, bare))
-        except BrokenProcessPool as exc:
-            raise SimdedupError("one of the processes died, by a signal or for want of memory; try -j 1") from exc
-
-
-_made_by: dict[str, Any] = {}
-"""In one of the processes: the settings of pages, those of items, and the secret."""
-
-
-def _start(settings: DedupSettings, secret: bytes) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started this one
-    _made_by.update(pages=PageSettings(settings), items=settings, secret=secret)
-
-
-def _fingerprint(entry: things.FeedEntry) -> bytes:
-    of_page: DedupSettings = _made_by["pages"].of(entry.url)
-    return write_fingerprint(things.entry_fingerprint(entry, of_page, _made_by["items"], _made_by["secret"]))
-
-
-def _verdict_dict(entry: things.FeedEntry, verdict: Verdict) -> dict[str, Any]:
-    names = ("kind", "is_duplicate", "original", "similarity", "distance", "reason", "supersedes")
-    return {"url": entry.url, **{name: getattr(verdict, name) for name in names}}

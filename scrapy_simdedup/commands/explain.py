@@ -29,13 +29,13 @@ from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import PageCompared
 from scrapy_simdedup.detect.names import PageSettings, site_of
 from scrapy_simdedup.display import did_you_mean, format_time, plural
-from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
+from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint
 from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.clusters import event_of, read_compared_pages, what_kept
 from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
-from scrapy_simdedup.report.neighbours import Nearest, fingerprint_of, push_largest
+from scrapy_simdedup.report.neighbours import Nearest, comparable, fingerprint_of, push_largest
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED, UnjudgedReason
@@ -66,15 +66,13 @@ KEPT_BECAUSE = {
 
 def run_explain(context: Context) -> int:
     """Explain the page; the answer is no if the store does not have it."""
-    url, page = context.options.url, context.options.blocks
+    url, lines = context.options.url, tuple[Line, ...]()
     settings = PageSettings(context.settings).of(url)
-    lines = () if page is None else _blocks(read_pages([page or url], context.scrapy)[0].html, settings)
+    if context.options.blocks is not None:
+        (page,) = read_pages([context.options.blocks or url], context.scrapy)
+        most, words = settings.max_page_bytes, role_words(settings.role_words)
+        lines = page_lines(read_page(page.html, max_bytes=most, words=words, extractor=settings.extractor))
     return asyncio.run(_explain_page(context, url, settings, lines))
-
-
-def _blocks(html: str, settings: DedupSettings) -> tuple[Line, ...]:
-    words = role_words(settings.role_words)
-    return page_lines(read_page(html, max_bytes=settings.max_page_bytes, words=words, extractor=settings.extractor))
 
 
 async def _explain_page(context: Context, url: str, settings: DedupSettings, lines: Sequence[Line]) -> int:
@@ -162,9 +160,10 @@ async def _deciding_page(
     if page.kind != "near":
         return None
     nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
-    async for records in context.record_batches(store, site):
-        nearest.add([record for record in records if record.delivered or record.state == "reserved"])
-    return nearest.found[0].record if nearest.found else None
+    async for _, record in context.records(store, site, "pages compared"):
+        if record.delivered or record.state == "reserved":
+            nearest.add(record)
+    return next((neighbour.record for neighbour in nearest.found), None)
 
 
 def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[Line]) -> Iterator[str]:
@@ -192,17 +191,13 @@ def run_similar(context: Context) -> int:
         site = site or home
         nearest = Nearest(PageFingerprint.from_bytes(record.fingerprint), record.key, context.options.limit)
     asyncio.run(_search(context, url, site, nearest))
-    near = PageSettings(context.settings).of(name).near
-    rows = [
-        (found.similarity, found.distance, found.record.state, found.record.url)
-        for found in nearest.found
-        if found.similarity > 0
-    ]
+    near, found = PageSettings(context.settings).of(name).near, nearest.found
+    rows = [(one.similarity, one.distance, one.record.state, one.record.url) for one in found if one.similarity > 0]
     context.console.print_answer(
         [dict(zip(("similarity", "distance", "state", "url"), row, strict=True)) for row in rows],
         format_table(("#similarity", "#bits", "state", f"of {nearest.compared:,} pages"), rows, context.console.width),
     )
-    return YES if any(found.similarity >= near for found in nearest.found) else NO
+    return YES if any(one.similarity >= near for one in found) else NO
 
 
 SIMILAR = Action(
@@ -239,8 +234,8 @@ def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
 
 async def _search(context: Context, url: str, site: str | None, nearest: Nearest) -> None:
     async with context.open_store(url) as store:
-        async for records in context.record_batches(store, site):
-            nearest.add(records)
+        async for _, record in context.records(store, site, "pages compared"):
+            nearest.add(record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +265,8 @@ class Explanation:
     @property
     def comparison(self) -> Comparison | None:
         """The comparison of the two fingerprints; None without another page, or if they cannot be compared."""
-        if self.other is None:
-            return None
-        try:
-            mine, theirs = (PageFingerprint.from_bytes(page.fingerprint) for page in (self.record, self.other))
-            return mine.compare(theirs)
-        except FingerprintMismatch:
-            return None
+        mine, theirs = fingerprint_of(self.record), fingerprint_of(self.other)
+        return mine.compare(theirs) if mine and theirs and comparable(mine, theirs) else None
 
     def why(self, settings: DedupSettings) -> str:
         """The answer in one sentence; ``settings`` has the thresholds and the mode that apply to the page."""
@@ -342,9 +332,6 @@ class Explanation:
             yield f"  {role}: {other.url}"
             yield f"    {other.state}, run {other.run}; first seen {format_time(other.first_seen)}{bits}"
             yield f"  see what differs: scrapy simdedup compare {quote(other.url)} {quote(record.url)}"
-
-    def __repr__(self) -> str:
-        return f"<Explanation {self.record.state} {self.record.kind}: {self.record.url!r}>"
 
 
 def _because(reason: UnjudgedReason) -> str:

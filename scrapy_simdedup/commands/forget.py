@@ -14,7 +14,7 @@ from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.report.url_rules import remembered_rules
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.urls import RememberedRules
 from scrapy_simdedup.urls.parts import registrable_domain
 
@@ -29,20 +29,19 @@ async def run_forget(context: Context) -> int:
     options = context.options
     if not (options.urls or options.site or options.older_than is not None):
         raise SimdedupError("say which pages: URLs, --site, or --older-than")
-    urls = frozenset(options.urls)
+    urls, missing = frozenset(options.urls), set(options.urls)
     before = None if options.older_than is None else time.time() - options.older_than * DAY
-
-    of_site = registrable_domain(options.site) if options.site else None
-    missing = set(urls)
 
     def choose(record: Record) -> bool:
         missing.discard(record.url)
         return (not urls or record.url in urls) and (before is None or record.last_seen < before)
 
-    # Who names a repeat wants its content again, so its original must go as well.
-    counts = await forget(context, options.site, choose, originals=bool(urls), dry_run=options.dry_run)
-    if options.site and not urls and before is None and not options.dry_run:
-        await _forget_rules(context, lambda note: options.site == ALL_SITES or note.site == of_site)
+    async with context.open_store() as store:
+        # Who names a repeat wants its content again, so its original must go as well.
+        counts = await forget(context, store, options.site, choose, originals=bool(urls))
+        if options.site and not urls and before is None and not options.dry_run:
+            of_site = registrable_domain(options.site)
+            await _forget_rules(store, lambda note: options.site == ALL_SITES or note.site == of_site)
     for url in sorted(missing):
         context.console.print_error(f"{url} is not in the store" + (f", on {options.site}" if options.site else ""))
     _print(context, counts, f"no page fits: nothing {_done(options.dry_run)}", missing=sorted(missing))
@@ -68,17 +67,21 @@ async def run_rollback(context: Context) -> int:
     count as new.
     """
     run: str = context.options.run
-    dry_run = context.options.dry_run
-    runs: dict[str, None] = {}
+    runs: set[str] = set()
+    journals: list[str] = []
 
     def choose(record: Record) -> bool:
-        runs[record.run] = None
+        runs.add(record.run)
         return record.run == run
 
-    counts = await forget(context, None, choose, originals=False, dry_run=dry_run)
-    journals = 0 if dry_run else await _delete_journals(context, run)
-    if not dry_run:
-        await _forget_rules(context, lambda note: note.run == run)
+    async with context.open_store() as store:
+        counts = await forget(context, store, None, choose, originals=False)
+        if not context.options.dry_run:
+            # What they note of URLs and of the past rests on the pages of the run.
+            journals = [name async for name in store.journals() if split_journal_name(name)[0] == run]
+            for name in journals:
+                await store.delete_journal(name)
+            await _forget_rules(store, lambda note: note.run == run)
     latest = f"; its latest runs are {', '.join(sorted(runs)[-MAX_SHOWN_RUNS:])}" if runs else ""
     nothing = "the run left no page in the store" if journals else f"the store has nothing of a run {run!r}{latest}"
     _print(context, counts, nothing, run=run)
@@ -109,7 +112,7 @@ def _done(dry_run: bool, count: int = 1) -> str:
 
 
 async def forget(
-    context: Context, site: str | None, choose: Callable[[Record], bool], *, originals: bool, dry_run: bool
+    context: Context, store: FingerprintStore, site: str | None, choose: Callable[[Record], bool], *, originals: bool
 ) -> tuple[int, int]:
     """Delete the chosen records, and the repeats of their pages; how many were chosen, and how many go with these.
 
@@ -123,30 +126,30 @@ async def forget(
     chosen: defaultdict[str, list[int]] = defaultdict(list)
     others: defaultdict[str, list[int]] = defaultdict(list)
     replacements: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
-    async with context.open_store() as store:
-        async for home, record in context.records(store, site):
-            if choose(record):
-                chosen[home].append(record.id)
+    async for home, record in context.records(store, site):
+        if choose(record):
+            chosen[home].append(record.id)
+            notes[home].add(page_note_key(record.key, record.handler))
+            pages[home].add(record.original if originals and record.original else record.key)
+        if originals and record.original and record.state != "duplicate":
+            replacements[home][record.key] = record.original
+    for home, keys in pages.items():
+        originals_of_keys = {replacements[home].get(key, key) for key in keys}
+        better = (key for key, original in replacements[home].items() if original in originals_of_keys)
+        keys.update(originals_of_keys, better)
+        known = set(chosen[home])
+        async for _, record in context.records(store, home):
+            is_one = originals and record.key in keys
+            is_repeat = record.state == "duplicate" and record.original in keys
+            if (is_one or is_repeat) and record.id not in known:
+                others[home].append(record.id)
                 notes[home].add(page_note_key(record.key, record.handler))
-                pages[home].add(record.original if originals and record.original else record.key)
-            if originals and record.original and record.state != "duplicate":
-                replacements[home][record.key] = record.original
-        for home, keys in pages.items():
-            originals_of_keys = {replacements[home].get(key, key) for key in keys}
-            better = (key for key, original in replacements[home].items() if original in originals_of_keys)
-            keys.update(originals_of_keys, better)
-            known = set(chosen[home])
-            async for _, record in context.records(store, home):
-                is_one = originals and record.key in keys
-                is_repeat = record.state == "duplicate" and record.original in keys
-                if (is_one or is_repeat) and record.id not in known:
-                    others[home].append(record.id)
-                    notes[home].add(page_note_key(record.key, record.handler))
+    if not context.options.dry_run:
         for home in pages:
-            ids = [] if dry_run else chosen[home] + others[home]
+            ids = chosen[home] + others[home]
             for start in range(0, len(ids), DELETIONS_PER_STEP):
                 await store.forget(home, ids[start : start + DELETIONS_PER_STEP], time.time())
-        journals = set() if dry_run or not notes else {name async for name in store.journals()}
+        journals = {name async for name in store.journals()} if notes else set()
         for home, keys in notes.items():
             if (journal := item_values_journal(home)) in journals:
                 for key in keys:
@@ -154,17 +157,7 @@ async def forget(
     return sum(map(len, chosen.values())), sum(map(len, others.values()))
 
 
-async def _forget_rules(context: Context, choose: Callable[[RememberedRules], bool]) -> None:
+async def _forget_rules(store: FingerprintStore, choose: Callable[[RememberedRules], bool]) -> None:
     """Forget the rules about URLs that the next crawl would begin with, of the chosen sites."""
-    async with context.open_store() as store:
-        for note in filter(choose, await remembered_rules(store)):
-            await store.put_note(REMEMBERED_JOURNAL, event_key(note.site), bytes(replace(note, rules=())))
-
-
-async def _delete_journals(context: Context, run: str) -> int:
-    """Delete the journals of the run, as what they note of URLs and of the past rests on its pages; how many."""
-    async with context.open_store() as store:
-        names = [name async for name in store.journals() if split_journal_name(name)[0] == run]
-        for name in names:
-            await store.delete_journal(name)
-    return len(names)
+    for note in filter(choose, await remembered_rules(store)):
+        await store.put_note(REMEMBERED_JOURNAL, event_key(note.site), bytes(replace(note, rules=())))

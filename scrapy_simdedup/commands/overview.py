@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ from scrapy_simdedup.crawl.url_skipper import load_rule_files
 from scrapy_simdedup.display import format_bytes, plural, redact_password
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report import Report, UrlSavings
+from scrapy_simdedup.report import UrlSavings
 from scrapy_simdedup.report.clusters import (
     Cluster,
     ClusterDetails,
@@ -209,17 +208,20 @@ def _cluster_lines(clusters: list[Cluster], total: int, width: int) -> Iterator[
             yield f"  and {cluster.repeats - len(rows):,} more"
 
 
-def run_report(context: Context) -> int:
+async def run_report(context: Context) -> int:
     """Write the report to each file, and print its main numbers."""
-    report = asyncio.run(_build_report(context))
-    outputs = context.options.output or []
+    url, run, outputs = context.existing_store_url, context.options.run, context.options.output or []
+    async with context.open_store(url) as store:
+        with context.console.progress("records read", await store.count()) as show:
+            name = redact_password(url)
+            report = await build_report(store, context.settings, name=name, run=run, progress=show)
     for path in outputs:
         write_report(report, path)
     pages, sites = plural(report.pages, "page"), plural(report.site_count, "site")
     lines = [
         StyledLine(f"{pages} of {sites}, {report.dropped:,} of them repeats"),
         *(f"note: {warning}" for warning in report.warnings),
-        *(f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB" for path in outputs),
+        *(f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB" for path in outputs),  # noqa: ASYNC240 - all is done
     ]
     context.console.print_answer(asdict(report), lines)
     return YES
@@ -239,15 +241,6 @@ REPORT = Action(
         option("--run", help="of this run alone; default: of all that are in the store"),
     ),
 )
-
-
-async def _build_report(context: Context) -> Report:
-    url = context.existing_store_url
-    async with context.open_store(url) as store:
-        with context.console.progress("records read", await store.count()) as show:
-            return await build_report(
-                store, context.settings, name=redact_password(url), run=context.options.run, progress=show
-            )
 
 
 async def run_rules(context: Context) -> int:

@@ -26,6 +26,8 @@ MAX_COMPARED_PAGES = 50_000
 """Pages of a site that a page is compared with at most, chosen at random."""
 MAX_CANDIDATES = 50
 """Pages with the closest simhashes, of which the most similar is the neighbour."""
+PAGES_PER_STEP = 5_000
+"""Pages that another is compared with at a time."""
 
 
 def fingerprint_of(record: Record | ContentLeft | None) -> PageFingerprint | None:
@@ -127,32 +129,37 @@ class Nearest:
 
     def __init__(self, fp: PageFingerprint, key: bytes, limit: int) -> None:
         self._fp, self._key, self._limit = fp, key, limit
+        self._waiting: list[tuple[Record, PageFingerprint]] = []
         self._heap: list[tuple[float, int, Neighbour]] = []
         self._number = count()
         self.compared: int = 0
         """The number of records that the page could be compared with."""
 
-    def add(self, records: Sequence[Record]) -> None:
-        """Compare the page with more records, best some thousands at a time."""
-        others = [(record, fp) for record in records if record.key != self._key and (fp := self._comparable(record))]
-        self.compared += len(others)
+    def add(self, record: Record) -> None:
+        """Compare the page with one more."""
+        fp = fingerprint_of(record)
+        if fp is None or record.key == self._key or not comparable(self._fp, fp):
+            return
+        if {fp.unjudged, self._fp.unjudged} <= COMPARED_BY_BODY | {None}:
+            self.compared += 1
+            self._waiting.append((record, fp))
+            if len(self._waiting) == PAGES_PER_STEP:
+                self._compare()
+
+    @property
+    def found(self) -> list[Neighbour]:
+        """The neighbours, the most similar first."""
+        self._compare()
+        return [neighbour for *_, neighbour in sorted(self._heap, reverse=True)]
+
+    def _compare(self) -> None:
+        others, self._waiting = self._waiting, []
         similarity, headline_differs = _scores(self._fp, [fp for _, fp in others])
         for at in np.argsort(-similarity)[: self._limit]:
             record, fp = others[at]
             distance = (self._fp.simhash ^ fp.simhash).bit_count()
             found = Neighbour(record, float(similarity[at]), distance, bool(headline_differs[at]))
             push_largest(self._heap, (found.similarity, next(self._number), found), self._limit)
-
-    @property
-    def found(self) -> list[Neighbour]:
-        """The neighbours, the most similar first."""
-        return [neighbour for *_, neighbour in sorted(self._heap, reverse=True)]
-
-    def _comparable(self, record: Record) -> PageFingerprint | None:
-        fp = fingerprint_of(record)
-        if fp is None or not comparable(self._fp, fp):
-            return None
-        return fp if {fp.unjudged, self._fp.unjudged} <= COMPARED_BY_BODY | {None} else None
 
 
 def _scores(fp: PageFingerprint, others: Sequence[PageFingerprint]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
