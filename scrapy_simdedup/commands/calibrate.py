@@ -28,8 +28,9 @@ from scrapy_simdedup.report.calibration import (
     Calibration,
     LabelledPair,
     calibrate,
-    write_calibration,
+    render_calibration,
 )
+from scrapy_simdedup.report.document import write_document
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, Reservoir, closest_pairs, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
@@ -61,7 +62,7 @@ async def run(context: Context) -> int:
     if options.audit:
         write_borderline(found.borderline, options.audit)
     if options.output:
-        write_calibration(found, context.settings, options.output)
+        write_document(options.output, found, lambda: render_calibration(found, context.settings))
     context.console.print_answer(asdict(found), _text(found))
     return YES
 

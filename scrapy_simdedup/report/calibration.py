@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from scrapy_simdedup.detect.names import ALL_SITES, PageSettings
 from scrapy_simdedup.display import plural
-from scrapy_simdedup.report.document import html_document, write_document
+from scrapy_simdedup.report.document import html_document
 from scrapy_simdedup.report.elements import Element, Series, data_table, format_number, h, link, similarity_chart
 from scrapy_simdedup.report.neighbours import ClosePair, Reservoir
 from scrapy_simdedup.setting_checks import usable_key
@@ -208,11 +207,6 @@ def _choose_threshold(found: Sequence[tuple[float, bool]], own: float, lowest: f
 def _share(found: Iterable[bool]) -> float | None:
     values = list(found)
     return sum(values) / len(values) if values else None
-
-
-def write_calibration(found: Calibration, settings: DedupSettings, path: str | Path) -> None:
-    """Write the calibration as JSON or HTML; see :func:`~scrapy_simdedup.report.document.write_document`."""
-    write_document(path, found, lambda: render_calibration(found, settings))
 
 
 def render_calibration(found: Calibration, settings: DedupSettings) -> str:

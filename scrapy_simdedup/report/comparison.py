@@ -259,8 +259,11 @@ def compare_with_settings(
         )
         fp = fingerprint_parsed(page, body_digest(text), settings)
         fingerprints.append(fp)
-        lines = page_lines(page)
-        pages.append(ComparedPage(name, page.title, page.h1, fp.unjudged, fp.content, _words_by_role(lines), lines))
+        lines, by_role = page_lines(page), Counter[str]()
+        for line in lines:
+            by_role[line.role] += len(line.text.split())
+        of_page = page.title, page.h1, fp.unjudged, fp.content, dict(by_role.most_common()), lines
+        pages.append(ComparedPage(name, *of_page))
     both_ways = [
         page.compare(earlier, identical=settings.identical, near=settings.near, novel_words=settings.novel_words)
         for page, earlier in (fingerprints, reversed(fingerprints))
@@ -268,26 +271,19 @@ def compare_with_settings(
     drops = both_ways[0].similarity >= settings.drop_threshold, both_ways[1].similarity >= settings.drop_threshold
     found = min(both_ways, key=lambda way: way.similarity)
     one, other = pages
-    differences = diff_lines(one.lines, other.lines)
     own = own_lines(one.lines, other.lines), own_lines(other.lines, one.lines)
+    of_pages = one, other, diff_lines(one.lines, other.lines), own, drops
     both = zip(pages, fingerprints, strict=True)
     obstacles = [(page.name, _obstacle(fp, settings)) for page, fp in both if fp.unjudged]
     if obstacles and found.kind == "different":  # else they are the same byte for byte
         whys = {why for _, why in obstacles}
         is_common = len(obstacles) == len(pages) and len(whys) == 1
         obstacle = f"each {whys.pop()}" if is_common else "; ".join(f"{name} {why}" for name, why in obstacles)
-        return PageComparison("unjudged", None, None, pages[0], pages[1], differences, own, drops, obstacle)
-    return PageComparison(found.kind, found.similarity, found.distance, pages[0], pages[1], differences, own, drops)
+        return PageComparison("unjudged", None, None, *of_pages, obstacle)
+    return PageComparison(found.kind, found.similarity, found.distance, *of_pages)
 
 
 def _obstacle(fp: PageFingerprint, settings: DedupSettings) -> str:
     if fp.unjudged == "too_short":
         return f"has {plural(fp.total, 'distinct shingle')}, too few to judge: {settings.min_words} are needed"
     return UNJUDGED[fp.unjudged or "unknown"].meaning
-
-
-def _words_by_role(lines: Sequence[Line]) -> dict[str, int]:
-    words: Counter[str] = Counter()
-    for line in lines:
-        words[line.role] += len(line.text.split())
-    return dict(words.most_common())

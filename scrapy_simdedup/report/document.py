@@ -8,22 +8,18 @@ import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.display import format_time
 from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections
 from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
-from scrapy_simdedup.report.elements import (
-    Element,
-    h,
-    replace_invalid_xml,
-    to_html,
-)
+from scrapy_simdedup.report.elements import Element, h, replace_invalid_xml, to_html
 from scrapy_simdedup.report.history import read_run_history
 from scrapy_simdedup.report.tallies import (
     AuditSample,
@@ -133,29 +129,6 @@ class CrawlFacts:
     """What the crawl learned from URLs, if it skipped any."""
 
 
-@dataclass(slots=True)
-class _Tallies:
-    """All tallies of the first reading of a store."""
-
-    sites: SiteTally
-    audit: AuditSample
-    near: NearPages
-    totals: VerdictTally = field(default_factory=VerdictTally)
-    times: TimelineTally = field(default_factory=TimelineTally)
-    runs: RunTally = field(default_factory=RunTally)
-    clusters: TopClusters = field(default_factory=lambda: TopClusters(MAX_CLUSTERS))
-    replay: Replay = field(default_factory=lambda: Replay(MAX_REPLAYED))
-    stubs: list[tuple[str, Record]] = field(default_factory=list)
-
-    def add(self, site: str, record: Record) -> None:
-        self.totals.add(record)
-        self.times.add(record)
-        for tally in (self.sites, self.clusters, self.audit, self.near, self.replay):
-            tally.add(site, record)
-        if record.state == "stub" and len(self.stubs) < MAX_CLUSTERS:
-            self.stubs.append((site, record))
-
-
 async def build_report(
     store: FingerprintStore,
     settings: DedupSettings,
@@ -176,24 +149,26 @@ async def build_report(
     """
     history = await read_run_history(store, run=run)
     compared = await read_compared_pages(store)
-    tallies = _Tallies(SiteTally(history), AuditSample(MAX_AUDITED, compared), NearPages(compared, MAX_CLUSTERS))
-    read = 0
+    runs, totals, times, sites = RunTally(), VerdictTally(), TimelineTally(), SiteTally(history)
+    top, audit, near = TopClusters(MAX_CLUSTERS), AuditSample(MAX_AUDITED, compared), NearPages(compared, MAX_CLUSTERS)
+    replay, stubs, read = Replay(MAX_REPLAYED), list[tuple[str, Record]](), count(1)
     async for site, record in live_records(store, None):
-        read += 1
-        progress(read)
-        tallies.runs.add(record)
+        progress(next(read))
+        runs.add(record)
         if run is None or record.run == run:
-            tallies.add(site, record)
-    clusters = ClusterDetails(tallies.clusters.biggest, MAX_MEMBERS, run)
-    audited_sites = tallies.audit.begin_second_reading() if crawl is None else set()
-    for home in clusters.sites | audited_sites | tallies.near.sites:
+            totals.add(record)
+            times.add(record)
+            for tally in (sites, top, audit, near, replay):
+                tally.add(site, record)
+            if record.state == "stub" and len(stubs) < MAX_CLUSTERS:
+                stubs.append((site, record))
+    clusters = ClusterDetails(top.biggest, MAX_MEMBERS, run)
+    for home in clusters.sites | near.sites | (audit.sites if crawl is None else set()):
         async for site, record in live_records(store, home):
-            read += 1
-            progress(read)
+            progress(next(read))
             clusters.add(site, record)
-            tallies.audit.add_original(site, record)
-            tallies.near.add_original(site, record)
-    totals, sites = tallies.totals, tallies.sites
+            audit.add_original(site, record)
+            near.add_original(site, record)
     counted = totals.kinds if crawl is None else crawl.kinds
     kinds = {kind: counted[kind] for kind in VERDICT_KINDS if counted[kind]}
     found = clusters.clusters
@@ -212,19 +187,19 @@ async def build_report(
         savings=None if crawl is None else crawl.savings,
         warnings=(*find_warnings(totals, settings), *(crawl.warnings if crawl else ())),
         similarities=totals.similarities,
-        timeline=tallies.times.timeline,
+        timeline=times.timeline,
         clusters=tuple(found),
-        cluster_count=tallies.clusters.total,
-        near_pages=tallies.near.pages,
-        near_count=tallies.near.total,
-        stubs=tuple(find_stubs(tallies.stubs, found, sites.rows)),
+        cluster_count=top.total,
+        near_pages=near.pages,
+        near_count=near.total,
+        stubs=tuple(find_stubs(stubs, found, sites.rows)),
         sites=sites.rows,
         site_count=sites.count,
         url_savings=(crawl.url_savings if crawl else None)
         or await savings_from_notes(store, run=run)
-        or tallies.replay.url_savings,
+        or replay.url_savings,
         drift=sites.drift,
         changes=tuple(history.changes[:MAX_CHANGE_ROWS]),
-        runs=tallies.runs.rows,
-        audit=tallies.audit.pairs if crawl is None else crawl.audit,
+        runs=runs.rows,
+        audit=audit.pairs if crawl is None else crawl.audit,
     )

@@ -192,8 +192,10 @@ def bar_chart(
     """
     totals = [sum(column) for column in zip(*(one.values for one in series), strict=True)]
     top = _round_up(max(totals, default=0))
-    scale = h("svg", [_scale(top, share) for share in (0.5, 1.0)], class_="scale", height=str(HEIGHT))
-    grid = [_gridline(share) for share in (0.0, 0.5, 1.0)]
+    levels = [(share, FLOOR - share * (FLOOR - TOP)) for share in (0.0, 0.5, 1.0)]
+    grid = [h("line", x1="0", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid") for _, y in levels]
+    marks = [h("text", format_number(top * of), x="100%", y=f"{y + 4:.1f}", text_anchor="end") for of, y in levels[1:]]
+    scale = h("svg", marks, class_="scale", height=str(HEIGHT))
     thresholds = [_line(row, mark) for row, mark in enumerate(lines)]
     drawn = [*grid, *_bars(series, steps, top), *thresholds, *map(_tick, ticks)]
     bars = h("svg", drawn, class_="bars", height=str(HEIGHT))
@@ -219,16 +221,6 @@ def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Elem
             sizes = {"width": f"{width * 0.86:.3f}%", "y": y, "height": f"{height:.1f}"}
             bars.append(h("rect", title, x=x, **sizes, class_=one.colour))
     return bars
-
-
-def _gridline(share: float) -> Element:
-    y = f"{FLOOR - share * (FLOOR - TOP):.1f}"
-    return h("line", x1="0", x2="100%", y1=y, y2=y, class_="grid")
-
-
-def _scale(top: int, share: float) -> Element:
-    y = f"{FLOOR - share * (FLOOR - TOP) + 4:.1f}"
-    return h("text", format_number(top * share), x="100%", y=y, text_anchor="end")
 
 
 def _line(row: int, mark: AxisMark) -> Element:

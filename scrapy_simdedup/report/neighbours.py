@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
@@ -19,7 +19,7 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
-Name = TypeVar("Name", bound="str | tuple[Any, ...]")
+Name = TypeVar("Name", str, bytes)
 Value = TypeVar("Value")
 HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
 MAX_COMPARED_PAGES = 50_000
@@ -80,23 +80,23 @@ def random_rank(name: str | bytes) -> int:
 
 
 class Reservoir(Generic[Name, Value]):
-    """A random sample of ``size`` named values: those whose names come first by a rank, mostly :func:`random_rank`."""
+    """A random sample of ``size`` named values: those whose names come first by their :func:`random_rank`."""
 
-    def __init__(self, size: int, rank: Callable[[Any], int] = random_rank) -> None:
-        self._size, self._rank = size, rank
+    def __init__(self, size: int) -> None:
+        self._size = size
         self._values: dict[Name, Value] = {}
         self._last: list[tuple[int, Name]] = []
         """A heap of negated ranks with their names; the name that must go next is the first."""
 
     def wants(self, name: Name) -> bool:
         """Whether a value of this name would be kept."""
-        return name not in self._values and (len(self._values) < self._size or -self._rank(name) > self._last[0][0])
+        return name not in self._values and (len(self._values) < self._size or -random_rank(name) > self._last[0][0])
 
     def put(self, name: Name, value: Value) -> None:
         """Keep a value if its name is wanted, in place of another value if the sample is full."""
         if self.wants(name):
             self._values[name] = value
-            heapq.heappush(self._last, (-self._rank(name), name))
+            heapq.heappush(self._last, (-random_rank(name), name))
             if len(self._values) > self._size:
                 del self._values[heapq.heappop(self._last)[1]]
 
@@ -106,11 +106,7 @@ class Reservoir(Generic[Name, Value]):
 
     def values(self) -> Iterable[Value]:
         """The values that are kept, in the random order."""
-        return (value for _, value in self.items())
-
-    def items(self) -> Iterable[tuple[Name, Value]]:
-        """The names and values that are kept, in the random order."""
-        return ((name, self._values[name]) for _, name in sorted(self._last, reverse=True))
+        return (self._values[name] for _, name in sorted(self._last, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +218,8 @@ class FingerprintTable:
             return None
         found = fp.score(self._rows[rows])
         best = int(np.argmax(found.similarity))
-        row = rows[best]
-        return Neighbour(
-            self.records[row], float(found.similarity[best]), int(distance[row]), bool(found.headline_differs[best])
-        )
+        row, similarity = rows[best], float(found.similarity[best])
+        return Neighbour(self.records[row], similarity, int(distance[row]), bool(found.headline_differs[best]))
 
     def _fits(self, fp: PageFingerprint) -> bool:
         if fp.unjudged:

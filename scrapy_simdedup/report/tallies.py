@@ -12,13 +12,7 @@ import numpy as np
 from scrapy_simdedup import report
 from scrapy_simdedup.report.clusters import Cluster, ComparedPages, event_of
 from scrapy_simdedup.report.history import RunHistory
-from scrapy_simdedup.report.neighbours import (
-    Reservoir,
-    fingerprint_differences,
-    fingerprint_of,
-    push_largest,
-    random_rank,
-)
+from scrapy_simdedup.report.neighbours import Reservoir, fingerprint_differences, fingerprint_of, push_largest
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 
@@ -51,10 +45,8 @@ class VerdictTally:
             fp = fingerprint_of(record)
             self.unjudged["unreadable" if fp is None else fp.unjudged or "unknown"] += 1
         if record.similarity is not None:
-            fate = "dropped" if record.state == "duplicate" else "kept"
-            self.similarities[fate][
-                min(report.SIMILARITY_BUCKETS - 1, int(record.similarity * report.SIMILARITY_BUCKETS))
-            ] += 1
+            bucket = min(report.SIMILARITY_BUCKETS - 1, int(record.similarity * report.SIMILARITY_BUCKETS))
+            self.similarities["dropped" if record.state == "duplicate" else "kept"][bucket] += 1
 
 
 class TimelineTally:
@@ -245,17 +237,18 @@ class AuditSample:
 
     def __init__(self, size: int, compared: ComparedPages) -> None:
         self._compared = compared
-        self._dropped: Reservoir[tuple[str, bytes], Record] = Reservoir(size, lambda name: -random_rank(name[1]))
+        self._dropped: Reservoir[bytes, tuple[str, Record]] = Reservoir(size)
         self._originals: dict[tuple[str, bytes], Record | None] = {}
 
     def add(self, site: str, record: Record) -> None:
         """The first reading: sample the record if it was dropped."""
         if record.state == "duplicate":
-            self._dropped.put((site, record.key), record)
+            self._dropped.put(record.key, (site, record))
 
-    def begin_second_reading(self) -> set[str]:
-        """The sites that must be read again; from now on originals are looked for."""
-        self._originals = {(site, record.original or b""): None for (site, _), record in self._dropped.items()}
+    @property
+    def sites(self) -> set[str]:
+        """The sites that must be read again, for originals."""
+        self._originals = {(site, record.original or b""): None for site, record in self._dropped.values()}
         return {site for site, _ in self._originals}
 
     def add_original(self, site: str, record: Record) -> None:
@@ -267,7 +260,7 @@ class AuditSample:
     def pairs(self) -> tuple[report.AuditedPair, ...]:
         """The sampled pages beside their originals, without texts: a store has none."""
         pairs = []
-        for (site, _), record in reversed(list(self._dropped.items())):
+        for site, record in self._dropped.values():
             original = self._originals.get((site, record.original or b""))
             one, other = fingerprint_of(original), fingerprint_of(record)
             event = event_of(record, self._compared.get((site, record.key)))
