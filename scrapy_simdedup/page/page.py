@@ -133,7 +133,7 @@ def read_page(
         insets[at] = True
     blocks = make_blocks(Block, tree, classes, roles, insets)
     headings = [tree.texts[at] for at in tree.headings]
-    title = own_title(tree.title, h1 or next(iter(headings), ""), headings)
+    title = own_title(tree.title, _headline_of_page(tree, h1), headings)
     has_form = any(roles & role.FORM for roles in tree.node_roles)
     offer = find_offer(root, html, item, has_form=has_form, has_data=is_offered)
     return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
@@ -152,6 +152,12 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
             title = _words(tree.title[:MAX_TITLE_LENGTH])
             found.sort(key=lambda at: not title.startswith(_words(tree.texts[at])))
     return tree.texts[found[0]] if found else ""
+
+
+def _headline_of_page(tree: BlockTree, h1: str) -> str:
+    """The h1, or the first heading; one that is a link may be the name of the site, which leads home."""
+    headings = [tree.texts[at] for at in tree.headings if 2 * tree.link_lengths[at] < len(tree.texts[at])]
+    return h1 if h1 in headings else next(iter(headings), "")
 
 
 def find_lines_of_header(tree: BlockTree, roles: list[int]) -> list[int]:
@@ -195,7 +201,7 @@ def own_title(title: str, headline: str, headings: Collection[str]) -> str:
     | Privacy policy". A site that changes what it adds has edited none of its pages. Where one part of the title is
     found in the headline, word for word, the title repeats the headline. Then those parts count that share a word with
     the headline, not only a number, that are a heading of the page themselves, or that name a price. Else all of it
-    counts. The headline is the h1, or the first heading.
+    counts. The headline is the h1, or the first heading, but no link.
 
     >>> own_title("Blue chair | Acme - all for your home", "Blue chair", [])
     'Blue chair'

@@ -51,6 +51,13 @@ def test_a_part_that_is_another_heading_counts() -> None:
     assert read_page(html).own_title == "Blue chair|Acme"
 
 
+@pytest.mark.parametrize("author", ["", "<h2><a href='/ann'>Ann</a></h2>", "<h2>Ann</h2>"])
+def test_a_headline_that_leads_home_does_not_tell_what_the_site_adds(author: str) -> None:
+    """The plain view of a thread has no heading but the site's name, and those who wrote."""
+    html = f"<title>Acme Talk - Blue chair</title><h1><a href='/'>Acme Talk</a></h1>{author}<p>It is a chair.</p>"
+    assert "Blue chair" in read_page(html).own_title
+
+
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_of_no_title_nothing_is_left(title: str, headline: str, headings: list[str]) -> None:
     """A title that counted for nothing would hide what it becomes."""
