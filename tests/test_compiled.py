@@ -18,7 +18,7 @@ from helpers.hostile import HOSTILE
 from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page, page_markdown
-from scrapy_simdedup.fingerprint import features, hashing, sketch, text_units
+from scrapy_simdedup.fingerprint import features, hashing, similarity, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import MAX_QUICK_CHECK_FAILURES, WordHasher, split_words, word_hasher
 from scrapy_simdedup.page import block_tree, boilerplate_texts, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import page as pages_room
@@ -31,11 +31,11 @@ from scrapy_simdedup.page.roles import AD, BY_SHAPE, COMMENT, COOKIE, DEFAULT_RO
 
 COMPILED = [
     *("page._raw", "page._walk", "page._classify", "page._content_model", "page._content_tree"),
-    *("fingerprint._hashing", "fingerprint._features", "fingerprint._text_units"),
+    *("fingerprint._hashing", "fingerprint._features", "fingerprint._text_units", "fingerprint._comparison"),
 ]
 
 try:
-    from scrapy_simdedup.fingerprint import _features, _hashing, _text_units
+    from scrapy_simdedup.fingerprint import _comparison, _features, _hashing, _text_units
     from scrapy_simdedup.page import _classify, _content_model, _content_tree, _raw, _walk
 except ImportError:
     was_compiled = any(find_spec(f"scrapy_simdedup.{name}") for name in COMPILED)
@@ -72,7 +72,8 @@ for name, module in sorted(sys.modules.items()):
     [
         "",
         *(".page.page", ".page.classify", ".page.block_tree", ".page.content_model"),
-        *(".page._classify", ".fingerprint._features", ".fingerprint._text_units"),
+        *(".page._classify", ".fingerprint._features", ".fingerprint._text_units", ".fingerprint._comparison"),
+        *(".fingerprint.sketch", ".fingerprint.similarity"),
     ],
 )
 def test_it_is_in_use_whichever_module_is_imported_first(first: str) -> None:
@@ -422,6 +423,48 @@ def test_it_finds_the_same_features_signatures_and_text_units(blocks: list[Block
     assert units.samples == same.samples
     for clocks in ((), same.places[::3].tolist()):
         assert _text_units.keep_units(units, clocks) == text_units.python_keep_units(same, clocks)
+
+
+def compared_rows(seed: int, count: int) -> np.ndarray:
+    """Rows of pages of which each two share about a half, such as their titles, or their h1s and most of their text."""
+    random = np.random.default_rng(seed)
+    row = similarity.COMPARISON_DTYPE
+    first = np.zeros(1, row)
+    first["signatures"], first["headings"] = random.choice([0, 3, 40, 1_024, 1_025, 60_000]), random.integers(0, 9)
+    first["odd_signatures"] = random.integers(0, 2**64, 8, np.uint64)
+    first["cells"] = random.integers(0, 256, sketch.BINS // 2, np.uint8)
+    made = np.repeat(first, count)
+    for name in ("title", "numbers", "h1", "identity", "data", "exact"):
+        made[name] = random.choice([0, 5, 6], count, p=[0.3, 0.5, 0.2])
+    for one in made:
+        one["signatures"] += random.integers(0, 9)
+        one["headings"] += random.integers(0, 4)
+        one["odd_headings"] ^= np.uint64((1 << int(random.integers(0, 64))) - 1)
+        for place in random.integers(0, 512, random.integers(0, 60)).tolist():
+            one["odd_signatures"][place // 64] ^= np.uint64(1 << place % 64)
+        others = random.integers(0, sketch.BINS // 2, random.integers(0, 200))
+        one["cells"][others] = random.integers(0, 256, len(others), np.uint8)
+    return made
+
+
+@law
+@given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.integers(0, 30), st.integers(1, 9))
+def test_it_gives_the_same_scores_and_resemblances(seed: int, count: int, sampled: int, least: int) -> None:
+    """Of pages that may be copies, to the last bit: a verdict may hang on it."""
+    one, many = compared_rows(seed, 1 + count)[0], compared_rows(seed, 1 + count)[1:]
+    cells, sample = (one["cells"], many["cells"]), compared_rows(seed, 1 + count + sampled)["cells"][1 + count :]
+    pairs = [
+        (_comparison.score(one, many), similarity.python_score(one, many)),
+        (_comparison.score(one, many, found := np.linspace(0, 1, count)), similarity.python_score(one, many, found)),
+        (_comparison.estimate_resemblance(*cells), sketch.estimate_resemblance(*cells)),
+        (
+            _comparison.estimate_own_resemblance(*cells, sample, least),
+            sketch.estimate_own_resemblance(*cells, sample, least),
+        ),
+    ]
+    for made, expected in pairs:
+        assert type(made) is type(expected)
+        assert [part.tolist() for part in made] == [part.tolist() for part in expected]
 
 
 def test_the_package_works_without_it() -> None:

@@ -40,9 +40,9 @@ from scrapy_simdedup.fingerprint.similarity import (
     NEAR_RESEMBLANCE,
     UNSHARED_PENALTY,
     Scores,
+    estimate_own_resemblance,
     resemblance_for_similarity,
 )
-from scrapy_simdedup.fingerprint.sketch import ARE_SHARED, cells_of, estimate_from_pairs
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import PackedRecords
 
@@ -157,7 +157,7 @@ class SiteBoilerplate:
     """The cells that the pages of a sample repeat in each bin of their sketches."""
 
     def __init__(self, sketches: NDArray[np.uint8]) -> None:
-        self._sample = cells_of(sketches)
+        self._sample = sketches
         self._is_known = len(sketches) >= MIN_SAMPLE
         self._least_pages = max(MIN_PAGES, ceil(MIN_SHARE * len(sketches)))
 
@@ -183,22 +183,14 @@ class SiteBoilerplate:
                 unlike = (scores.unshared > FREE_SIGNATURES) | (np.abs(sizes - size) >= MIN_ADDED_SIGNATURES)
                 is_unsafe |= unlike & (np.minimum(sizes, size) < MAX_BOILERPLATE_SIGNATURES)
             return (other_name | (is_unsafe & ~_is_edited(one, many, scores))) & ~scores.equal
-        mine, theirs = cells_of(one["cells"]), cells_of(many["cells"])
-        are_common, pairs = self._are_common(mine) | self._are_common(theirs), mine << 4 | theirs
-        pairs[are_common & ARE_SHARED.take(pairs)] = 0
-        (of_content, of_all), (weights, _) = estimate_from_pairs(pairs)
+        own = estimate_own_resemblance(one["cells"], many["cells"], self._sample, self._least_pages)
+        (of_content, of_all), (weights, _) = own
         is_unlike: NDArray[np.bool_] = np.where(
             weights >= MIN_OWN_WEIGHT,
             of_content < OWN_CONTENT_RESEMBLANCE,
             other_name | (of_all < OWN_CONTENT_RESEMBLANCE),
         )
         return is_unlike & ~scores.equal
-
-    def _are_common(self, cells: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Whether the cells of sketches are boilerplate, each in its bin; the same shape."""
-        have = cells[..., None, :] == self._sample
-        common: NDArray[np.bool_] = np.add.reduce(have, axis=-2, dtype=np.uint8) >= self._least_pages  # of at most 64
-        return common
 
 
 def _is_edited(one: np.void, many: NDArray[np.void], scores: Scores) -> NDArray[np.bool_]:

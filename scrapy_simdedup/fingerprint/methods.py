@@ -33,7 +33,6 @@ from scrapy_simdedup.fingerprint.sketch import (
     b_bit_values,
     band_keys,
     choose_bands,
-    estimate_resemblance,
     minhash,
     minhash_resemblance,
     odd_sketch,
@@ -207,7 +206,7 @@ class WeightedSimhash(Method):
 
     def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
         """The resemblances by the sketches."""
-        return estimate_resemblance(one["cells"], many["cells"]).resemblances
+        return similarity.estimate_resemblance(one["cells"], many["cells"]).resemblances
 
     def score(
         self, one: np.void, many: NDArray[np.void], resemblances: NDArray[np.float64] | None = None

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint import sketch
 from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
-from scrapy_simdedup.fingerprint.sketch import BINS, estimate_resemblance, estimate_unshared
+from scrapy_simdedup.fingerprint.sketch import BINS, estimate_unshared
 
 SIGNATURE_BITS, HEADING_BITS = 512, 64
 """Widths of the odd sketches of a page's block signatures and of its headings."""
@@ -93,7 +94,7 @@ class Scores(NamedTuple):
         return similarity
 
 
-def score(one: np.void, many: NDArray[np.void], resemblance: NDArray[np.float64] | None = None) -> Scores:
+def python_score(one: np.void, many: NDArray[np.void], resemblance: NDArray[np.float64] | None = None) -> Scores:
     """The scores of one page against each of many, with their resemblances if these are known; symmetric.
 
     1. The sketches give the resemblance. What is left of it is never more, but for equal texts.
@@ -156,3 +157,12 @@ def resemblance_for_similarity(similarity: float) -> float:
     """The resemblance that belongs to a similarity; see :data:`SIMILARITY_SCALE`."""
     resemblances, similarities = SIMILARITY_SCALE
     return float(np.interp(similarity, similarities, resemblances))
+
+
+try:
+    from scrapy_simdedup.fingerprint._comparison import estimate_own_resemblance as estimate_own_resemblance  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._comparison import estimate_resemblance as estimate_resemblance  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._comparison import score as score  # noqa: PLC0414 - for others, too
+except ImportError:  # installed without a compiler
+    score, estimate_resemblance = python_score, sketch.estimate_resemblance
+    estimate_own_resemblance = sketch.estimate_own_resemblance

@@ -35,7 +35,7 @@ _CHUNK = 2048  # rows compared at a time: 6 MB of look-ups
 _SHIFTS = np.array([0, 21, 42], np.uint64)
 """Where the three sums of a comparison stand in one 64-bit number; 21 bits hold 776 times the largest term."""
 _FIELD = np.uint64((1 << 21) - 1)
-_UNIT_TERM = 200
+UNIT_TERM = 200
 """The term of a shared bin of weight 1."""
 PERMUTATIONS = 256
 RECALL = 0.99
@@ -95,7 +95,28 @@ def estimate_from_pairs(pairs: NDArray[np.integer]) -> ResemblanceEstimates:
 
     A pair is ``one << 4 | other`` of the cells that two pages have in one bin, or 0 where the bin does not count.
     """
-    return _estimates(_PAIR_TERMS.take(pairs, axis=1).sum(axis=-1))
+    return _estimates(PAIR_TERMS.take(pairs, axis=1).sum(axis=-1))
+
+
+def estimate_own_resemblance(
+    one: NDArray[np.uint8], many: NDArray[np.uint8], sample: NDArray[np.uint8], least: int
+) -> ResemblanceEstimates:
+    """Estimate how alike one page is to each of many beside what their site repeats: by content, and by all; (2, n).
+
+    Site text are the cells that both pages share, and that ``least`` pages of a ``sample`` of at most 255 have.
+    """
+    mine, theirs, sampled = cells_of(one), cells_of(many), cells_of(sample)
+    pairs = mine << 4 | theirs
+    are_common = _count_cells(mine, sampled) >= least
+    are_common = are_common | (_count_cells(theirs, sampled) >= least)
+    pairs[are_common & ARE_SHARED.take(pairs)] = 0
+    return estimate_from_pairs(pairs)
+
+
+def _count_cells(cells: NDArray[np.uint8], sample: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """How many pages of a sample have each cell in the same bin; the same shape."""
+    counted: NDArray[np.uint8] = np.add.reduce(cells[..., None, :] == sample, axis=-2, dtype=np.uint8)
+    return counted
 
 
 def _estimates(sums: NDArray[np.uint64]) -> ResemblanceEstimates:
@@ -106,7 +127,7 @@ def _estimates(sums: NDArray[np.uint64]) -> ResemblanceEstimates:
     shared, everything = shared - chance, shared + unlike + alone
     made = np.zeros(sums.shape)
     np.divide(shared, everything, out=made, where=everything > 0)
-    return ResemblanceEstimates(made, everything / _UNIT_TERM)
+    return ResemblanceEstimates(made, everything / UNIT_TERM)
 
 
 _ONE, _OTHER = np.divmod(np.arange(256), 16)
@@ -116,7 +137,6 @@ ARE_SHARED: NDArray[np.bool_] = _HAVE_BOTH & ((_ONE ^ _OTHER) & 3 == 0)
 
 
 def _make_pair_terms() -> NDArray[np.uint64]:
-    """The terms of pairs of cells in the sums shared, unlike and alone: of those with content, of all; (2, 256)."""
     weights = np.array([0, *(WEIGHTS[block_class] for block_class in sorted(BlockClass))], np.uint64)
     one, other = weights[_ONE >> 2], weights[_OTHER >> 2]
     shared = np.where(ARE_SHARED, 2 * np.maximum(one, other), 0)
@@ -128,10 +148,11 @@ def _make_pair_terms() -> NDArray[np.uint64]:
     return np.array([np.where(has_content, terms, 0), terms])
 
 
-_PAIR_TERMS = _make_pair_terms()
+PAIR_TERMS: NDArray[np.uint64] = _make_pair_terms()
+"""The terms of pairs of cells in the sums shared, unlike and alone: of those with content, of all; shape (2, 256)."""
 _BYTES, _OTHERS = np.arange(256)[:, None], np.arange(256)
 _BYTE_TERMS: NDArray[np.uint64] = (
-    _PAIR_TERMS[1, (_BYTES & 0xF0) | _OTHERS >> 4] + _PAIR_TERMS[1, (_BYTES & 15) << 4 | _OTHERS & 15]
+    PAIR_TERMS[1, (_BYTES & 0xF0) | _OTHERS >> 4] + PAIR_TERMS[1, (_BYTES & 15) << 4 | _OTHERS & 15]
 ).ravel()
 """The terms of two bytes of two sketches; index ``one << 8 | other``."""
 
@@ -161,14 +182,14 @@ def estimate_unshared(
     What one set merely adds does not count; what was exchanged does. The sketches are of 64-bit words, shapes (words,)
     and (n, words); the sizes are those of the sets.
     """
-    estimates = _difference_sizes(64 * many.shape[-1])
+    estimates = difference_sizes(64 * many.shape[-1])
     ones = np.minimum(hamming_distances(one, many), len(estimates) - 1)
     made: NDArray[np.float64] = np.maximum(0.0, estimates[ones] - np.abs(sizes.astype(np.int64) - int(size))) / 2
     return made
 
 
 @lru_cache(maxsize=8)
-def _difference_sizes(bits: int) -> NDArray[np.float64]:
+def difference_sizes(bits: int) -> NDArray[np.float64]:
     """The size of a difference by the ones of its odd sketch; half the bits or more tell nothing."""
     ones = np.arange(bits // 2)
     caution = 1 - DEVIATIONS_SUBTRACTED * np.sqrt(2 / bits)

@@ -8,14 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.sketch import (
-    BINS,
-    WEIGHTS,
-    cells_of,
-    estimate_from_pairs,
-    estimate_resemblance,
-    sketch,
-)
+from scrapy_simdedup.fingerprint.similarity import estimate_resemblance
+from scrapy_simdedup.fingerprint.sketch import BINS, WEIGHTS, cells_of, estimate_from_pairs, sketch
 from scrapy_simdedup.page.classify import BlockClass
 
 sketches = st.integers(0, 2**32 - 1).map(

@@ -1,0 +1,5 @@
+from scrapy_simdedup.fingerprint.similarity import python_score
+from scrapy_simdedup.fingerprint.sketch import estimate_own_resemblance as estimate_own_resemblance
+from scrapy_simdedup.fingerprint.sketch import estimate_resemblance as estimate_resemblance
+
+score = python_score
