@@ -230,6 +230,8 @@ META_CHECK = "simdedup_check"
 """Marks a request that asks for a URL once more; holds the URL of the page that it should be like."""
 MAX_AWAITED = 100_000
 """Pages, and targets of redirects, that are awaited to learn from them; others teach nothing."""
+_PLAIN_REASONS = frozenset({None, "own_text", "known_view"})
+"""Reasons of verdicts that tell what a URL leads to: a page of its own if it is kept, else its original."""
 
 
 class UrlObservations:
@@ -262,7 +264,7 @@ class UrlObservations:
     def judged(self, request: Request, verdict: Verdict, canonical: str | None) -> None:
         """Learn from the verdict of a page, whose declared canonical URL is ``canonical``."""
         is_second_try = verdict.reason == "no_item_yet"
-        is_plain = verdict.reason is None or (verdict.kind, verdict.reason) == ("unchanged", "for_links")
+        is_plain = verdict.reason in _PLAIN_REASONS or (verdict.kind, verdict.reason) == ("unchanged", "for_links")
         if self._journal is None or not (is_plain or is_second_try) or verdict.pending is not None:
             return
         original = verdict.original_key if verdict.is_duplicate else None

@@ -14,7 +14,7 @@ from scrapy.spiders import CrawlSpider, Rule
 
 from helpers.crawling import ADDON, ONE_BY_ONE, Crawl, crawl
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, words
 from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
@@ -61,6 +61,25 @@ async def test_many_requests_at_a_time_lose_no_page(site: Site) -> None:
     settings = {"SIMDEDUP_URL_LEARNING": "skip", "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
     found = await crawl(Reader, ADDON | settings, root=site.root)
     assert times(found.items).keys() == magazine.contents
+
+
+@on_asyncio
+async def test_a_page_that_is_kept_for_text_of_its_own_is_an_exception_of_a_rule(site: Site) -> None:
+    """The view of every third article ends with what a reader says."""
+
+    class Commented(Magazine):
+        def answer(self, path: str) -> str:
+            made, number = super().answer(path), self.content(path)
+            if "view" not in path or int(number) % 3:
+                return made
+            comment = " ".join(words(f"comment on {number}", 60)).capitalize()
+            made = made.replace("data-content=", f'data-content="commented {number}" data-of=')
+            return made.replace("</article>", f'<section class="comments"><p>{comment}</p></section></article>')
+
+    Commented(site, 60)
+    found = await read(site, **SKIP)
+    assert found.stat("urls/skipped") > 60
+    assert {f"commented {number}" for number in range(0, 60, 3)} <= times(found.items).keys()
 
 
 @on_asyncio
