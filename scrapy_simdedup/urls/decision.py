@@ -75,7 +75,7 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
         why = _explain(site, rules, known)
         if not _is_safe(site, normalized, known, thresholds):
             return UrlDecision("deprioritize", *why)
-        if _is_doubtful(site, normalized, known):
+        if _is_doubtful(site, parts, known):
             site.shared.expect(known.content, Look(url, parts))
             return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known)
@@ -227,9 +227,9 @@ def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
     return False
 
 
-def _is_doubtful(site: Site, normalized: NormalizedUrl, known: IndexHit) -> bool:
+def _is_doubtful(site: Site, parts: UrlParts, known: IndexHit) -> bool:
     """Whether the known page may have shown an error that others show as well, so that it needs a second look."""
-    return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, normalized)
+    return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts)
 
 
 def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:

@@ -144,7 +144,7 @@ class UrlLearner:
             site.fetched += 1
             site.observe_host(parts.host)
             if checked and site.questions is not None:
-                site.questions.sure.add(content)
+                site.questions.settle(url, content)
                 site.questions.were_told |= erred
             self._take_page(site, url, content, self._below_prefix(site, url, parts))
         if site.questions is not None and site.questions.open:
@@ -321,7 +321,7 @@ class UrlLearner:
             return
         if may_be_shared and site.shared.are_unrelated(known, seen.parts):
             site.shared.share(content, Look(known_url, known), look)
-            if site.shared.is_doubtful(content, site.normalize(known)):
+            if site.shared.is_doubtful(content, known):
                 site.readmit_by_content(content)
         if wants_prefix:
             self._look_for_prefix(seen, Look(known_url, known))
@@ -376,12 +376,18 @@ class UrlLearner:
         ):
             suspects.reverse()  # a page that erred is hardly fetched twice, as its URLs were skipped
         for suspect, shown in suspects:
-            if shown not in questions.sure:
+            if not questions.is_sure(suspect, shown, is_shared=shown in site.shared):
                 if len(questions.open) >= MAX_OPEN:
                     return False
                 known_url = known_pages[0][0] if suspect == url and known_pages else None
-                held = HeldPage(url, content)
-                questions.ask(suspect, shown, because_of=url, known_url=known_url, held=held, about=about)
+                questions.ask(
+                    *(suspect, shown),
+                    because_of=url,
+                    known_url=known_url,
+                    about=about,
+                    expected=known_contents if suspect == url else (),
+                    held=HeldPage(url, content),
+                )
                 return True
         return False
 
@@ -391,14 +397,9 @@ class UrlLearner:
 
     def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
         inquiry, contents = questions.open[url], site.contents
-        by_others = {held.content for held in inquiry.held if held.url != url}
-        is_known = content is not None and (
-            content in questions.sure or contents.is_known(content) or content in by_others
-        )
         is_held = any(held.url == url for held in inquiry.held)  # so that nothing was learned from it
         was_known = contents.is_known(inquiry.first) and (is_held or not contents.seen_once(inquiry.first))
-        is_known = is_known and content not in questions.wrong
-        found = questions.answer(url, content, is_known=is_known, was_known=was_known)
+        found = questions.answer(url, content, was_known=was_known)
         if found is None:
             return
         if found.wrong is not None:
@@ -407,6 +408,8 @@ class UrlLearner:
                 correct(seen, found.wrong)
                 site.readmit_by_content(found.wrong)
             site.shared.was_error(found.wrong, url)
+            if questions.is_common_error(found.wrong):
+                contents.errors.add(found.wrong)
             rule_book = RuleBook(site, self._thresholds)
             for failure in list(questions.by_content.get(found.wrong, ())):
                 if questions.forget(failure):

@@ -126,8 +126,10 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:
     """Whether a page and the known page that it is unlike were both fetched twice."""
-    questions = seen.site.questions
-    return questions is not None and seen.content in questions.sure and expected in questions.sure
+    questions, shared = seen.site.questions, seen.site.shared
+    if questions is None or expected not in questions.sure:
+        return False
+    return questions.is_sure(seen.url, seen.content, is_shared=seen.content in shared)
 
 
 def _remember_failure(seen: Observation, questions: Questions, hypothesis: Hypothesis, expected: int) -> None:
@@ -150,9 +152,9 @@ def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
     leaf, hypothesis = about = failure.leaf, failure.hypothesis
     ask = partial(questions.ask, because_of=failure.url, failure=failure, about=[about])
     if failure.content not in questions.sure:
-        ask(failure.url, failure.content, known_url=failure.known_url)
+        ask(failure.url, failure.content, known_url=failure.known_url, expected=[failure.known_content])
     elif failure.known_content not in questions.sure:
-        ask(failure.known_url, failure.known_content)
+        ask(failure.known_url, failure.known_content, expected=[failure.content])
     elif questions.forget(failure):
         leaf.evidence[hypothesis].confirmed_failures += 1
         questions.add_exception(leaf.evidence[hypothesis])

@@ -165,6 +165,8 @@ class ContentCounters:
     """Content of a stub → how often a verification found it as expected."""
     misled: set[int] = field(default_factory=set)
     """Contents of stubs for which a verification found another content."""
+    errors: set[int] = field(default_factory=set)
+    """Contents that several pages showed by error, such as that a server is busy: stubs, however few they were."""
 
     def count_fetch(self, content: int, page: int, *, explained: bool) -> bool:
         """Count a page, explained if rules led to a known one; returns whether its content now represents no page."""
@@ -191,11 +193,13 @@ class ContentCounters:
 
     def is_stub_content(self, content: int) -> bool:
         """Whether a content is a stub's, from which nothing can be learned."""
-        return self._entry(content) & _UNEXPLAINED > MAX_UNEXPLAINED_URLS
+        return content in self.errors or self._entry(content) & _UNEXPLAINED > MAX_UNEXPLAINED_URLS
 
     def can_represent_page(self, content: int) -> bool:
         """Whether a URL may be skipped because it leads to this content."""
         entry = self._entry(content)
+        if content in self.errors:
+            return False
         if entry & _UNEXPLAINED <= self.limit:
             return True
         return entry >> _RUN & 0xF >= _MANY_RUNS and content not in self.misled

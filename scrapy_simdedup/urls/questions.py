@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -63,6 +64,8 @@ class Inquiry:
     failures: list[EarlyFailure] = field(default_factory=list)
     about: list[tuple[PathPattern, Hypothesis]] = field(default_factory=list)
     """The hypotheses that the answer matters to, and where."""
+    expected: set[int] = field(default_factory=set)
+    """What it should show by a rule: enough if it shows that once."""
     is_due: bool = True
     """Whether it is to be asked for, and was not yet."""
 
@@ -93,6 +96,8 @@ class Questions:
     _due: deque[Question] = field(default_factory=deque)
     sure: set[int] = field(default_factory=set)
     """Contents that a page showed twice."""
+    _settled: set[str] = field(default_factory=set)
+    """URLs of which it is known what they really show."""
     wrong: dict[int, int] = field(default_factory=dict)
     """Contents that were errors → what the page really shows."""
     _early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = field(default_factory=dict)
@@ -122,6 +127,19 @@ class Questions:
         if evidence.is_held_back and evidence not in self._exceptions:
             self._exceptions.append(evidence)
 
+    def is_common_error(self, content: int) -> bool:
+        """Whether a content was an error more than once."""
+        return self._errors[content] > 1
+
+    def settle(self, url: str, content: int) -> None:
+        """Note that it is known what a page really shows."""
+        self.sure.add(content)
+        self._settled.add(url)
+
+    def is_sure(self, url: str, content: int, *, is_shared: bool) -> bool:
+        """Whether a page was seen to show a content twice; one that unrelated pages share may be an error elsewhere."""
+        return content in self.sure and (not is_shared or url in self._settled)
+
     def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether a question about a hypothesis at a leaf is open."""
         return (leaf, hypothesis) in self._asking_about
@@ -142,6 +160,7 @@ class Questions:
         because_of: str,
         known_url: str | None = None,
         about: list[tuple[PathPattern, Hypothesis]],
+        expected: Iterable[int] = (),
         held: HeldPage | None = None,
         failure: EarlyFailure | None = None,
     ) -> None:
@@ -151,6 +170,7 @@ class Questions:
             inquiry = self.open[url] = Inquiry(content)
             self._due.append(Question(url, because_of, known_url))
         inquiry.about += about
+        inquiry.expected.update(expected)
         for pair in about:
             self._asking_about.setdefault(pair, []).append(url)
         if held is not None:
@@ -170,15 +190,18 @@ class Questions:
                 found.append(question)
         return found
 
-    def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
+    def answer(self, url: str, content: int | None, *, was_known: bool) -> Finding | None:
         """What a URL really shows that shows this content when fetched again; None if it has to be fetched once more.
 
-        Where another page has a content, ``is_known`` of this one and ``was_known`` of the first, it hardly is an
-        error.
+        It is enough to see once what the page should show, or what takes the place of a known error, unless that is one
+        itself. Where another page has the first content, ``was_known``, that hardly is an error.
         """
         inquiry = self.open[url]
         first, found = inquiry.first, None
-        if content is not None and (is_known or content == first or content in inquiry.answers):
+        by_others = {held.content for held in inquiry.held if held.url != url}
+        is_expected = first in self.wrong or content in inquiry.expected | by_others
+        is_expected = is_expected and content not in self.wrong
+        if content is not None and (is_expected or content == first or content in inquiry.answers):
             found = content
         inquiry.answers.append(content)
         if found is None and len(inquiry.answers) >= _MAX_ANSWERS:
@@ -190,7 +213,7 @@ class Questions:
         del self.open[url]
         wrong = first if found != first else None
         self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
-        self.sure.add(found)
+        self.settle(url, found)
         self.wrong.pop(found, None)
         for pair in inquiry.about:
             self._asking_about[pair].remove(url)

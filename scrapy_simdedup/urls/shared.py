@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from scrapy_simdedup.urls.page_index import ContentCounters
 from scrapy_simdedup.urls.parts import UrlParts
 from scrapy_simdedup.urls.patterns import NormalizedUrl
 
 MAX_SHARED, MAX_LOOKS = 1000, 20
 """Contents of unrelated pages that are remembered, and looks at each."""
-_USUAL = 4
-"""Contents that pages of the same two kinds of path share from which on such copies are usual on a site."""
+_USUAL, _USUAL_IN_SEVERAL = 4, 10
+"""Contents that places share which differ in a part, from which on such copies are usual: at one other place, and at
+several."""
 _TRIED = 12
 """Contents that are looked at to find out whether copies are usual."""
 
@@ -29,19 +31,19 @@ class SharedContents:
     """Contents that were found at places which no rule relates.
 
     An error page with status 200 is found now here, now there, and at none of these places twice. So a content that
-    unrelated places show stands for the page of one of them only if it was found there twice. Where pages of the same
-    two kinds of path share several contents, copies are usual: an error shows but one.
+    unrelated places show stands for the page of one of them only if it was found there twice. Where places that differ
+    in the same parts share several contents, copies are usual, as those of a product in each color: an error shows but
+    one.
     """
 
     normalize: Callable[[UrlParts], NormalizedUrl]
+    contents: ContentCounters
     _looks: dict[int, list[Look]] = field(default_factory=dict)
     """Content → where it was found."""
-    _errors: set[int] = field(default_factory=set)
-    """Those that were an error somewhere."""
     _expected: dict[str, int] = field(default_factory=dict)
     """URL that is about to be fetched → the content that it should show."""
-    _kinds: dict[frozenset[str], list[int]] = field(default_factory=dict)
-    """Two kinds of path → the contents that pages of both share."""
+    _copies: dict[str, list[int]] = field(default_factory=dict)
+    """A part, or two kinds of path → the contents that places share which differ there."""
 
     def __contains__(self, content: int) -> bool:
         return content in self._looks
@@ -57,10 +59,10 @@ class SharedContents:
         if len(self._looks) >= MAX_SHARED:
             del self._looks[next(iter(self._looks))]
         self._looks[content] = [first, other]
-        kinds = frozenset(self.normalize(look.parts).leaf.shape for look in (first, other))
-        contents = self._kinds.setdefault(kinds, [])
-        if len(contents) < _TRIED:
-            contents.append(content)
+        for name in self._differing(first.parts, other.parts):
+            contents = self._copies.setdefault(name, [])
+            if len(contents) < _TRIED:
+                contents.append(content)
 
     def add(self, content: int, look: Look) -> None:
         """Note that a shared content was found once more; two looks at a place are enough."""
@@ -86,10 +88,10 @@ class SharedContents:
         self.add(content, look)
 
     def was_error(self, content: int, url: str) -> None:
-        """Forget a place where a content was an error; wherever else it was found once it may be one, too."""
+        """Forget a place where a shared content was an error; wherever else it was found it may be one, too."""
         if content in self._looks:
             self._looks[content] = [look for look in self._looks[content] if look.url != url]
-            self._errors.add(content)
+            self.contents.errors.add(content)
 
     def nearest(self, content: int, url: UrlParts) -> str | None:
         """The URL at which a shared content was found that differs least from another one; None if none is known."""
@@ -98,24 +100,32 @@ class SharedContents:
         best = max(looks, key=lambda look: len(mine & {look.parts.segments, *look.parts.parts}), default=None)
         return best.url if best is not None else None
 
-    def is_doubtful(self, content: int, place: NormalizedUrl) -> bool:
-        """Whether a content was found at a place no more than once, and at others that nothing relates to it."""
+    def is_doubtful(self, content: int, url: UrlParts) -> bool:
+        """Whether a content was found at the place of a URL at most once, and at others that nothing relates to it."""
         looks = self._looks.get(content)
         if looks is None:
             return False
-        places = [self.normalize(look.parts) for look in looks]
-        elsewhere = {other.identity: other for other in places if other.identity != place.identity}
-        if sum(other.identity == place.identity for other in places) > 1:
+        place = self.normalize(url).identity
+        places = [(self.normalize(look.parts).identity, look.parts) for look in looks]
+        elsewhere = {identity: parts for identity, parts in places if identity != place}
+        if len(places) - sum(identity != place for identity, _ in places) > 1:
             return False
-        if content in self._errors or len(elsewhere) > 1:
-            return True
-        return bool(elsewhere) and not self._are_usual(content, place, *elsewhere.values())
+        usual = _USUAL if len(elsewhere) < 2 else _USUAL_IN_SEVERAL
+        differing = {name for other in elsewhere.values() for name in self._differing(url, other)}
+        return any(self._shared_by(name, content) < usual for name in differing)
 
-    def _are_usual(self, content: int, one: NormalizedUrl, other: NormalizedUrl) -> bool:
-        """Whether pages of two kinds of path share several contents other than this one."""
-        kinds = frozenset((one.leaf.shape, other.leaf.shape))
-        contents = self._kinds[kinds] = [c for c in self._kinds.get(kinds, ()) if self._is_unrelated(c)]
-        return len(contents) - (content in contents) >= _USUAL
+    def _differing(self, one: UrlParts, other: UrlParts) -> list[str]:
+        """In what two places differ: the kinds of their paths if these differ, and parts that matter."""
+        mine, theirs = self.normalize(one), self.normalize(other)
+        names = mine.remaining.keys() | theirs.remaining.keys()
+        found = [name for name in names if mine.part_hashes.get(name) != theirs.part_hashes.get(name)]
+        kinds = sorted((mine.leaf.shape, theirs.leaf.shape))
+        return found if one.segments == other.segments else [" and ".join(kinds), *found]
+
+    def _shared_by(self, name: str, content: int) -> int:
+        """How many contents other than this one are shared by places that differ in a part."""
+        contents = self._copies[name] = [c for c in self._copies.get(name, ()) if self._is_unrelated(c)]
+        return len(contents) - (content in contents)
 
     def _is_unrelated(self, content: int) -> bool:
         looks = self._looks.get(content, ())[:2]

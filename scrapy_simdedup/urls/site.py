@@ -146,7 +146,7 @@ class Site:
         """Leaf → rules → the latest skip by these rules."""
         self.firsts: compact.SortedMap = compact.SortedMap()
         """Leaf and content of a first page → a tag per part that it had: to find parts that change together."""
-        self.shared: SharedContents = SharedContents(self.normalize)
+        self.shared: SharedContents = SharedContents(self.normalize, self.contents)
         self.version: int = 0
         """Number of changes of verdicts so far."""
         self.in_force: Counter[Hypothesis] = Counter()
