@@ -32,7 +32,7 @@ from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import is_alive
-from scrapy_simdedup.detect.stubs import MIN_PLACES, MIN_PLACES_OF_WORDS
+from scrapy_simdedup.detect.stubs import MIN_PLACES
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures, whole_journal
@@ -56,7 +56,7 @@ FLAG = "simdedup-"
 class SecondFetches:
     """Remembers pages that may have been dropped wrongly, and makes their requests once more where they were.
 
-    Pages whose lines are all those of their original are none of them, and neither are answers to anything but GET.
+    Pages that say just what their original says are none of them, and neither are answers to anything but GET.
     """
 
     def __init__(self, crawler: Crawler, stats: CrawlStats, on_store_error: Callable[[StoreError], None]) -> None:
@@ -105,8 +105,8 @@ class SecondFetches:
         return None if response is None else response.replace(request=request)
 
     async def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
-        """Remember a dropped page that has a line of its own."""
-        if verdict.other_line is None or verdict.original_key is None or request.method != "GET":
+        """Remember a dropped page that does not say just what its original says."""
+        if not verdict.other_text or verdict.original_key is None or request.method != "GET":
             return
         key = (site, verdict.original_key)
         with reporting_failures(self._on_store_error):
@@ -147,7 +147,7 @@ class SecondFetches:
         """Make the requests once more whose pages may be those of a family, had all pages been counted."""
         for key in list(self._dropped):
             dropped, uncounted = len(self._dropped[key]), self._uncounted[key[0]]
-            if uncounted and dropped < MIN_PLACES and 1 + dropped + uncounted >= MIN_PLACES_OF_WORDS:
+            if uncounted and 1 + dropped + uncounted >= MIN_PLACES:
                 self._fetch(key)
         self._uncounted.clear()
 

@@ -156,7 +156,7 @@ _URL_EVENT_TYPES: dict[str, type[UrlEvent]] = {"seen": SeenUrl, "skipped": Skipp
 
 @dataclass(frozen=True, slots=True)
 class DroppedPage(Event):
-    """A page was dropped that has a line of its own: it is fetched once more if its original turns out to be a stub."""
+    """A page was dropped that says something else than its original: it is fetched once more if that is a stub."""
 
     site: str
     original: bytes

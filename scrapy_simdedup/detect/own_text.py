@@ -143,7 +143,7 @@ class OwnTextSearch:
                 return OwnText(words, counts=True)
         most = int(self._words.max(initial=0))
         shown = most if most > novelty.MIN_OWN_WORDS else 0
-        return OwnText(shown, other_line=self._replaced.difference(self._units))
+        return OwnText(shown)
 
     @property
     def _units(self) -> PageUnits:

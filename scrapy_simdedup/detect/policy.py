@@ -39,8 +39,8 @@ def decide(
 ) -> Decision:
     """Decide about a page, in this order.
 
-    0. A page that repeats a stub is a stub. If it has a line of its own, as the pages of a family have, it is
-       remembered for its own next visit alone; else nothing is remembered of it.
+    0. A page that repeats a stub is a stub. If it does not say just what the stub says, as the pages of a family
+       do not, it is remembered for its own next visit alone; else nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, where as many with its content are kept as
        may be. One that is a better copy, as the settings say, is kept and takes that page's place. So is one
        that was edited since an earlier run, if the settings drop what was not; it takes no place.
@@ -182,7 +182,7 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
                 verdict,
                 is_duplicate=True,
                 other_headline=_headline_differs(page, original),
-                other_line=match.own.other_line,
+                other_text=_text_differs(page, original),
             )
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
@@ -205,7 +205,7 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
         decision = _decide_revisit(page, revisit, revisit.kind, index, cluster=None, reason=None)
         if decision.verdict.is_duplicate:
             return replace(decision, original=stub)
-    if match.own.other_line is None:
+    if not _text_differs(page, stub):
         return Decision(verdict, None, stub)
     return replace(_keep(page, revisit, verdict), original=stub)
 
@@ -257,7 +257,7 @@ def _delivered_content(record: Record, index: SiteIndex) -> Record | None:
     """The page with which a page's content was delivered, if that is still known: the page itself, or its original."""
     if record.state == "duplicate" and record.original is not None:
         found = index.delivered_version(record.original)
-        # A page that was dropped for what is known to be a stub by now may have had a line of its own.
+        # A page that was dropped for what is known to be a stub by now may have said something else.
         return None if found is not None and found.state == "stub" else found
     return record if record.delivered else None
 
@@ -298,6 +298,15 @@ def _headline_differs(page: FetchedPage, original: Record) -> bool:
     if one.h1 and other.h1:
         return one.h1 != other.h1
     return 0 != one.title != other.title != 0
+
+
+def _text_differs(page: FetchedPage, original: Record) -> bool:
+    return text_differs(page.fingerprint, PageFingerprint.from_bytes(original.fingerprint))
+
+
+def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool:
+    """Whether two pages do not say the same, be it in boilerplate or in their titles."""
+    return (one.exact, one.title) != (other.exact, other.title)
 
 
 def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:

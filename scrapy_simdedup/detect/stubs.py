@@ -19,17 +19,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.threads import MarkedLines
-from scrapy_simdedup.detect.verdict import OtherLine
 from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.urls.parts import query_parameters
 
-MIN_PLACES = 20
+MIN_PLACES = 8
 """Places at which a content must have been fetched to be a stub."""
-MIN_PLACES_OF_WORDS = 8
-"""Such places where each page has other words in one of its lines, as pages of a family have: the dates of a course."""
-MIN_LINES = 0.8
-"""The share of a content's pages with a line of their own from which they are a family."""
+MIN_PLACES_OF_WALL = 20
+"""Places from which it may be a wall."""
+MIN_OTHER_TEXTS = 0.8
+"""The share of a content's pages with another text from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
 """Contents at one path that show that queries tell pages apart there."""
 MIN_SHARE_OF_PATH = 0.5
@@ -77,10 +76,8 @@ class _ContentUrls:
     tokens: Counter[str] = field(default_factory=Counter)
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
-    other_words: int = 0
-    """Pages with a short line in the place of another one of the original, which differs in words."""
-    other_numbers: int = 0
-    """Pages with one that differs in its numbers alone."""
+    other_texts: int = 0
+    """Pages that do not say just what the original says."""
     marked: MarkedLines | None = None
     """The lines in which the pages differ from the original, of whatever length; None while none do."""
 
@@ -91,23 +88,17 @@ class _ContentUrls:
 
     @property
     def is_family(self) -> bool:
-        """Whether the pages are those of a family: each but the first has a line of its own."""
-        return self.other_words + self.other_numbers >= MIN_LINES * (self.count - 1)
-
-    @property
-    def least(self) -> int:
-        """Places from which the content is a stub."""
-        return MIN_PLACES_OF_WORDS if self.other_words >= MIN_LINES * (self.count - 1) else MIN_PLACES
+        """Whether the pages are those of a family: each but the first says something else."""
+        return self.other_texts >= MIN_OTHER_TEXTS * (self.count - 1)
 
     def has_a_name_for_each(self, token: str) -> bool:
         """Whether the URLs have a segment in common, and end in names of which hardly two differ in digits alone."""
         names = {_DIGIT.sub("", end) for end in self.tokens if end.startswith("end ")}
         return token.startswith("path ") and len(names) >= MIN_COMMON_TOKEN * self.count
 
-    def add(self, url: str, path: int, tokens: frozenset[str], other_line: OtherLine | None) -> None:
+    def add(self, url: str, path: int, tokens: frozenset[str], *, other_text: bool) -> None:
         self.count += 1
-        self.other_words += other_line == "words"
-        self.other_numbers += other_line == "numbers"
+        self.other_texts += other_text
         if path in self.paths or len(self.paths) < MAX_TOKENS:
             self.paths[path] += 1
         if len(self.tokens) > MAX_TOKENS:
@@ -148,13 +139,11 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * (len(self._contents) + len(marked)) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
-    def observe(
-        self, url: str, content: str, other_line: OtherLine | None = None, other_rows: OtherRows | None = None
-    ) -> bool:
+    def observe(self, url: str, content: str, *, other_text: bool = False, other_rows: OtherRows | None = None) -> bool:
         """Count a page under its content; whether that content is a stub.
 
-        ``other_line`` is in what a short line differs from that in its place in the content, ``other_rows`` the lines
-        in which the two differ, of whatever length.
+        ``other_text`` says whether the page says just what the content says, or something else, be it in boilerplate;
+        ``other_rows`` are the lines of their contents in which the two differ.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))
@@ -164,13 +153,13 @@ class StubDetector:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
                 self._contents = dict(ranked[: MAX_CONTENTS // 2])
             urls = self._contents[content] = _ContentUrls()
-        urls.add(url, path, tokens, other_line)
+        urls.add(url, path, tokens, other_text=other_text)
         if other_rows is not None:
             urls.marked = urls.marked or MarkedLines()
             urls.marked.add(other_rows)
         self._count_path(path, content)
         self._recent.append((content, tokens))
-        if not urls.is_stub and urls.count >= urls.least and self._places(urls) >= urls.least:
+        if not urls.is_stub and urls.count >= MIN_PLACES and self._places(urls) >= MIN_PLACES:
             urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
         return urls.is_stub
 
@@ -180,7 +169,7 @@ class StubDetector:
             return None
         content, _ = self._recent[-1]
         urls = self._contents.get(content)
-        if urls is None or urls.count < MIN_PLACES or content in self._walls or self._places(urls) < MIN_PLACES:
+        if urls is None or content in self._walls or min(urls.count, self._places(urls)) < MIN_PLACES_OF_WALL:
             return None
         share = sum(content == other for other, _ in self._recent) / len(self._recent)
         if share < WALL_SHARE:
@@ -205,8 +194,7 @@ class StubDetector:
                     urls.samples,
                     list(urls.paths.items()),
                     list(urls.tokens.items()),
-                    urls.other_words,
-                    urls.other_numbers,
+                    urls.other_texts,
                     None if urls.marked is None else urls.marked.to_rows(),
                 )
                 for content, urls in self._contents.items()
@@ -225,15 +213,14 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens, words, numbers, marked in counts["contents"]:
+            for content, count, is_stub, samples, paths, tokens, other_texts, marked in counts["contents"]:
                 made._contents[content] = _ContentUrls(
                     int(count),
                     Counter(dict(paths)),
                     Counter(dict(tokens)),
                     list(samples),
                     bool(is_stub),
-                    int(words),
-                    int(numbers),
+                    int(other_texts),
                     None if marked is None else MarkedLines.from_rows(marked),
                 )
             for content, tokens in counts["recent"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -16,16 +16,16 @@ import numpy as np
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.names import RunContext
-from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
+from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of, text_differs
 from scrapy_simdedup.detect.revisit import evidence_of_equal
 from scrapy_simdedup.detect.site_logs import EventLog, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.threads import MAX_ROWS
-from scrapy_simdedup.detect.verdict import FetchedPage, OtherLine, PageRef, Verdict
+from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.novelty import OtherRows, other_rows, replaced_lines
+from scrapy_simdedup.fingerprint.novelty import OtherRows, other_rows
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, reporting_failures
@@ -216,17 +216,17 @@ class Transactions:
 
     async def _detect_stub(self, page: FetchedPage, decision: Decision, ref: PageRef | None) -> None:
         """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
-        original, line = decision.original, decision.verdict.other_line
+        original, other_text = decision.original, decision.verdict.other_text
         await self._stubs.restore(page.site)
         content = _content_of(page, original)
         if original is None and ref is not None and decision.record is not None:
-            content, line = self._failed.take_place(page, content, await self._clocks_of(page.site))
+            content, other_text = self._failed.take_place(page, content)
             self._failed.kept(ref, content, decision.record.fingerprint)
         else:
             content = self._failed.content(content)
         detector = self._stubs.detector(page.site)
         rows = None if original is None else _rows_beside(page, original)
-        is_stub = detector.observe(page.url, content, line, rows)
+        is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails
@@ -337,18 +337,15 @@ class FailedPages:
         """The content that a content is counted with: mostly itself."""
         return self._contents.get(content, content)
 
-    def take_place(self, page: FetchedPage, content: str, clocks: Collection[int]) -> tuple[str, OtherLine | None]:
-        """The content that a kept page is counted with, and in what a line differs from that of the failed page."""
+    def take_place(self, page: FetchedPage, content: str) -> tuple[str, bool]:
+        """The content that a kept page is counted with, and whether its text is another one than the failed page's."""
         fp = page.fingerprint
         for earlier, other in self._alike(page, content):
             if fp.compare(other, identical=page.settings.identical).kind == "identical":
                 self._contents[content] = earlier
                 _forget_oldest(self._contents, MAX_MOVED_CONTENTS)
-                if fp.page_units is None or other.units is None:
-                    return earlier, None
-                lines = replaced_lines(fp.page_units, [other.units], clocks)
-                return earlier, lines.difference(fp.page_units)
-        return self.content(content), None
+                return earlier, text_differs(fp, other)
+        return self.content(content), False
 
     def _alike(self, page: FetchedPage, content: str) -> Iterator[tuple[str, PageFingerprint]]:
         """The failed pages with other contents that a page may be a copy of; all are scored at once."""

@@ -32,7 +32,6 @@ Reason: TypeAlias = (
         "known_view",
     ]
 )
-OtherLine: TypeAlias = Literal["words", "numbers"]
 """In what a line differs from the one in whose place it stands; ``numbers``: in these alone."""
 
 
@@ -100,9 +99,9 @@ class Verdict:
     for a duplicate what it had of its own, usually 0; None where that is not known."""
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
-    other_line: OtherLine | None = None
-    """Of a duplicate, in what a short line differs that stands in the place of another one of its original: a quote of
-    the day, a counter, or the one fact that tells the pages of a family apart. None where all lines are the same."""
+    other_text: bool = False
+    """Of a duplicate, whether it does not say just what its original says, in boilerplate and title as well: it may
+    have another advertisement, a counter, or the one fact that tells the pages of a family apart."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
@@ -179,8 +178,6 @@ class OwnText(NamedTuple):
     """Words of its longest text unit that they lack; None where that is not known, as it is a copy of none."""
     counts: bool = False
     """Whether the page is no copy, because of this text."""
-    other_line: OtherLine | None = None
-    """In what a short line differs that stands in the place of another of the originals, and keeps no page."""
     is_in_work: bool = False
     """Whether an original that is not delivered yet has the text: the verdict then waits for that original."""
 

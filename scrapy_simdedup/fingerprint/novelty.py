@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from math import ceil, inf, log, prod
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,11 +223,6 @@ class ReplacedLines(NamedTuple):
         replaced: Mask = self.words | self.numbers
         replaced[~units.of_content | units.is_index] = False
         return replaced
-
-    def difference(self, units: PageUnits) -> Literal["words", "numbers"] | None:
-        """In what the short lines of the content differ from those in their place; None where there is none."""
-        of_texts = self.of_texts(units)
-        return None if not of_texts.any() else "words" if (of_texts & self.words).any() else "numbers"
 
 
 def new_units(units: PageUnits, others: Sequence[TextUnits], chosen: Mask) -> Mask:

@@ -10,26 +10,26 @@ from scrapy_simdedup.detect.detector import NearDuplicateDetector
 
 JOB = "<dl><dt>Place</dt><dd>{}</dd><dt>Salary</dt><dd>{} EUR a year</dd></dl><p>Write to {}.</p>" + prose("job", 120)
 FACTS = {
-    "other place and contact": (JOB.format("Bremen", 56_000, "Klara Sommer"), "near", None),
-    "other place and salary": (JOB.format("Bremen", 51_000, "Felix Winter"), "near", None),
-    "another place": (JOB.format("Bremen", 56_000, "Felix Winter"), "identical", "words"),
-    "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", None),
-    "a counter": ("<p>Read 41 times</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", "numbers"),
-    "a share": ("<p>Yes: 41 %</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", "numbers"),
-    "none": (JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", None),
+    "other place and contact": (JOB.format("Bremen", 56_000, "Klara Sommer"), "near", False),
+    "other place and salary": (JOB.format("Bremen", 51_000, "Felix Winter"), "near", False),
+    "another place": (JOB.format("Bremen", 56_000, "Felix Winter"), "identical", True),
+    "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", False),
+    "a counter": ("<p>Read 41 times</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", True),
+    "a share": ("<p>Yes: 41 %</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", True),
+    "none": (JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", False),
 }
-"""What differs, the page, its kind, and in what the line of a duplicate differs."""
+"""What differs, the page, its kind, and whether the text of a duplicate differs."""
 
 
 @pytest.mark.parametrize("paragraphs", [0, 60])
 @pytest.mark.parametrize("name", FACTS)
 @on_asyncio
-async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(name: str, paragraphs: int) -> None:
+async def test_two_other_texts_or_a_price_make_another_page_under_one_headline(name: str, paragraphs: int) -> None:
     """One line of other words may be the quote of the day, and one of other numbers how often the page was read.
 
     Of a text of so many paragraphs the record has a row for the first ones only.
     """
-    body, kind, other_line = FACTS[name]
+    body, kind, other_text = FACTS[name]
     text = "".join(prose(("terms", number), 30) for number in range(paragraphs))
     async with NearDuplicateDetector() as detector:
         before = {"a counter": "<p>Read 40 times</p>", "a share": "<p>Yes: 40 %</p>"}
@@ -39,7 +39,7 @@ async def test_two_other_lines_or_a_price_make_another_page_under_one_headline(n
             assert verdict.page is not None
             await detector.confirm(verdict.page)
         verdict = await detector.judge(page("job", body=body + text), url="https://jobs.example/jobs/12")
-        assert (verdict.kind, verdict.other_line) == (kind, other_line)
+        assert (verdict.kind, verdict.other_text) == (kind, other_text)
         assert verdict.is_duplicate == (kind == "identical")
 
 
