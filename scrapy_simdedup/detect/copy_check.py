@@ -187,8 +187,12 @@ class ClusterMembers:
         return [slot for slot in slots if self._records.key(slot) != key] if len(slots) < MAX_MEMBERS else []
 
     def _live_members(self, original: bytes) -> list[int]:
-        records = ((slot, self._records[slot]) for slot in self._slots.get(original, ()) if self._records.ids[slot])
-        return [slot for slot, record in records if record.state == "duplicate" and record.original == original]
+        records, slots = self._records, self._slots.get(original, ())
+        return [
+            slot
+            for slot in slots
+            if records.ids[slot] and records.state(slot) == "duplicate" and records.original(slot) == original
+        ]
 
 
 MAX_PAGES = 50_000

@@ -147,6 +147,13 @@ class PackedRecords:
         """The key of a record."""
         return bytes(self._key(slot))
 
+    def original(self, slot: int) -> bytes | None:
+        """The key of a record's original; None if it has none."""
+        end = self._ends[slot]
+        _, original, *others = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
+        behind = end - _FOOT.size - sum(others)
+        return bytes(self._buffer[behind - original : behind]) or None
+
     def fingerprint(self, slot: int) -> bytes:
         """The fingerprint of a record, without all the rest of it."""
         end = self._ends[slot]

@@ -45,6 +45,7 @@ def test_a_record_comes_back_as_it_went_in(record: Record) -> None:
     slot = packed.put(record)
     assert packed[slot] == record
     assert (packed.key(slot), packed.position(slot)) == (record.key, record.position)
+    assert (packed.state(slot), packed.original(slot)) == (record.state, record.original)
     assert packed.slots(record.key) == [slot]
     size = len(record.fingerprint) // 2
     assert packed.tails([slot, slot], size) == 2 * record.fingerprint[len(record.fingerprint) - size :]
