@@ -32,13 +32,10 @@ _TESTS_AT_A_TIME = 3
 """Tests of a rule of an earlier crawl that are under way at a time; further URLs that it explains are fetched late."""
 _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
-_SEVERAL_URLS = 1.5
-"""URLs of a page that had a part with many values, on average, from which on each page has several witnesses."""
 _ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
 """Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
 paths, and once another rule of the site had one."""
 Action = Literal["go", "deprioritize", "skip"]
-Doubt = Literal["hardly", "several", "one witness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +164,10 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
             verified = max(found.verified for found in standing) + under_way
             if site.hosts.is_counting and not rule.is_initial:
                 verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
-            if site.questions is not None and _has_one_witness(site, rule, evidence):
+            if site.questions is not None and site.hypotheses.has_one_witness(rule, evidence):
                 usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
-                weight *= _AFTER_EXCEPTION if site.questions.know_exceptions else usual
+                after_exception = site.questions.know_exceptions and evidence.to_clear > 0
+                weight *= _AFTER_EXCEPTION if after_exception else usual
                 verified //= site.hypotheses.few_values(rule) or 1
             tried = max(found.successes for found in standing) + under_way - _TRIALS_OF_NEW_RULE
             if not evidence.remembered or low_risk:
@@ -241,34 +239,6 @@ def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:
         return max(1.0, _MANY_RULES / max(1, site.doubtful_rules()))
     lack = max(1.0, _MANY_RULES / max(1, site.doubtful_parts()))
     return lack * min(1.0, _WHERE_SAMPLED * lack)
-
-
-def doubt_about_skip(site: Site, parts: UrlParts) -> Doubt:
-    """How well a rule behind the skip of a URL can be wrong for some pages only.
-
-    A page may have one URL with a part, or with a certain value of it, so that nothing but this URL tells whether a
-    rule is wrong for it. Where any value is the rule's, each page has several URLs that would.
-    """
-    normalized = site.normalize(parts)
-    known = site.index.find(normalized, normalized.rules)
-    if known is None:
-        return "one witness"
-    if site.contents.is_stub_content(known.content):
-        return "hardly"
-    doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
-    if not doubtful:
-        return "hardly"
-    rules = normalized.rules.pattern_of
-    has_one = any(_has_one_witness(site, rule, rules[rule].evidence[rule]) for rule in doubtful)
-    return "one witness" if has_one else "several"
-
-
-def _has_one_witness(site: Site, rule: Hypothesis, evidence: Evidence) -> bool:
-    """Whether a page may have a single URL that would show that a rule is wrong for it."""
-    if rule.any_value or len(rule.names) > 1 or site.hypotheses.is_low_risk(rule):
-        return False
-    urls = evidence.contents.values()  # of pages that had the part
-    return site.hypotheses.few_values(rule) > 0 or sum(urls) < _SEVERAL_URLS * len(urls)
 
 
 def _verification_rate(weight: float, verified: int) -> float:

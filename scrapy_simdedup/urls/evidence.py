@@ -45,6 +45,8 @@ _MOSTLY_RIGHT = 0.2
 MAX_CREDITED_CONTENTS = 128
 """Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""
 _COUNTER_EXAMPLES = 3
+_TO_CLEAR = 460
+"""Successes without a failure that tell, with 99 % confidence, that less than one page in a hundred is an exception."""
 LOWER = -1.645
 """The normal quantile below which a bound lies with 95 % confidence, one-sided."""
 
@@ -133,6 +135,11 @@ class Evidence:
     def is_plainly_wrong(self) -> bool:
         """Whether the hypothesis is wrong too often to be a rule with exceptions, whatever it seemed at first."""
         return wilson_bound(self.failures, self.successes, LOWER) > _MOSTLY_RIGHT
+
+    @property
+    def to_clear(self) -> int:
+        """Successes that are lacking before exceptions of other rules make this one no more doubtful."""
+        return max(0, _TO_CLEAR - self.successes)
 
     def update_likely(self) -> bool:
         """Decide whether the hypothesis is likely; returns whether that has changed."""

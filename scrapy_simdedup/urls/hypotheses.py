@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scrapy_simdedup.urls.compact import U64_MASK, KeyedHash
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.given import GIVEN_PREFIX
 from scrapy_simdedup.urls.parts import FLAG_PARTS, is_session, is_tracking, looks_random
 
@@ -25,6 +26,8 @@ ANY_VALUE = "*"
 """Stands for the value in what is shown and remembered of a hypothesis that any value will do."""
 MAX_JOINT = 10
 """Groups of parts that are examined together."""
+_SEVERAL_URLS = 1.5
+"""URLs of a page that had a part with many values, on average, from which on each page has several witnesses."""
 _NO_DEFAULTS = frozenset({"path", "segment", "spelling", "repeats", GIVEN_PREFIX})
 _RARELY_MATTER = frozenset({"scheme", "slash", "slashes", "index", "spelling", "repeats"})
 
@@ -214,6 +217,13 @@ class Hypotheses:
         if hypothesis.value is not None:
             return 1
         return 0 if part.any_value is not None else max(1, len(part.values))
+
+    def has_one_witness(self, rule: Hypothesis, evidence: Evidence) -> bool:
+        """Whether a page may have a single URL that would show that a rule is wrong for it."""
+        if rule.any_value or len(rule.names) > 1 or self.is_low_risk(rule):
+            return False
+        urls = evidence.contents.values()  # of pages that had the part
+        return self.few_values(rule) > 0 or sum(urls) < _SEVERAL_URLS * len(urls)
 
     def add(self, names: tuple[str, ...], value: str | None, shift: int = 0) -> Hypothesis:
         """Make a hypothesis about parts that exist."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
 from scrapy_simdedup.urls.contradictions import contradicted, correct, correct_entry
-from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, doubt_about_skip, is_early_test
+from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, is_early_test
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
@@ -18,17 +17,11 @@ from scrapy_simdedup.urls.parts import UrlParts, site_name, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, MAX_OPEN, HeldPage, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
+from scrapy_simdedup.urls.sampling import SAMPLED, SAMPLED_LOW_RISK, draw_sample, unseen_bound
 from scrapy_simdedup.urls.shared import Look
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation
 
-_SAMPLED, _SAMPLED_LOW_RISK = 0.4, 0.1
-"""Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session
-ids, stubs. Where a page may have no second URL to show an exception, it takes what the questions have left."""
-_SAMPLED_AFTER_EXCEPTION = 10
-"""Factor on the checks for these URLs where a rule was wrong for few pages, so that others may be."""
-_MOST_SAMPLED = 0.99
-"""Share of the skipped URLs that are sampled at most, whatever the checks are."""
 _MAX_EARLY_TESTS = 50
 """URLs of a site that are fetched before others to test the rules of an earlier crawl."""
 _RELEARNED_BLOCKS = 8
@@ -164,7 +157,7 @@ class UrlLearner:
                 del self._asking[name]
             else:
                 first = min(FIRST_QUESTIONS, site.repeats)  # where a site has few repeats, little is to be saved
-                share = self._checks * (1 - (_SAMPLED_LOW_RISK if site.questions.know_errors else _SAMPLED))
+                share = self._checks * (1 - (SAMPLED_LOW_RISK if site.questions.know_errors else SAMPLED))
                 found += site.questions.due(first + int(share * len(site.skips.urls)))
         return found
 
@@ -191,14 +184,7 @@ class UrlLearner:
         for site in self._sites.values() if self._checks > 0 else ():
             if site.questions is not None and site.questions.know_errors:
                 found += site.draw_other_looks()
-            share = self._sampled_share(site)
-            chances = {"hardly": _SAMPLED_LOW_RISK, "several": _SAMPLED, "one witness": math.inf}
-            for url in site.draw_skips(share):
-                parts = self._split(site, url)
-                doubt = doubt_about_skip(site, parts) if parts is not None else "one witness"
-                if site.random.next_float() < chances[doubt] * self._checks / share:
-                    found.append(url)
-                    site.skipped -= 1
+            found += draw_sample(site, self._split, self._checks)
         return found
 
     @property
@@ -209,13 +195,7 @@ class UrlLearner:
         :meth:`sample`; more than ``log(0.05) / log(1 - q)`` exceptions, about 3 / q, hardly all escape that (the rule
         of three: Hanley and Lippman-Hand 1983). Meaningful once the crawl is over.
         """
-        skipped = sum(site.skipped for site in self._sites.values())
-        if not skipped:
-            return None
-        checked = self._thresholds.verify_floor
-        if all(site.drawn_to == len(site.skips.urls) for site in self._sites.values()):
-            checked += (1 - checked) * _SAMPLED_LOW_RISK * self._checks
-        return min(1.0, math.log(0.05) / math.log(1 - checked) / skipped) if 0 < checked < 1 else 1.0
+        return unseen_bound(self._sites.values(), self._thresholds.verify_floor, self._checks)
 
     def hint(self, url: str, same_as: str) -> None:
         """Suppose that two URLs lead to one page, because of a rel=canonical, a redirect or a hreflang.
@@ -260,16 +240,6 @@ class UrlLearner:
     def sites(self) -> list[str]:
         """The names of the sites of all observed URLs."""
         return list(self._sites)
-
-    def _sampled_share(self, site: Site) -> float:
-        """The share to sample of the URLs that are the only ones to show an exception."""
-        least = _SAMPLED_LOW_RISK * self._checks
-        if site.questions is not None and site.questions.know_exceptions:
-            return min(_MOST_SAMPLED, _SAMPLED_AFTER_EXCEPTION * self._checks)
-        if site.questions is None or site.questions.know_errors:
-            return min(_MOST_SAMPLED, least)
-        left = self._checks - site.questions.asked / max(1, len(site.skips.urls))
-        return min(_MOST_SAMPLED, max(least, left))
 
     def _site(self, parts: UrlParts) -> Site | None:
         name = self._site_of(parts.host)

@@ -226,6 +226,17 @@ def test_where_a_rule_was_wrong_for_one_page_half_of_what_others_about_few_value
     assert 70 < len(learner.sample()) < 130
 
 
+def test_a_rule_that_was_right_hundreds_of_times_is_sampled_no_more_for_exceptions_of_others() -> None:
+    """Exceptions of one page in a hundred would have shown by then."""
+    learner = taught(checks=0.05)
+    for number in range(1000, 1440):
+        for part in ("", "&view=x"):
+            learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+    skipped(learner, 200)
+    make_exception(learner)
+    assert len(learner.sample()) < 30
+
+
 def test_a_part_with_few_values_is_sampled_as_a_single_value_is() -> None:
     learner = taught(checks=0.5)
     for number in range(40):

@@ -1,0 +1,77 @@
+"""The sample of the skipped URLs that is fetched before a crawl ends, and what it tells of the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from scrapy_simdedup.urls.parts import UrlParts
+from scrapy_simdedup.urls.site import Site
+
+SAMPLED, SAMPLED_LOW_RISK = 0.4, 0.1
+"""Shares of the checks that a sample of the skipped URLs takes, the latter where hardly any rule is wrong: of session
+ids, stubs. Where a page may have no second URL to show an exception, it takes what the questions have left."""
+_AFTER_EXCEPTION = 10
+"""Factor on the checks for these URLs, at most, where a rule was wrong for few pages, so that others may be."""
+_MOST = 0.99
+"""Share of the skipped URLs that are sampled at most, whatever the checks are."""
+
+
+def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], checks: float) -> list[str]:
+    """Draw URLs from those that were skipped since the last drawing, more where a rule can be wrong for some pages."""
+    most = max(_usual_share(site, checks), _share_after_exception(site, checks))
+    found: list[str] = []
+    for url in site.draw_skips(most):
+        parts = split(site, url)
+        share = most if parts is None else _share_of_url(site, parts, checks)
+        if site.random.next_float() < share / most:
+            found.append(url)
+            site.skipped -= 1
+    return found
+
+
+def unseen_bound(sites: Iterable[Site], verify_floor: float, checks: float) -> float | None:
+    """See :attr:`UrlLearner.unseen_bound`."""
+    known = list(sites)
+    skipped = sum(site.skipped for site in known)
+    if not skipped:
+        return None
+    checked = verify_floor
+    if all(site.drawn_to == len(site.skips.urls) for site in known):
+        checked += (1 - checked) * SAMPLED_LOW_RISK * checks
+    return min(1.0, math.log(0.05) / math.log(1 - checked) / skipped) if 0 < checked < 1 else 1.0
+
+
+def _share_of_url(site: Site, parts: UrlParts, checks: float) -> float:
+    """The probability with which a skipped URL is sampled.
+
+    A page may have one URL with a part, or with a certain value of it, so that nothing but this URL tells whether a
+    rule is wrong for it. Where any value is the rule's, each page has several URLs that would.
+    """
+    normalized, usual = site.normalize(parts), _usual_share(site, checks)
+    known = site.index.find(normalized, normalized.rules)
+    if known is None:
+        return max(usual, _share_after_exception(site, checks))
+    doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
+    if not doubtful or site.contents.is_stub_content(known.content):
+        return SAMPLED_LOW_RISK * checks
+    evidence = {rule: normalized.rules.pattern_of[rule].evidence[rule] for rule in doubtful}
+    with_one_witness = [found for rule, found in evidence.items() if site.hypotheses.has_one_witness(rule, found)]
+    if not with_one_witness:
+        return SAMPLED * checks
+    lacking = max(found.to_clear / max(1, found.skips) for found in with_one_witness)
+    return max(usual, min(lacking, _share_after_exception(site, checks)))
+
+
+def _share_after_exception(site: Site, checks: float) -> float:
+    """The share to sample, at most, because another rule of the site had an exception; 0 if none had."""
+    know_exceptions = site.questions is not None and site.questions.know_exceptions
+    return min(_MOST, _AFTER_EXCEPTION * checks) if know_exceptions else 0.0
+
+
+def _usual_share(site: Site, checks: float) -> float:
+    """The share to sample of URLs that are the only ones to show an exception: what the questions have left."""
+    least = SAMPLED_LOW_RISK * checks
+    if site.questions is None or site.questions.know_errors:
+        return min(_MOST, least)
+    return min(_MOST, max(least, checks - site.questions.asked / max(1, len(site.skips.urls))))
