@@ -110,12 +110,14 @@ TAG_PIECES = (
     *(b"<b c='1' d=2>", b"<i CLASS=x hidden>", b"<br type=1/ e/>", b"</b f='>'>", b"class", b"id", b"b", b"\xc3\xa9"),
     *(b"<script", b"<script>", b"</script ", b"</SCRIPT>", b"<title>", b"</title>", b"<textarea ", b"</textarea"),
     *(b"<style>", b"<iframe>", b"<noscript>", b"<plaintext>", b"<xmp", b"</xmp", b"<svg><title/>", b"<body/>"),
+    *(b"<a href=#b>", b"<a HREF = '#'>", b"href", b"#"),
 )
 
 
-def is_read(tag: str, name: str, _: str) -> bool:
-    """Names of links and of bold and italic text give no role."""
-    return name in READ and not (tag in {"a", "b", "i"} and name in {"class", "id"})
+def is_read(tag: str, name: str, value: str) -> bool:
+    """Names of links and of bold and italic text give no role; some links lead to a place of the page."""
+    is_place = name == "href" and value.startswith("#")
+    return is_place or (name in READ and not (tag in {"a", "b", "i"} and name in {"class", "id"}))
 
 
 def nodes_of(page: bytes) -> list[object]:
@@ -236,6 +238,8 @@ def test_it_counts_the_same_mentions_of_cookies(texts: list[str]) -> None:
     "<p hidden>a<a><img></a></p><div aria-hidden=true style='display: none' class='x \xe9'>b<td itemprop='a text'>c"
 )
 @example("<p>a<svg><g><text>drawn</text></g></svg>b <a href=/>c\xa0</a></p><nav id=footer>\u3000d</nav>")
+@example("<a href='#'>a</a><a href=#b>c</a><a href=#d> 1 2\x0b</a><a href='#&#32;'>3<b>e</b></a><a href='' >f</a>")
+@example("<a href=#g>\t<i>4</i></a><a href=#h>\xa05</a><a href='#i'>\u0663</a><a href=#j><!--k-->6</a>")
 @example("<template shadowrootmode=open class='sidebar section' id=menu><a>\xa0x</a></template>\x85<p role=banner>y")
 def test_it_walks_over_a_page_the_same_way(html: str) -> None:
     """Text by text, and role by role."""

@@ -397,6 +397,8 @@ cdef inline const unsigned char* end_of_attribute(const unsigned char* here, con
 cdef inline bint is_read(const unsigned char* name, const unsigned char* end, bint ignores_names) noexcept:
     """Whether an attribute is one of those that are read."""
     cdef unsigned char first = name[0] | 0x20
+    if first == c"h":
+        return is_attribute(name, end, b"href") and leads_to_place(name + 4, end)
     if not (first == c"c" or first == c"i" or first == c"r" or first == c"s" or first == c"t"):
         return False
     return (
@@ -404,6 +406,17 @@ cdef inline bint is_read(const unsigned char* name, const unsigned char* end, bi
         or is_attribute(name, end, b"role") or is_attribute(name, end, b"type") or is_attribute(name, end, b"itemprop")
         or is_attribute(name, end, b"shadowrootmode")
     )
+
+
+cdef inline bint leads_to_place(const unsigned char* here, const unsigned char* end) noexcept:
+    """Whether the value behind the name of an attribute begins with ``#``."""
+    here = skipped(here, end, SPACE)
+    if here == end or here[0] != c"=":
+        return False
+    here = skipped(here + 1, end, SPACE)
+    if here < end and (here[0] == c'"' or here[0] == c"'"):
+        here += 1
+    return here < end and here[0] == c"#"
 
 
 cdef inline bint is_attribute(const unsigned char* text, const unsigned char* end, const char* name) noexcept:

@@ -158,7 +158,7 @@ cdef class Walk:
             self.images += 1
         if roles:
             self.here.text_roles |= roles & TEXT_ROLES
-            if roles & LINK:
+            if roles & LINK and (self.detailed or leads_on(element)):
                 self.here.in_link = True
                 self.begun += 1
             is_box = roles & BOX
@@ -344,6 +344,32 @@ cdef Py_ssize_t elements_inside(xmlNode* root) noexcept:
                     return count
         element = following
     return count
+
+
+cdef bint leads_on(xmlNode* element) except -1:
+    """See :func:`scrapy_simdedup.page.block_tree._leads_on`."""
+    cdef xmlAttr* found = attribute(element, b"href")
+    if found is NULL or found.children is NULL or found.children.content is NULL:
+        return True
+    if (<const char*> found.children.content)[0] != c"#" or len(value_of(element, found)) == 1:
+        return True
+    return is_number(element.children)
+
+
+cdef inline bint is_number(xmlNode* node) noexcept:
+    """Whether the text nodes that follow one another from a node on are a number, with white space or without."""
+    cdef const char* text
+    cdef bint has_digit = False
+    while node is not NULL and node.type in (XML_TEXT_NODE, XML_CDATA_SECTION_NODE):
+        text = <const char*> node.content
+        while text is not NULL and text[0] != 0:
+            if c"0" <= text[0] <= c"9":
+                has_digit = True
+            elif text[0] != c" " and not c"\t" <= text[0] <= c"\r":
+                return False
+            text += 1
+        node = node.next
+    return has_digit
 
 
 cdef inline xmlAttr* attribute(xmlNode* element, const char* name) noexcept:

@@ -54,7 +54,7 @@ class BlockTree:
     text_roles: list[int]
     """The ``HEADING``, ``H1`` and ``PARAGRAPH`` bits of each block."""
     link_lengths: list[int]
-    """The characters of each block that stand inside of links."""
+    """The characters of each block that stand inside of links to other pages; of all links if details are asked for."""
     role_nodes: list[int]
     """The innermost node around each block."""
     role_parents: list[int]
@@ -122,6 +122,21 @@ def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = Fa
 
 _END = etree.Element("br")
 """An element behind the page: a line break outside of all others ends what is open."""
+
+
+_OF_NUMBER = "0123456789 \t\n\v\f\r"
+
+
+def _leads_on(element: etree._Element) -> bool:
+    """Whether a link leads to another page, and not to a place of its own: a question to its answer.
+
+    ``#`` alone stands on buttons, and a number is that of a line in a source.
+    """
+    href = element.get("href", "")
+    if len(href) < 2 or href[0] != "#":
+        return True
+    text = element.text or ""
+    return not (text.strip(_OF_NUMBER) or not text or text.isspace())
 
 
 def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> Walked:  # noqa: PLR0912, PLR0915 - calls cost as much again
@@ -217,7 +232,7 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
                 roles |= by_name
         if roles:
             text_roles |= roles & TEXT_ROLES
-            if roles & LINK:
+            if roles & LINK and (detailed or _leads_on(element)):
                 in_link = True
                 begun += 1
             is_box = roles & BOX

@@ -135,3 +135,18 @@ async def test_a_site_that_changes_its_name_has_edited_no_page(site: Site, share
         done = await crawl(PathsSpider, settings, urls=site.urls(*paths))
         exported.append(sorted(int(url.rpartition("/")[2].partition("?")[0]) for url in done.urls))
     assert exported == [list(range(9)), [4]]
+
+
+@on_asyncio
+async def test_another_question_above_the_same_answer_is_an_edit(site: Site, sqlite_store: str) -> None:
+    """Questions that open their answers are links, which lead to no other page."""
+    settings: dict[str, Any] = ADDON | {"SIMDEDUP_STORE": sqlite_store, "SIMDEDUP_UNCHANGED": "drop"}
+    exported = []
+    for limit in ("thirty", "forty"):
+        for number in range(6):
+            days = limit if number == 4 else "thirty"
+            site[f"/{number}"] = page(
+                number, body=f"<a href='#days'>May I return it after {days} days?</a><div id=days>{prose(number)}</div>"
+            )
+        exported.append((await crawl(PathsSpider, settings, urls=site.urls(*map("/{}".format, range(6))))).urls)
+    assert exported[1] == site.urls("/4")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
+from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import COMMENT, DEFAULT_ROLE_WORDS, FOOTER, H1, HEADING, MAIN, NAV, PARAGRAPH
 
@@ -74,6 +75,25 @@ def test_nodes_are_the_elements_with_roles() -> None:
 def test_names_are_read_only_where_they_name_a_part_of_the_page(html: str, has_role: bool) -> None:
     """Ids of sections and classes of links and headings are made from their text."""
     assert any(role & COMMENT for role in outline_of(html).node_roles) == has_role
+
+
+@pytest.mark.parametrize(
+    ("html", "is_link"),
+    [
+        ('<a href="/returns">May I send it back?</a>', True),
+        ('<a href="#returns">May I send it back?</a>', False),
+        ('<h2><a href="#returns">Returns</a></h2>', False),
+        ('<a href="#returns"><i class="icon"></i> May I send it back?</a>', False),
+        ('<a name="returns">May I send it back?</a>', True),
+        ('<a href="#">Share (12)</a>', True),
+        ('<a href="#line-12"> 12 </a>', True),
+        ('<a href="/returns#fees">Who pays?</a>', True),
+    ],
+)
+def test_what_leads_to_a_place_of_its_own_page_is_text_of_the_page(html: str, is_link: bool) -> None:
+    """A question that opens its answer, a heading with its address; but no button, and no number of a line."""
+    blocks = read_page(f"<p>Ask us whatever you like.</p>{html}").blocks
+    assert [block.links for block in blocks] == [False, is_link]
 
 
 def test_deep_nesting_needs_no_recursion() -> None:
