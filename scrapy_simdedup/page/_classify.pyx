@@ -46,6 +46,7 @@ cdef Py_ssize_t WIDGET = _roles.WIDGET
 cdef Py_ssize_t WRAPPER_ROLES = _roles.WRAPPER_ROLES
 cdef Py_ssize_t INSET_ROLES = ASIDE | _roles.FOOTER | FORM | META | WIDGET  # of page
 cdef Py_ssize_t COLUMN_ROLES = ASIDE | WIDGET  # of page
+cdef Py_ssize_t BESIDE_ROLES = COLUMN_ROLES | _roles.FOOTER  # of page
 cdef Py_ssize_t LINK_LIST = NAV | BY_SHAPE
 cdef Py_ssize_t MIN_MENU_LENGTH = 200  # of classify, as the next
 cdef Py_ssize_t MIN_PROSE_LENGTH = 200
@@ -345,6 +346,7 @@ cdef struct Box:
 def find_insets(tree, list classes not None, list roles not None):
     """See :func:`scrapy_simdedup.page.page.find_insets`."""
     cdef list texts = tree.texts, of_blocks = tree.boxes, parents = tree.box_parents, box_roles = tree.box_roles
+    cdef list links = tree.link_lengths
     cdef list insets = [False] * len(roles)
     cdef Py_ssize_t number, parent, found, asked = 0
     cdef Box* boxes
@@ -383,6 +385,8 @@ def find_insets(tree, list classes not None, list roles not None):
                 continue
             in_text = among_text or box.roles & MAIN
             if box.roles & BY_SETTING or not (in_text or not found & ~COLUMN_ROLES):
+                continue
+            if found & BESIDE_ROLES and 2 * <Py_ssize_t> links[number] >= len(<str> texts[number]):
                 continue
             if among_text and found & INSET_ROLES == ASIDE:
                 insets[number] = True

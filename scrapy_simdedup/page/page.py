@@ -32,6 +32,8 @@ INSET_ROLES = role.ASIDE | role.FOOTER | role.FORM | role.META | role.WIDGET
 """Roles of boxes that may stand in the text and belong to it."""
 COLUMN_ROLES = role.ASIDE | role.WIDGET
 """Roles of boxes beside the text, which may hold a data sheet."""
+BESIDE_ROLES = COLUMN_ROLES | role.FOOTER
+"""Roles of boxes whose links lead to other things, as those that were viewed before."""
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
 _BETWEEN_PARTS = re.compile(
@@ -244,13 +246,14 @@ def python_make_blocks(
 ) -> tuple[Block, ...]:
     """The blocks of a tree as values, with their classes and boilerplate roles, and whether they are insets."""
     headings = [of_text & role.HEADING > 0 for of_text in tree.text_roles]
-    links = [
-        2 * linked >= len(text) and not _is_figure_of_table(tree, at)
-        for at, (text, linked) in enumerate(zip(tree.texts, tree.link_lengths, strict=True))
-    ]
+    links = [_is_link(tree, at) and not _is_figure_of_table(tree, at) for at in range(len(tree.texts))]
     box_paths = map(tree.box_paths.__getitem__, tree.boxes)
     fields = zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True)
     return tuple(map(make._make, fields))
+
+
+def _is_link(tree: BlockTree, at: int) -> bool:
+    return 2 * tree.link_lengths[at] >= len(tree.texts[at])
 
 
 def _is_figure_of_table(tree: BlockTree, at: int) -> bool:
@@ -278,7 +281,8 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     3. There, what a list of terms, a table, or a line with a label says, such as the place of a job: that is a data
        sheet, whatever it is called, but for counters. In a column beside the text only what has no number.
     4. A score or a price in a table of the main part that is taken for a menu, as most of its cells are links.
-    5. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
+    5. No link in a column or in a footer, which leads to another thing, be it with the price of that.
+    6. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
     asked = [
@@ -303,6 +307,8 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
             insets[at] = boxes_roles & role.MAIN > 0 and _is_figure_of_table(tree, at)
             continue
         text, named = beginning(tree.texts[at]), roles[at] & INSET_ROLES
+        if named & BESIDE_ROLES and _is_link(tree, at):
+            continue
         insets[at] = (
             (among_text and named == role.ASIDE)
             or (

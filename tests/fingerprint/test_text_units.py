@@ -133,6 +133,19 @@ def test_a_consent_notice_and_a_list_of_links_are_nobodys_own() -> None:
         assert longest_own_text(units, [BEFORE.units], ~units.pass_over) == 0
 
 
+@pytest.mark.parametrize("tag", ["aside", "footer", "div class=widget"])
+def test_prices_that_are_links_beside_the_text_are_those_of_other_things(tag: str) -> None:
+    """A list of what was viewed before is another one at each visit, though the whole page stands in one main part."""
+    text = f"<h1>Chair</h1>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}"
+    card = "<li><a href=/lamp>{}</a> {} EUR</li>"
+    before, now, dearer = (
+        fingerprint_page(f"<main>{text}<{tag}><p>Price: {price} EUR</p><ul>{card.format(*viewed)}</ul></{tag}></main>")
+        for viewed, price in ((("A lamp of oak", 29), 90), (("A small kettle", 31), 90), (("A lamp of oak", 29), 95))
+    )
+    assert not changes(before, now)
+    assert changes(before, dearer)
+
+
 def test_a_headline_is_no_list_of_links_though_it_is_a_link() -> None:
     """In many templates it leads to its own page. A heading further down that is a link leads to another page."""
 
