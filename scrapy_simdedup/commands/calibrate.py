@@ -73,11 +73,7 @@ CALIBRATE = Action(
     (
         option("--site", help="look at this site alone"),
         option("--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300"),
-        option(
-            "--pairs",
-            metavar="FILE",
-            help="pairs that were looked at: a .csv or .jsonl file of one, other, label (same, different)",
-        ),
+        option("--pairs", metavar="FILE", help="a .csv or .jsonl file of one, other and label (same or different)"),
         option("--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"),
         option("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"),
     ),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scrapy_simdedup.detect.names import ALL_SITES, PageSettings
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.report.document import html_document
-from scrapy_simdedup.report.elements import Element, Series, data_table, format_number, h, link, similarity_chart
+from scrapy_simdedup.report.elements import Element, Series, data_table, h, link, similarity_chart
 from scrapy_simdedup.report.neighbours import ClosePair, Reservoir
 from scrapy_simdedup.setting_checks import usable_key
 from scrapy_simdedup.settings import DedupSettings
@@ -211,7 +211,7 @@ def _share(found: Iterable[bool]) -> float | None:
 
 def render_calibration(found: Calibration, settings: DedupSettings) -> str:
     """The calibration as an HTML document; ``settings`` has the thresholds in force."""
-    about = f"{found.store}; {format_number(found.sampled)} of {format_number(found.pages)} pages were sampled"
+    about = f"{found.store}; {found.sampled:,} of {found.pages:,} pages were sampled"
     parts = {
         "choice": ("Thresholds per site", _choices(found)),
         "distribution": ("Similarity to the closest page", _distribution(found, settings)),

@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 from lxml import etree
 
+from scrapy_simdedup.display import shorten
+
 Element: TypeAlias = "etree._Element"  # noqa: SLF001 - its only name
 Child: TypeAlias = "str | Element | None"
 Cell: TypeAlias = "Child | int | float"
@@ -66,23 +68,13 @@ def to_html(element: Element) -> str:
 def link(url: str) -> Element:
     """A URL as a link, if it is an address of the web, else as text; the link sends no referrer."""
     if not url.startswith(("http://", "https://")):
-        return h("span", shorten(url), class_="url")
-    return h("a", shorten(url), href=url, class_="url", rel="noreferrer noopener")
+        return h("span", shown_url(url), class_="url")
+    return h("a", shown_url(url), href=url, class_="url", rel="noreferrer noopener")
 
 
-def shorten(url: str) -> str:
+def shown_url(url: str) -> str:
     """A URL as it is shown: without its middle if it is long, and without characters that turn its direction."""
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in url)
-    return shown if len(shown) <= MAX_SHOWN_URL else f"{shown[: MAX_SHOWN_URL * 2 // 3]}…{shown[-MAX_SHOWN_URL // 3 :]}"
-
-
-def format_number(value: float, digits: int = 0) -> str:
-    """A number for people.
-
-    >>> format_number(1234567), format_number(0.98765, 3)
-    ('1,234,567', '0.988')
-    """
-    return f"{value:,.{digits}f}"
+    return shorten("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in url), MAX_SHOWN_URL)
 
 
 def data_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Element:
@@ -119,7 +111,7 @@ def _cell(name: str, at: int, value: Cell) -> Element:
     tag, scope = ("td", None) if at else ("th", "row")
     if not isinstance(value, (int, float)):
         return h(tag, value, scope=scope, class_=_class(name), data_value="-1" if value is None else None)
-    shown = f"{value:.1%}" if name.startswith("#%") else format_number(value, 0 if isinstance(value, int) else 3)
+    shown = f"{value:.1%}" if name.startswith("#%") else f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
     return h(tag, shown, scope=scope, class_=_class(name), data_value=repr(value))
 
 
@@ -194,12 +186,12 @@ def bar_chart(
     top = _round_up(max(totals, default=0))
     levels = [(share, FLOOR - share * (FLOOR - TOP)) for share in (0.0, 0.5, 1.0)]
     grid = [h("line", x1="0", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid") for _, y in levels]
-    marks = [h("text", format_number(top * of), x="100%", y=f"{y + 4:.1f}", text_anchor="end") for of, y in levels[1:]]
+    marks = [h("text", f"{top * of:,.0f}", x="100%", y=f"{y + 4:.1f}", text_anchor="end") for of, y in levels[1:]]
     scale = h("svg", marks, class_="scale", height=str(HEIGHT))
     thresholds = [_line(row, mark) for row, mark in enumerate(lines)]
     drawn = [*grid, *_bars(series, steps, top), *thresholds, *map(_tick, ticks)]
     bars = h("svg", drawn, class_="bars", height=str(HEIGHT))
-    summary = f"{title}: {len(totals)} steps of at most {format_number(max(totals, default=0))}; the numbers are below"
+    summary = f"{title}: {len(totals)} steps of at most {max(totals, default=0):,}; the numbers are below"
     picture = h("div", scale, bars, class_="chart", role="img", aria_label=summary)
     legend = [h("li", h("span", class_=f"swatch {one.colour}", aria_hidden="true"), one.name) for one in series]
     return h("figure", picture, h("ul", legend, class_="legend"), _numbers(title, series, steps, totals), id=name)
@@ -216,7 +208,7 @@ def _bars(series: Sequence[Series], steps: Sequence[str], top: int) -> list[Elem
                 continue
             height = max(MIN_BAR_HEIGHT, value / top * (FLOOR - TOP))
             floor -= height
-            title = h("title", f"{label}: {format_number(value)} {one.name}")
+            title = h("title", f"{label}: {value:,} {one.name}")
             x, y = f"{step * width:.3f}%", f"{floor:.1f}"
             sizes = {"width": f"{width * 0.86:.3f}%", "y": y, "height": f"{height:.1f}"}
             bars.append(h("rect", title, x=x, **sizes, class_=one.colour))

@@ -16,10 +16,9 @@ from scrapy_simdedup.report.elements import (
     Series,
     bar_chart,
     data_table,
-    format_number,
     h,
     link,
-    shorten,
+    shown_url,
     similarity_chart,
     sortable_table,
 )
@@ -44,10 +43,10 @@ def answer(report: Report) -> Iterator[Element]:
     judged = report.pages - report.kinds.get("unjudged", 0)
     share = report.dropped / judged if judged else 0.0
     would, did = ("would be dropped", "") if report.mode == "observe" else ("dropped", " and were dropped")
-    by_verdict = ", ".join(f"{format_number(pages)} {kind}" for kind, pages in report.kinds.items())
+    by_verdict = ", ".join(f"{pages:,} {kind}" for kind, pages in report.kinds.items())
     cards = [
-        ("Pages judged", format_number(judged), by_verdict),
-        (f"Repeats {would}", format_number(report.dropped), f"{share:.1%} of the judged"),
+        ("Pages judged", f"{judged:,}", by_verdict),
+        (f"Repeats {would}", f"{report.dropped:,}", f"{share:.1%} of the judged"),
     ]
     if report.savings is not None:
         saved = report.savings
@@ -55,11 +54,11 @@ def answer(report: Report) -> Iterator[Element]:
         cards += [
             ("Bytes saved", format_bytes(saved.bytes), "of pages that need not be parsed and stored"),
             ("Time saved", f"{saved.seconds:,.1f} s", cost),
-            ("Fetches saved", format_number(saved.fetches), "of URLs known to lead to repeats"),
-            ("Items dropped", format_number(saved.items), "that repeat items, or are of a repeated page"),
+            ("Fetches saved", f"{saved.fetches:,}", "of URLs known to lead to repeats"),
+            ("Items dropped", f"{saved.items:,}", "that repeat items, or are of a repeated page"),
         ]
     judged_pages = plural(judged, "judged page")
-    summary = f"{format_number(report.dropped)} of {judged_pages} ({share:.0%}) repeat another page{did}."
+    summary = f"{report.dropped:,} of {judged_pages} ({share:.0%}) repeat another page{did}."
     yield h("p", summary, class_="lead")
     shown = [h("div", h("dt", name), h("dd", value), h("dd", note, class_="note")) for name, value, note in cards]
     yield h("dl", shown, class_="answer")
@@ -140,7 +139,7 @@ def rules(report: Report) -> Iterator[Element]:
         yield h("p", "No part of a URL was found not to change the page.")
         return
     share = savings.saved / savings.pages if savings.pages else 0.0
-    saved = f"saved {format_number(savings.saved)} of {format_number(savings.pages)} fetches ({share:.0%})"
+    saved = f"saved {savings.saved:,} of {savings.pages:,} fetches ({share:.0%})"
     yield h(
         "p",
         f"Learning from URLs {saved} on {plural(savings.sites, 'site')}."
@@ -206,7 +205,7 @@ def clusters(report: Report) -> Iterator[Element]:
 def _how_many(count: int, what: str, listed: int, which: str) -> str:
     """A sentence on how many pages are ``what``, and which of them are listed."""
     shown = f"; the {listed} {which} are shown" if count > listed else ""
-    return f"{format_number(count)} {'page is' if count == 1 else 'pages are'} {what}{shown}."
+    return f"{count:,} {'page is' if count == 1 else 'pages are'} {what}{shown}."
 
 
 def _with_more(parts: list[Element]) -> Iterator[Element]:
@@ -224,7 +223,7 @@ def _cluster(cluster: Cluster, *, unfolded: bool) -> Element:
         pages += [", first ", link(cluster.original)]
     return h(
         "details",
-        h("summary", f"{format_number(cluster.repeats)} × {shorten(cluster.representative or MISSING_PAGE)}"),
+        h("summary", f"{cluster.repeats:,} × {shown_url(cluster.representative or MISSING_PAGE)}"),
         h("p", pages),
         _members(cluster),
         open="" if unfolded else None,
@@ -235,9 +234,7 @@ def _members(cluster: Cluster) -> Element:
     rows: list[tuple[Child | float, ...]] = [
         (link(member.url), member.similarity, ", ".join(member.differs) or "unknown") for member in cluster.members
     ]
-    shown = (
-        f"{len(rows)} of its {format_number(cluster.repeats)} repeats" if len(rows) < cluster.repeats else "Its repeats"
-    )
+    shown = f"{len(rows)} of its {cluster.repeats:,} repeats" if len(rows) < cluster.repeats else "Its repeats"
     return data_table(f"{shown} on {cluster.site}", ("Repeat", "#similarity", "Differs in"), rows)
 
 
@@ -307,7 +304,7 @@ def _audited(page: AuditedPair, *, unfolded: bool) -> Element:
     original = link(page.original) if page.original else MISSING_PAGE
     return h(
         "details",
-        h("summary", f"{format_number(page.similarity, 3)} similar: {shorten(page.dropped)}"),
+        h("summary", f"{page.similarity:.3f} similar: {shown_url(page.dropped)}"),
         h("p", "repeats ", original, h("br"), "dropped ", link(page.dropped)),
         h("p", "; ".join(facts), class_="soft") if facts else None,
         None if page.lines is None else _side_by_side(page),
