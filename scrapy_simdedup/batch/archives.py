@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import heapreplace
@@ -17,6 +17,7 @@ from typing import Any
 from scrapy_simdedup.batch import tables
 from scrapy_simdedup.batch.records import RECORD_COLUMNS, record_row
 from scrapy_simdedup.batch.things import again_in_run, request_key
+from scrapy_simdedup.batch.workers import Watch
 from scrapy_simdedup.detect.detector import fingerprint_description, secret_mark
 from scrapy_simdedup.detect.names import PageSettings, site_of, without_surrogates
 from scrapy_simdedup.detect.site_judge import SiteJudge
@@ -29,9 +30,6 @@ from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record, SiteNote
 from scrapy_simdedup.unjudged import UnjudgedReason
-
-Watch = Callable[[int], AbstractContextManager[UnjudgedReason | None]]
-"""Stands around the work on the page at a position of its file; gives the reason not to touch the page."""
 
 PAGES_PER_BATCH = 64
 """Pages with their HTML that are held at a time."""
@@ -102,7 +100,8 @@ def fingerprints(
         for url, html, time, unjudged, file, position in zip(*columns, strict=True):
             with watch(position) if watch else nullcontext() as reason:
                 row = _fingerprint_row(url or "", html, of_page.of(url or ""), secret, unjudged or reason)
-            key = request_key(url) if url else _entry_key(file, position)
+            entry = f"{file} {position}".encode("utf-8", "replace")
+            key = request_key(url) if url else blake2b(entry, digest_size=16).digest()  # no version of another page
             row |= {"time": time, "url": url or "", "key": key, "file": file, "position": position}
             rows.append({"site": site_of(without_surrogates(url or ""), settings.scope), **row})
         yield arrow.RecordBatch.from_pylist(rows, schema=schema)
@@ -124,11 +123,6 @@ def _fingerprint_row(
         "canonical": declared_canonical_url(html, url) if settings.prefer else None,
         "size": size,
     }
-
-
-def _entry_key(file: str | None, position: int | None) -> bytes:
-    """The key of an entry without a URL, which is no version of another page."""
-    return blake2b(f"{file} {position}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def history_row(site: str, record: Record | SiteNote, number: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def whole_file(name: str | Path) -> Iterator[Path]:
     if "://" in str(name):
         with TemporaryDirectory() as directory:
             yield Path(directory) / "part"
-            system, path = _fsspec().core.url_to_fs(str(name))
+            system, path = package_of("batch", "fsspec").core.url_to_fs(str(name))
             system.put_file(str(Path(directory) / "part"), path)
         return
     path = Path(name)
@@ -65,7 +65,7 @@ def open_input(name: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     if "://" in name:
-        with _fsspec().open(name, "rb", compression="infer") as file:
+        with package_of("batch", "fsspec").open(name, "rb", compression="infer") as file:
             yield file
         return
     try:
@@ -104,10 +104,6 @@ def _open_packed(path: Path, mode: Literal["rb", "wb"], suffix: str) -> Iterator
     else:
         with path.open(mode) as file:
             yield cast("IO[bytes]", file)
-
-
-def _fsspec() -> Any:
-    return package_of("batch", "fsspec")
 
 
 TIME_FIELDS = ("time", "timestamp", "fetched_at", "crawled_at")

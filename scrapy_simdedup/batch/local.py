@@ -28,7 +28,7 @@ from scrapy_simdedup.batch.tables import (
     verdicts_schema,
 )
 from scrapy_simdedup.batch.verdict_files import WORK
-from scrapy_simdedup.batch.workers import Jobs, PageWatch
+from scrapy_simdedup.batch.workers import Watch, do_jobs
 from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings
@@ -89,12 +89,12 @@ def fingerprint_files(
             jobs.append((name, (name, number, path)))
     if jobs:
         work = partial(fingerprint_file, reading=reading, settings=settings, secret=secret)
-        for name, (pages, damages) in Jobs(work, jobs, processes, settings.worker_timeout):
+        for name, (pages, damages) in do_jobs(work, jobs, processes, settings.worker_timeout):
             yield name, pages, damages
 
 
 def fingerprint_file(
-    watch: PageWatch, name: str, number: int, path: Path, *, reading: Reading, settings: DedupSettings, secret: bytes
+    watch: Watch, name: str, number: int, path: Path, *, reading: Reading, settings: DedupSettings, secret: bytes
 ) -> tuple[int, list[str]]:
     """Make the fingerprints of one file; the table is there once it is complete."""
     damages: list[str] = []
@@ -193,7 +193,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     history = [work / f"history-{number}.parquet" for number in range(len(judging.history))]
     jobs = [(name, (name, path)) for name, path in zip(judging.history, history, strict=True) if not path.exists()]
     if jobs:
-        list(Jobs(convert_history, jobs, processes))
+        list(do_jobs(convert_history, jobs, processes))
     with duckdb.connect() as db:
         db.execute(f"SET temp_directory = {sql_text(work / 'sort')}")
         db.execute(f"SET memory_limit = '{PART_BYTES >> 20}MiB'")
@@ -222,13 +222,13 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
             jobs_of_parts.append((f"part {part}", (source, path, records)))
     yield done, total
     if jobs_of_parts:
-        for _, pages in Jobs(partial(judge_part, judging=judging, secret=secret), jobs_of_parts, processes):
+        for _, pages in do_jobs(partial(judge_part, judging=judging, secret=secret), jobs_of_parts, processes):
             done += pages
             yield done, total
     shutil.rmtree(work)
 
 
-def convert_history(watch: PageWatch, name: str, path: Path) -> None:  # noqa: ARG001 - a job has a watch
+def convert_history(watch: Watch, name: str, path: Path) -> None:  # noqa: ARG001 - a job has a watch
     """Write the records of an export as rows of a table of fingerprints."""
 
     def refuse(number: int, problem: str) -> None:
@@ -291,7 +291,7 @@ def _part(db: Any, sizes: dict[str, int], count: int, output: Path) -> None:
 
 
 def judge_part(
-    watch: PageWatch,  # noqa: ARG001 - a job has a watch
+    watch: Watch,  # noqa: ARG001 - a job has a watch
     source: Path,
     path: Path,
     records: Path | None,

@@ -31,7 +31,7 @@ from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.local import fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema
 from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summary, dropped_pages
-from scrapy_simdedup.batch.workers import Jobs
+from scrapy_simdedup.batch.workers import do_jobs
 from scrapy_simdedup.detect.names import host_of
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.settings import DedupSettings
@@ -96,7 +96,7 @@ def fingerprint_files(
             with TemporaryDirectory() as directory:
                 path = Path(directory) / "prints.parquet"
                 jobs = [(name, (name, number, path))]
-                for _, (_, damages) in Jobs(work, jobs, 1, settings.worker_timeout):
+                for _, (_, damages) in do_jobs(work, jobs, 1, settings.worker_timeout):
                     for damage in damages:
                         LOGGER.warning("%s: %s; what comes behind is left out", name, damage)
                 with parquet.ParquetFile(path) as table:

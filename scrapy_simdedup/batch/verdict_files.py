@@ -17,7 +17,7 @@ from typing import Any
 from scrapy_simdedup.batch.archives import fingerprint_of
 from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
 from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
-from scrapy_simdedup.batch.workers import Jobs, PageWatch
+from scrapy_simdedup.batch.workers import Watch, do_jobs
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.display import format_bytes, plural
@@ -155,7 +155,7 @@ def keep_files(
 
     ``verdict_tables`` is the directory of the verdicts; copies that are there already are passed over.
     """
-    duckdb = package_of("batch", "duckdb")
+    duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
     tables = verdict_tables_in(verdict_tables)
     output.mkdir(parents=True, exist_ok=True)
     dropped = output / f"{WORK}-dropped.parquet"
@@ -165,7 +165,9 @@ def keep_files(
         unknown = [name for name in inputs if name not in known]
         if unknown:
             raise SimdedupError(f"there is no verdict on {unknown[0]}; name the files as they were fingerprinted")
-        db.register("superseded", _table_of(superseded))
+        types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
+        schema = arrow.schema(list(zip(DROPPED_COLUMNS, types, strict=True)))
+        db.register("superseded", arrow.Table.from_pylist([asdict(page) for page in superseded], schema=schema))
         db.execute(f"""
             COPY (
                 SELECT {", ".join(DROPPED_COLUMNS)} FROM read_parquet({sql_list(tables)})
@@ -180,7 +182,7 @@ def keep_files(
         else:
             yield name, 0
     if jobs:
-        yield from Jobs(keep_file, jobs, processes)
+        yield from do_jobs(keep_file, jobs, processes)
     dropped.unlink()
 
 
@@ -192,14 +194,7 @@ def verdict_tables_in(directory: Path) -> list[Path]:
     return tables
 
 
-def _table_of(superseded: Iterable[DroppedPage]) -> Any:
-    arrow = package_of("batch", "pyarrow")
-    types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
-    schema = arrow.schema(list(zip(DROPPED_COLUMNS, types, strict=True)))
-    return arrow.Table.from_pylist([asdict(page) for page in superseded], schema=schema)
-
-
-def keep_file(watch: PageWatch, name: str, path: Path, reading: Reading, dropped: Path) -> int:  # noqa: ARG001
+def keep_file(watch: Watch, name: str, path: Path, reading: Reading, dropped: Path) -> int:  # noqa: ARG001
     """Copy one file without the pages that were dropped."""
     parquet = package_of("batch", "pyarrow.parquet")
     rows = parquet.read_table(dropped, filters=[("file", "=", name)]).to_pylist()
