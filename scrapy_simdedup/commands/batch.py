@@ -37,9 +37,7 @@ def _add_options(parser: ArgumentParser) -> None:
     add("--skip-damaged", action="store_true", help="take what can be read of a damaged file")
     add("--history", action="append", default=[], metavar="FILE", help="what export wrote as Parquet")
     add("--records", metavar="DIR", help="where judge writes what import reads")
-    add(
-        "--report", type=document_path, metavar="FILE", help="the report of a crawl, as .html or .json; needs --records"
-    )
+    add("--report", type=document_path, metavar="FILE", help="a report as .html or .json; needs --records")
     add("--run", metavar="NAME", help="the run that verdicts and records name; default: batch")
     add("--engine", choices=("duckdb", "spark"), default="duckdb", help="this machine, or a cluster; default: duckdb")
     add("--master", help="of Spark, such as local[4]; default: what spark-submit or its files say")

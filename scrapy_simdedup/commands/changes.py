@@ -108,22 +108,10 @@ CHANGES = Action(
     "list URLs whose pages have probably changed by a day, for a crawl of those alone",
     run_changes,
     (
-        option(
-            "--due",
-            type=_time,
-            metavar="DATE",
-            help="when pages are fetched next, such as 2026-12-01, in UTC; default: now",
-        ),
-        option(
-            "--share", type=_share, default=DEFAULT_SHARE, help="chance that a page has changed by then; default: 0.5"
-        ),
+        option("--due", type=_time, metavar="DATE", help="day or time of the next fetch, in UTC; default: now"),
+        option("--share", type=_share, default=DEFAULT_SHARE, help="chance of a change by then; default: 0.5"),
         SITE,
-        option(
-            *("-n", "--limit"),
-            type=positive_int,
-            metavar="N",
-            help="the N most probable; default: all, 20 are shown as text",
-        ),
+        option("-n", "--limit", type=positive_int, metavar="N", help="default: all, of which 20 are shown as text"),
         option("-o", "--output", metavar="FILE", help="write JSON lines, one URL each, for the start() of a spider"),
     ),
 )
@@ -160,10 +148,7 @@ async def run_drift(context: Context) -> int:
 DRIFT = Action(
     "tell how known pages change from visit to visit, and which sites may have a new design",
     run_drift,
-    (
-        SITE,
-        option("-n", "--limit", type=positive_int, default=20, metavar="N", help="sites, runs and pages; default: 20"),
-    ),
+    (SITE, option("-n", "--limit", type=positive_int, default=20, metavar="N", help="rows of a table; default: 20")),
 )
 
 
@@ -227,10 +212,7 @@ async def run_moved(context: Context) -> int:
 MOVED = Action(
     "list pages that are under a new URL, and were gone from the old one or not met there by the latest run",
     run_moved,
-    (
-        SITE,
-        option("-n", "--limit", type=positive_int, default=100, metavar="N", help="shown; default: 100; JSON has all"),
-    ),
+    (SITE, option("-n", "--limit", type=positive_int, default=100, metavar="N", help="shown as text; default: 100")),
 )
 
 

@@ -106,20 +106,12 @@ class Action:
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Add the options of the action, and those of all actions, to its parser."""
-        for add in self.options:
-            add(parser)
-        parser.add_argument(
-            "--store", metavar="URL", help="or the path of a class; default: the project's SIMDEDUP_STORE"
-        )
-        parser.add_argument("--json", action="store_true", help="the answer as JSON")
-        parser.add_argument(
-            *("-s", "--set"),
-            dest="action_settings",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="override a setting",
-        )
+        for add_option in self.options:
+            add_option(parser)
+        add = parser.add_argument
+        add("--store", metavar="URL", help="or the path of a class; default: the project's SIMDEDUP_STORE")
+        add("--json", action="store_true", help="the answer as JSON")
+        add("-s", "--set", dest="action_settings", action="append", default=[], metavar="NAME=VALUE", help="a setting")
 
     def perform(self, options: Namespace, settings: Settings) -> int:
         """Run the action, and give its exit code; an error is printed as one sentence."""

@@ -95,14 +95,7 @@ EXPLAIN = Action(
     run_explain,
     (
         option("url", metavar="URL", help="a page that a crawl came by"),
-        option(
-            "--blocks",
-            nargs="?",
-            const="",
-            metavar="FILE",
-            help="fetch the page, or read it from a file, and show the blocks by which it is compared, with their "
-            "weight",
-        ),
+        option("--blocks", nargs="?", const="", metavar="FILE", help="fetch or read the page, and show its blocks"),
     ),
 )
 

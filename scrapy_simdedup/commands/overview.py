@@ -45,6 +45,8 @@ from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.urls import Rule, export_obstacle, export_own_rules, export_rules
 
 SHOWN_ROWS = 20
+FORMS = "discarder", "simdedup"
+"""Of a file of rules: as duplicate-url-discarder reads it, or with all that ``SIMDEDUP_URL_RULES`` reads."""
 
 
 @dataclass(slots=True)
@@ -172,9 +174,7 @@ CLUSTERS = Action(
     (
         SITE,
         option("--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"),
-        option(
-            "--near", action="store_true", help="list instead what is near another page and was kept, and what kept it"
-        ),
+        option("--near", action="store_true", help="list pages that are near another and were kept, and why"),
         option("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20"),
     ),
 )
@@ -231,13 +231,7 @@ REPORT = Action(
     "write what is in a store as one HTML file to look at, or as JSON",
     run_report,
     (
-        option(
-            *("-o", "--output"),
-            action="append",
-            type=document_path,
-            metavar="FILE",
-            help="an .html or .json file; may be repeated; default: the numbers alone",
-        ),
+        option("-o", "--output", action="append", type=document_path, metavar="FILE", help="an .html or .json file"),
         option("--run", help="of this run alone; default: of all that are in the store"),
     ),
 )
@@ -299,13 +293,7 @@ RULES = Action(
         option("--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"),
         option("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30"),
         option("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON"),
-        option(
-            "--form",
-            choices=("discarder", "simdedup"),
-            default="discarder",
-            help="of the file: as duplicate-url-discarder reads it, or with all that SIMDEDUP_URL_RULES reads; "
-            "default: discarder",
-        ),
+        option("--form", choices=FORMS, default=FORMS[0], help="for which plugin the file is; default: discarder"),
     ),
 )
 

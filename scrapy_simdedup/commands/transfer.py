@@ -171,9 +171,17 @@ async def run_migrate(context: Context) -> int:
     """Copy the pages, and print how many are new."""
     url = context.persistent_store_url
     source, times = _read_plugin_file(context.options.file)
-    added, known = await _write_pages(context, url, source, times)
-    text = f"{added:,} pages of {source} were added; {known:,} were there already"
-    data = {"added": added, "known": known, "source": source, "store": redact_password(url)}
+    async with NearDuplicateDetector(url, settings=context.settings) as detector:
+        nothing = bytes(replace(fingerprint("", context.settings, detector.secret), unjudged=IMPORTED))
+        writer = BulkWriter(detector.store)
+        with context.console.progress("pages read", len(times)) as show:
+            for done, (key, seconds) in enumerate(times.items(), 1):
+                record = imported_record(f"{source}:{key.hex()}", key, nothing, "unjudged", seconds)
+                await writer.add(IMPORTED_LOG, record)
+                show(done)
+        await writer.flush()
+    text = f"{writer.added:,} pages of {source} were added; {writer.known:,} were there already"
+    data = {"added": writer.added, "known": writer.known, "source": source, "store": redact_password(url)}
     context.console.print_answer(data, [text])
     return YES
 
@@ -236,26 +244,41 @@ def _seconds(value: bytes | str | None) -> float:
         return time.time()
 
 
-async def _write_pages(context: Context, url: str, source: str, times: dict[bytes, float]) -> tuple[int, int]:
-    added = 0
-    async with NearDuplicateDetector(url, settings=context.settings) as detector:
-        nothing = replace(fingerprint("", context.settings, detector.secret), unjudged=IMPORTED)
-        log = SiteLogWriter(detector.store, IMPORTED_LOG)
-        with context.console.progress("pages read") as show:
-            for key, seconds in times.items():
-                record = imported_record(f"{source}:{key.hex()}", key, bytes(nothing), "unjudged", seconds)
-                added += await log.add(record)
-                show(added)
-    return added, len(times) - added
-
-
 RECORDS_PER_LOAD, SITES_PER_LOAD = 2_000, 500
 """Records and sites that are written at a time: while one call of a busy server lasts, which has to end within seconds,
 no other process can write to these sites."""
 
 
+class SiteLogWriter:
+    """Appends the records of pages that a site's log does not have yet, in an open store."""
+
+    def __init__(self, store: FingerprintStore, site: str, cursor: int = 0) -> None:
+        self.site, self.cursor = site, cursor
+        self.known_keys: set[bytes] = set()
+        """The keys of the pages in the log that others wrote, as far as it was read."""
+        self._store = store
+
+    async def add(self, record: Record) -> bool:
+        """Append the record; False if the log has its page already."""
+        while record.key not in self.known_keys:
+            id_ = await self._store.append(self.site, record, self.cursor)
+            if id_ is not None:
+                self.cursor = id_
+                return True
+            await self.read()  # the log has grown beyond what was read of it
+        return False
+
+    async def read(self) -> None:
+        """Read the log from the cursor to its end."""
+        complete = False
+        while not complete:
+            tail = await self._store.read(self.site, self.cursor)
+            self.cursor, complete = tail.cursor, tail.complete
+            self.known_keys.update(record.key for record in tail.records)
+
+
 class BulkWriter:
-    """Writes records of pages that an open store does not have, and those of new sites many at a time."""
+    """Writes records of pages that an open store does not have, many at a time."""
 
     def __init__(self, store: FingerprintStore) -> None:
         self.added: int = 0
@@ -264,31 +287,29 @@ class BulkWriter:
         """Records of pages that were there already."""
         self._store = store
         self._sites: set[str] | None = None
-        """The sites that the store had before."""
-        self._log: SiteLogWriter | None = None
-        """Appends one by one to the log of the current site, where that was begun by others, or has versions."""
-        self._site: str | None = None
-        self._cursor = 0
+        """The sites that the store has, once it was asked."""
+        self._log = SiteLogWriter(store, "")
         self._keys: set[bytes] = set()
+        """The keys of the pages of the current site that came so far."""
         self._parts: list[LogPart] = []
         self._waiting = 0
 
     async def add(self, site: str, record: Record) -> None:
         """Add a record; the records of a site come together."""
-        if site != self._site:
+        if site != self._log.site:
             await self._begin(site)
-        if self._log is None and (record.key in self._keys or not record.settled):
+        if record.key in self._log.known_keys:
+            self.known += 1
+            return
+        self.added += 1
+        if record.key in self._keys or not record.settled:
             await self.flush()  # a version of a page, beside an older one or in its place
-            self._log = self._log or SiteLogWriter(self._store, site, self._cursor)
-        if self._log is not None:
-            is_new = await self._log.add(record)
-            self.added, self.known = self.added + is_new, self.known + (not is_new)
+            self._count(is_new=await self._log.add(record))
             return
         self._keys.add(record.key)
         if not self._parts or self._parts[-1].site != site:
-            self._parts.append(LogPart(site, self._cursor, []))
+            self._parts.append(LogPart(site, self._log.cursor, []))
         self._parts[-1].records.append(record)
-        self.added += 1
         self._waiting += 1
         if self._waiting >= RECORDS_PER_LOAD:
             await self.flush()
@@ -296,52 +317,25 @@ class BulkWriter:
     async def flush(self) -> None:
         """Write the records that wait."""
         parts, self._parts, self._waiting = self._parts, [], 0
-        if not parts:
-            return
-        for part, counter in zip(parts, await self._store.load(parts), strict=True):
-            if counter is None:  # somebody else came first
-                log = SiteLogWriter(self._store, part.site, part.expected)
-                news = [await log.add(record) for record in part.records]
-                self.added, self.known = self.added - news.count(False), self.known + news.count(False)
-                self._log = log if part.site == self._site else self._log
-            elif part.site == self._site:
-                self._cursor = counter
+        for part, counter in zip(parts, await self._store.load(parts) if parts else (), strict=True):
+            log = self._log if part.site == self._log.site else SiteLogWriter(self._store, part.site, part.expected)
+            if counter is not None:
+                log.cursor = counter
+                continue
+            for record in part.records:  # somebody else came first
+                self._count(is_new=await log.add(record))
+
+    def _count(self, *, is_new: bool) -> None:
+        """Correct the counts once it is known whether a record, counted as added, was there already."""
+        self.added, self.known = self.added - (not is_new), self.known + (not is_new)
 
     async def _begin(self, site: str) -> None:
         if self._sites is None:
             self._sites = {name async for name in self._store.sites()}
         if len(self._parts) >= SITES_PER_LOAD:
             await self.flush()
-        is_known = site in self._sites
-        self._sites.add(site)  # a site that comes a second time goes on where it was left
-        if is_known:
+        self._log, self._keys = SiteLogWriter(self._store, site), set()
+        if site in self._sites:  # it may come a second time
             await self.flush()
-        self._site, self._cursor, self._keys = site, 0, set()
-        self._log = SiteLogWriter(self._store, site) if is_known else None
-
-
-class SiteLogWriter:
-    """Appends the records of pages that a site's log does not have yet, in an open store."""
-
-    def __init__(self, store: FingerprintStore, site: str, cursor: int = 0) -> None:
-        self.site = site
-        self._store = store
-        self._known_keys: set[bytes] = set()
-        self._cursor = cursor
-
-    async def add(self, record: Record) -> bool:
-        """Append the record; False if the log has its page already."""
-        while record.key not in self._known_keys:
-            id_ = await self._store.append(self.site, record, self._cursor)
-            if id_ is not None:
-                self._cursor = id_
-                return True
-            await self._read()  # the log has grown beyond what was read of it
-        return False
-
-    async def _read(self) -> None:
-        complete = False
-        while not complete:
-            tail = await self._store.read(self.site, self._cursor)
-            self._cursor, complete = tail.cursor, tail.complete
-            self._known_keys.update(record.key for record in tail.records)
+            await self._log.read()
+        self._sites.add(site)

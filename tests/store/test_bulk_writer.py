@@ -34,3 +34,34 @@ async def test_a_call_has_seconds_worth_of_records() -> None:
     assert store.loads == [2_000, 2_000, 100]
     assert await store.count() == 4_100
     await store.close()
+
+
+@on_asyncio
+async def test_pages_of_a_site_that_the_store_has_are_added_many_at_a_time_too() -> None:
+    store = CountedStore()
+    await store.open()
+    for numbers in (range(100), range(50, 150)):
+        writer = BulkWriter(store)
+        for number in numbers:
+            await writer.add("site.example", record(b"%d" % number, state="confirmed"))
+        await writer.flush()
+    assert store.loads == [100, 50]
+    assert (writer.added, writer.known) == (50, 50)
+    assert await store.count() == 150
+    await store.close()
+
+
+@on_asyncio
+async def test_a_log_to_which_somebody_else_wrote_meanwhile_gets_what_it_lacks() -> None:
+    store = CountedStore()
+    await store.open()
+    writer = BulkWriter(store)
+    for key in (b"one", b"two"):
+        await writer.add("site.example", record(key, state="confirmed"))
+    assert await store.append("site.example", record(b"one", state="confirmed"), 0)
+    await writer.flush()
+    await writer.add("site.example", record(b"three", state="confirmed"))
+    await writer.flush()
+    assert (writer.added, writer.known) == (2, 1)
+    assert await store.count() == 3
+    await store.close()
