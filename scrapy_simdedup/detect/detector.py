@@ -280,7 +280,7 @@ class NearDuplicateDetector:
 
     def passes_items_on(self, handler: str, *, url: str) -> None:
         """Tell that pages of a handler, such as that with this URL, may give their items by way of other callbacks."""
-        self._logs.indexes.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)
+        self._logs.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)
 
     async def heartbeat(self) -> None:
         """Tell other workers that this one is alive; call it every ten seconds."""

@@ -13,21 +13,23 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_index import HandlerItems, SiteIndex
+from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Tail, reporting_failures
 from scrapy_simdedup.store.memory import MemoryStore
-from scrapy_simdedup.store.packed_records import PackedRecords
 
+Value = TypeVar("Value", SiteIndex, StubDetector)
 BATCH = 1_000
 """Records that are looked through, or deleted, at a time: some milliseconds in which nothing else runs here."""
 CAP_SLACK = 0.05
@@ -35,7 +37,7 @@ CAP_SLACK = 0.05
 MAX_INDEX_BYTES = 128_000_000
 """Bytes of all indexes together, with the records that were read. A site whose index went is read again."""
 COUNT_EVERY = 64
-"""How often an index may be asked for, one time after the other, before its bytes are counted again."""
+"""How often a value may be asked for before its bytes are counted again."""
 HEARTBEAT_SECONDS = 10.0
 """How often a worker says that it is alive."""
 LEASE_SECONDS = 45.0
@@ -49,8 +51,14 @@ class SiteLogs:
         self._store, self._settings, self._worker = store, settings, context.worker
         self._now, self._sleep = context.now, context.sleep
         searched = context.run if settings.against == "run" else None
-        shared_records = store.packed_records if isinstance(store, MemoryStore) else None
-        self.indexes: SiteIndexCache = SiteIndexCache(settings, searched, shared_records)
+        self.items: HandlerItems = HandlerItems()
+        """What is known of handlers from all sites."""
+
+        def make_index(site: str) -> SiteIndex:
+            shared = store.packed_records(site) if isinstance(store, MemoryStore) else None
+            return SiteIndex(site, settings, searched, shared, self.items)
+
+        self.indexes: SiteCache[SiteIndex] = SiteCache(MAX_INDEX_BYTES, make_index)
         self._unsettled: list[tuple[str, int, Outcome]] = []
         """Settlements that the store could not be told when they happened."""
         self._reserved: dict[tuple[str, int], bytes] = {}
@@ -164,51 +172,60 @@ class SiteLogs:
             await self._read(site, index)
 
 
-class SiteIndexCache:
-    """The indexes of the sites that are being crawled, with lent records; the one not asked for longest goes first."""
+@dataclass(slots=True)
+class _Cached(Generic[Value]):
+    value: Value
+    times: int = 0
+    """How often it was asked for."""
+    counted_at: int = 0
+    """How often it had been asked for when its bytes were counted."""
+    size: int = 0
+    """Its bytes, as they were counted."""
 
-    def __init__(self, settings: DedupSettings, run: str | None, lend: Callable[[str], PackedRecords] | None) -> None:
-        self._settings, self._run, self._lend = settings, run, lend
-        self.items: HandlerItems = HandlerItems()
-        """What is known of handlers from all sites."""
-        self._indexes: dict[str, tuple[SiteIndex, int]] = {}
-        """By site, its index and the bytes that were counted for it, the one asked for last at the end."""
+
+class SiteCache(Generic[Value]):
+    """A value for each site, in at most ``most`` bytes together, about: the one not asked for longest goes first.
+
+    A value is counted when another one is asked for, if it was asked for twice as often as before, and every now and
+    then: to count takes a while, and many young sites that grow are no surprise.
+    """
+
+    def __init__(self, most: int, make: Callable[[str], Value]) -> None:
+        self._most = most
+        self._make: Callable[[str], Value] = make
+        self._values: dict[str, _Cached[Value]] = {}
+        """By site, the one asked for last at the end."""
+        self._latest: _Cached[Value] | None = None
         self._bytes = 0
-        self._newest = ""
-        """The site that was asked for last."""
-        self._times = 0
-        """How often that site was asked for, one time after the other."""
 
-    def known(self, site: str) -> SiteIndex | None:
-        """The site's index as it was last read; None if it was not read, or went since."""
-        index, _ = self._indexes.get(site, (None, 0))
-        return index
+    def known(self, site: str) -> Value | None:
+        """The site's value; None if nobody asked for it, or it went since."""
+        return self._values[site].value if site in self._values else None
 
-    def get(self, site: str) -> SiteIndex:
-        """The site's index; an empty one if there was none."""
-        if site == self._newest and self._times < COUNT_EVERY and site in self._indexes:
-            self._times += 1
-            return self._indexes[site][0]
-        self._count(self._newest)
-        self._newest, self._times = site, 1
-        if site not in self._indexes:
-            lent = self._lend(site) if self._lend else None
-            made = SiteIndex(site, self._settings, self._run, lent, self.items)
-            self._indexes[site] = made, 0
-        self._indexes[site] = self._indexes.pop(site)
-        self._count(site)
-        while self._bytes > MAX_INDEX_BYTES and len(self._indexes) > 1:
-            _, counted = self._indexes.pop(next(iter(self._indexes)))
-            self._bytes -= counted
-        return self._indexes[site][0]
+    def get(self, site: str) -> Value:
+        """The site's value; a new one if there is none."""
+        latest, self._latest = self._latest, self._values.pop(site, None) or _Cached(self._make(site))
+        self._values[site] = self._latest
+        if latest is not None and (latest is not self._latest or latest.times - latest.counted_at >= COUNT_EVERY):
+            self._count(latest)
+        self._latest.times += 1
+        while self._bytes > self._most and len(self._values) > 1:
+            self._bytes -= self._values.pop(next(iter(self._values))).size
+        return self._latest.value
 
-    def _count(self, site: str) -> None:
-        """Count the bytes of a site's index, which keeps its place."""
-        if site in self._indexes:
-            index, counted = self._indexes[site]
-            size = index.size
-            self._indexes[site] = index, size
-            self._bytes += size - counted
+    def set_default(self, site: str, value: Value) -> None:
+        """Take a value that is known from elsewhere, unless there is one."""
+        self._values.setdefault(site, _Cached(value))
+
+    def items(self) -> list[tuple[str, Value]]:
+        """The sites and their values."""
+        return [(site, cached.value) for site, cached in self._values.items()]
+
+    def _count(self, cached: _Cached[Value]) -> None:
+        if cached.times >= min(2 * cached.counted_at, cached.counted_at + COUNT_EVERY):
+            self._bytes -= cached.size
+            cached.size, cached.counted_at = cached.value.size, cached.times
+            self._bytes += cached.size
 
 
 def worker_name() -> str:

@@ -18,14 +18,14 @@ from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of, text_differs
 from scrapy_simdedup.detect.revisit import evidence_of_equal
-from scrapy_simdedup.detect.site_logs import EventLog, SiteLogs
+from scrapy_simdedup.detect.site_logs import EventLog, SiteCache, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.threads import MAX_ROWS
 from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.novelty import OtherRows, other_rows
+from scrapy_simdedup.fingerprint.novelty import other_rows
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, reporting_failures
@@ -40,8 +40,6 @@ STORE_FAILURES = StoreError, FingerprintMismatch
 """The errors of a store that fails, or that holds what is no fingerprint."""
 MAX_WATCH_BYTES = 64_000_000
 """Bytes of the stub detectors of all sites, about; the site whose page came longest ago is forgotten first."""
-COUNT_EVERY = 64
-"""Pages of a site between two counts of its bytes, once it has that many."""
 STUB_JOURNAL = "stubs"
 """The journal in which each site has a note: the counts of the run that saw it last."""
 MAX_IN_WORK = 1_000
@@ -224,8 +222,10 @@ class Transactions:
             self._failed.kept(ref, content, decision.record.fingerprint)
         else:
             content = self._failed.content(content)
-        detector = self._stubs.detector(page.site)
-        rows = None if original is None else _rows_beside(page, original)
+        detector, rows = self._stubs.detector(page.site), None
+        if original is not None and (units := page.fingerprint.page_units) is not None:
+            others = PageFingerprint.from_bytes(original.fingerprint).units
+            rows = None if others is None else other_rows(units, others, MAX_ROWS)
         is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
@@ -244,12 +244,6 @@ def _content_of(page: FetchedPage, original: Record | None) -> str:
     return (page.key if original is None else original.original or original.key).hex()
 
 
-def _rows_beside(page: FetchedPage, original: Record) -> OtherRows | None:
-    """The lines in which a page and its original differ; None where they are not known."""
-    units, others = page.fingerprint.page_units, PageFingerprint.from_bytes(original.fingerprint).units
-    return None if units is None or others is None else other_rows(units, others, MAX_ROWS)
-
-
 class StubWatch:
     """The stub detectors of all sites; together they take at most about :data:`MAX_WATCH_BYTES`.
 
@@ -260,41 +254,28 @@ class StubWatch:
 
     def __init__(self, store: FingerprintStore | None, run: str, on_store_error: Callable[[StoreError], None]) -> None:
         self._store, self._run, self._on_store_error = store, run, on_store_error
-        self._detectors: dict[str, tuple[StubDetector, int, int]] = {}
-        """By site, the one asked for last at the end: the detector, how often that was, and its counted bytes."""
-        self._bytes = 0
+        self._detectors = SiteCache(MAX_WATCH_BYTES, StubDetector)
 
     def detector(self, site: str) -> StubDetector:
-        """The detector of a site, for its next page; a new one if there was none, or it was forgotten."""
-        known = self._detectors.pop(site, None)
-        detector, pages, counted = (StubDetector(site), 0, 0) if known is None else known
-        # Young sites are counted whenever they have twice as many pages, so that many of them are no surprise.
-        if pages % COUNT_EVERY == 0 or pages & (pages - 1) == 0:
-            self._bytes -= counted
-            counted = detector.size
-            self._bytes += counted
-        self._detectors[site] = detector, pages + 1, counted
-        while self._bytes > MAX_WATCH_BYTES and len(self._detectors) > 1:
-            *_, forgotten = self._detectors.pop(next(iter(self._detectors)))
-            self._bytes -= forgotten
-        return detector
+        """The detector of a site; a new one if there was none, or it was forgotten."""
+        return self._detectors.get(site)
 
     async def restore(self, site: str) -> None:
         """Take up the counts of a site that another process of this run has saved, unless the site is known here."""
-        if self._store is None or site in self._detectors:
+        if self._store is None or self._detectors.known(site) is not None:
             return
         raw = None
         with reporting_failures(self._on_store_error):
             raw = await self._store.get_note(STUB_JOURNAL, site.encode())
         found = None if raw is None else StubDetector.from_note(site, raw, self._run)
         if found is not None:
-            self._detectors.setdefault(site, (found, 0, 0))  # another page may have come while the store was asked
+            self._detectors.set_default(site, found)  # another page may have come while the store was asked
 
     async def save(self) -> None:
         """Save what was not saved yet."""
         if self._store is None:
             return
-        for site, (detector, *_) in list(self._detectors.items()):
+        for site, detector in self._detectors.items():
             if not detector.unsaved:
                 continue
             detector.unsaved = 0

@@ -226,7 +226,7 @@ def test_the_watch_on_all_sites_takes_bounded_memory(
     gc.collect()
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    largest = max(detector.size for detector, *_ in watch._detectors.values())
+    largest = max(detector.size for _, detector in watch._detectors.items())
     assert taken <= 1.5 * transactions.MAX_WATCH_BYTES + largest
 
 
