@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Coroutine, Hashable
-from contextlib import suppress
 from typing import Any
 
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
+
+from scrapy_simdedup.store.base import run_at_once
 
 logger = logging.getLogger(__name__)
 
@@ -92,14 +93,8 @@ class BackgroundTasks:
         One that ``waits`` for nothing has ended when this returns: a task for it would take longer than itself.
         """
         self._running += 1
-        running = self._run(work)
-        if waits:
-            deferred_from_coro(running)
-            return
-        with suppress(StopIteration):
-            running.send(None)
-            running.close()
-            raise RuntimeError("work that waits for nothing has waited")
+        run = deferred_from_coro if waits else run_at_once
+        run(self._run(work))
 
     async def drain(self) -> None:
         """Wait until all coroutines that were started have ended."""

@@ -100,11 +100,6 @@ class PlaceCounts:
         """By what a unit table keeps, the place is found in it."""
         return kept_places([self.beside or self.place])[0]
 
-    @property
-    def promise(self) -> float:
-        """How likely it is to become a clock, 0..1: a place that was seen once stays behind each that nearly is one."""
-        return self.differed / (self.seen + 1)
-
     def observe(self, run: int, *, differs: bool) -> bool:
         """Count one page; whether the place became a clock, or is none any more."""
         self.seen += 1
@@ -173,7 +168,8 @@ class SiteClocks:
         for place in self.equal_places(evidence):
             is_news |= self.places[place].observe(run_number, differs=False)
         if len(self.places) > MAX_PLACES:
-            most = sorted(self.places.values(), key=lambda counts: (counts.is_clock, counts.promise), reverse=True)
+            # By how likely they are to become clocks: a place that was seen once stays behind each that nearly is one.
+            most = sorted(self.places.values(), key=lambda of: (of.is_clock, of.differed / (of.seen + 1)), reverse=True)
             self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
         self.unsaved += 1
         return is_news

@@ -95,18 +95,12 @@ def _choose(
 ) -> Decision:
     settings = page.settings
     copied = match if match is not None and match.similarity >= settings.drop_threshold else None
-    is_stub = copied is not None and copied.record.state == "stub"
-    if (
-        copied is not None
-        and not is_stub
-        and not _is_equal(page, copied.record)
-        and _is_edit(page, copied.record, revisit, index, clocks)
-    ):
-        copied = None  # for a recrawl each edit is news, also one that leaves the page like its print view or revision
-    if copied is not None and not is_stub and _stands_for_itself(page, copied.record, revisit):
-        copied = None
-    if copied is not None and is_stub:
+    if copied is not None and copied.record.state == "stub":
         return _decide_stub(page, copied, revisit, index)
+    if copied is not None and (
+        _is_edit(page, copied.record, revisit, index, clocks) or _stands_for_itself(page, copied.record, revisit)
+    ):
+        copied = None
     if copied is not None and copied.copies >= settings.max_copies:
         return _decide_copy(page, copied, revisit, index)
     reason = None if copied is None else _reason_to_keep(page, copied.record)
@@ -127,21 +121,20 @@ def _choose(
     return decision if copied is None else replace(decision, original=copied.record)
 
 
-def _is_equal(page: FetchedPage, original: Record) -> bool:
-    """Whether a page says just what an original says; a similarity of 1 is an estimate, and a long page has edits."""
-    return PageFingerprint.from_bytes(original.fingerprint).exact == page.fingerprint.exact
-
-
 def _is_edit(
     page: FetchedPage, original: Record, revisit: Revisit | None, index: SiteIndex, clocks: Collection[int]
 ) -> bool:
     """Whether a page says something else than in an earlier run, and edits are what is wanted.
 
-    The same edit is made in a page and in its copies, and the first of them that comes tells of it. A page that was a
-    copy says nothing new if each of its units is its original's or was there before. One that was the original says
-    nothing new if it says just what another page says that was edited, too, and came first.
+    For a recrawl each edit is news, also one that leaves the page like its print view or revision. The same edit is
+    made in a page and in its copies, and the first of them that comes tells of it. A page that was a copy says nothing
+    new if each of its units is its original's or was there before. One that was the original says nothing new if it
+    says just what another page says that was edited, too, and came first.
     """
     if revisit is None or page.settings.unchanged != "drop" or revisit.kind != "changed" or not revisit.unit_changes:
+        return False
+    # A similarity of 1 is an estimate, and a long page has edits; one that says just what its original says has none.
+    if PageFingerprint.from_bytes(original.fingerprint).exact == page.fingerprint.exact:
         return False
     if revisit.record.state != "duplicate":
         was_edited = original.run == page.run and original.kind == "changed"

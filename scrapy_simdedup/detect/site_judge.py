@@ -2,14 +2,16 @@
 
 A verdict depends on nothing outside of its site. So an archive of any size can be judged one site after the other,
 each in the order in which its pages were fetched, on as many machines as there are.
+
+The transactions of a crawl are coroutines, as databases let them wait. The memory never does; so they are run here as
+they are, instead of being written a second time, and the verdicts cannot part from those of a crawl.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from scrapy_simdedup.detect import clocks
 from scrapy_simdedup.detect.names import PageSettings, RunContext, without_surrogates
@@ -19,10 +21,9 @@ from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import Record, SiteNote
+from scrapy_simdedup.store.base import Record, SiteNote, run_at_once
 from scrapy_simdedup.store.memory import MemoryStore
 
-Result = TypeVar("Result")
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
 SITE_JOURNALS = (clocks.JOURNAL, STUB_JOURNAL)
@@ -103,7 +104,8 @@ class SiteJudge:
             url: the page's URL.
             key: the page's request fingerprint.
         """
-        return self._known(body, key, self._page_settings.of(url))
+        index, settings = self._transactions.logs.indexes.known(self._site), self._page_settings.of(url)
+        return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
 
     def judge(self, fp: PageFingerprint, *, url: str, key: bytes, time: float, canonical: str | None = None) -> Verdict:
         """The verdict on a page of the current site, which is delivered if it is kept.
@@ -119,39 +121,32 @@ class SiteJudge:
             StoreError: a record of the site holds what is no fingerprint of this version.
         """
         self._time, url = time, without_surrogates(url)
-        settings = self._page_settings.of(url)
-        read, known = None, self._known(fp.body, key, settings)
+        read, known = None, self.known_fingerprint(fp.body, url=url, key=key)
         if known is not None and fp.page_units is not None:
             # As in a crawl, where such a page is read only once its text units are asked for.
             read, fp = partial(_given, fp), replace(known, identity=fp.identity)
-        context = self._context
-        page = FetchedPage(
-            self._site, key, url, fp, context.run, context.worker, time, settings, canonical=canonical, read=read
-        )
-        verdict = _result(self._transactions.judge(page, keep_pending=True))
+        about = self.run, WORKER, time, self._page_settings.of(url)
+        page = FetchedPage(self._site, key, url, fp, *about, canonical=canonical, read=read)
+        verdict = run_at_once(self._transactions.judge(page, keep_pending=True))
         if verdict.page is not None:
-            _result(self._transactions.settle(self._site, verdict.page.id, "confirmed"))
+            run_at_once(self._transactions.settle(self._site, verdict.page.id, "confirmed"))
         return verdict
 
     def records(self) -> Iterator[Record]:
         """What a store would hold of the current site now, in the order of its log."""
         complete, cursor = False, 0
         while not complete:
-            tail = _result(self._store.read(self._site, cursor))
+            tail = run_at_once(self._store.read(self._site, cursor))
             complete, cursor = tail.complete, tail.cursor
             yield from (record for record in tail.records if not record.forgotten)
 
     def notes(self) -> Iterator[SiteNote]:
         """What was learned of the current site beside the records of its pages."""
-        _result(self._transactions.save())
+        run_at_once(self._transactions.save())
         for journal in SITE_JOURNALS:
             value = self._store.notes.get((journal, self._site.encode()))
             if value is not None:
                 yield SiteNote(journal, value)
-
-    def _known(self, body: bytes, key: bytes, settings: DedupSettings) -> PageFingerprint | None:
-        index = self._transactions.logs.indexes.known(self._site)
-        return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
 
     def _forget(self) -> None:
         self._store = _StoreOfArchive()
@@ -193,17 +188,3 @@ async def _go_on(_: float) -> None:
 def _fail(error: StoreError) -> None:
     """Raise what a crawl would only count: pages that are there already can be judged again."""
     raise error
-
-
-def _result(work: Coroutine[object, None, Result]) -> Result:
-    """What a coroutine of the detector gives on a store in memory, at its first step.
-
-    The transactions of a crawl are coroutines, as databases let them wait. The memory never does; so they are run here
-    as they are, instead of being written a second time, and the verdicts cannot part from those of a crawl.
-    """
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: Result = done.value
-        return result
-    raise RuntimeError("the store in memory waits for nothing")

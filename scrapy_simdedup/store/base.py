@@ -11,16 +11,17 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from sys import intern
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from scrapy_simdedup.display import plural, redact_password, shorten
 from scrapy_simdedup.errors import StoreError
 
+Result = TypeVar("Result")
 State = Literal["reserved", "confirmed", "released", "duplicate", "stub", "itemless"]
 Outcome = Literal["confirmed", "released", "stub", "itemless"]
 STEPS: dict[Outcome, frozenset[State]] = {
@@ -261,15 +262,13 @@ class FingerprintStore(ABC):
         No two of the records of a site have the same key, and none has that of a record in the log. By default they are
         appended one by one; a store with transactions writes a part as a whole or not at all.
         """
-        return [await self._append_all(part) for part in parts]
-
-    async def _append_all(self, part: LogPart) -> int | None:
-        counter: int | None = part.expected
-        for record in part.records:
-            counter = await self.append(part.site, record, counter or 0)
-            if counter is None:
-                return None
-        return counter
+        counters: list[int | None] = []
+        for part in parts:
+            counter: int | None = part.expected
+            for record in part.records:
+                counter = None if counter is None else await self.append(part.site, record, counter)
+            counters.append(counter)
+        return counters
 
     @abstractmethod
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
@@ -369,6 +368,17 @@ def reporting_failures(on_store_error: Callable[[StoreError], None]) -> Iterator
         yield
     except StoreError as exc:
         on_store_error(exc)
+
+
+def run_at_once(work: Coroutine[Any, Any, Result]) -> Result:
+    """What a coroutine gives that waits for nothing, as those of a store do that does not wait; else a RuntimeError."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: Result = done.value
+        return result
+    work.close()
+    raise RuntimeError("work that waits for nothing has waited")
 
 
 async def whole_log(store: FingerprintStore, site: str) -> AsyncIterator[Record]:
