@@ -121,7 +121,7 @@ def text(example: str, *, secret: bool = False) -> Callable[[str, Any], str | No
 
 def item_fields(name: str, value: Any) -> tuple[str, ...] | Mapping[str, tuple[str, ...]]:
     """The check of a list of field names, or of such lists by the name of an item's class."""
-    found = _mapped(value) if isinstance(value, str) and value.lstrip().startswith(("{", "[")) else value
+    found = _mapped(value)
     if isinstance(found, Mapping):
         lists = {of: _names(fields) for of, fields in found.items() if isinstance(of, str) and of}
         if len(lists) == len(found) and all(lists.values()):
@@ -140,7 +140,7 @@ def content_fields(*parts: str) -> Check:
     example = {"body": "markdown", "headline": "title"}
 
     def check(name: str, value: Any) -> tuple[tuple[str, str], ...]:
-        found = _mapped(value) if isinstance(value, str) and value.lstrip().startswith(("{", "[")) else value
+        found = _mapped(value)
         if isinstance(found, Mapping):
             pairs = list(found.items())
         elif found is None:
@@ -207,19 +207,17 @@ def _listed(value: Any) -> Any:
 
 
 def _mapped(value: Any) -> Any:
-    """The value that a text of JSON stands for; any other value as it is."""
-    with suppress(ValueError, RecursionError):
-        return json.loads(value) if isinstance(value, str) else value
+    """The list or the dictionary that a text of JSON stands for; any other value as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
     return value
 
 
 def _dictionary(value: Any, example: dict[str, Any]) -> str:
     """The remedy for what is no dictionary; whoever wrote a text needs one in JSON."""
-    return (
-        f"write JSON such as {json.dumps(example)}"
-        if isinstance(value, str)
-        else f"write a dictionary such as {example}"
-    )
+    is_text = isinstance(value, str)
+    return f"write JSON such as {json.dumps(example)}" if is_text else f"write a dictionary such as {example}"
 
 
 def _shown(choices: Iterable[str]) -> str:
@@ -243,7 +241,7 @@ def identity(name: str, value: Any) -> tuple[str, ...]:
     A text is one of them, for a selector may have commas; on the command line a list is JSON.
     """
     remedy = "write a property of JSON-LD such as 'sku', a CSS selector such as '.date::text', or a list of these"
-    found = _mapped(value) if isinstance(value, str) and value.startswith("[") else value
+    found = _mapped(value)
     places = (found,) if isinstance(found, str) else found
     if not isinstance(places, (list, tuple)) or not all(isinstance(place, str) for place in places):
         raise SettingError(name, value, remedy)

@@ -108,7 +108,7 @@ class PackedRecords:
     def slots(self, key: bytes) -> list[int]:
         """The slots of the versions of a page, in no order."""
         candidates = range(len(self.ids)) if self._table is None else self._table.probe(key)
-        return [slot for slot in candidates if self.ids[slot] and self._key(slot) == key]
+        return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
 
     def slot_of(self, record: Record) -> int | None:
         """The slot of the record with a record's id; None if it is gone."""
@@ -145,7 +145,8 @@ class PackedRecords:
 
     def key(self, slot: int) -> bytes:
         """The key of a record."""
-        return bytes(self._key(slot))
+        start, size = self._start(slot)
+        return bytes(self._buffer[start : start + size])
 
     def original(self, slot: int) -> bytes | None:
         """The key of a record's original; None if it has none."""
@@ -181,10 +182,6 @@ class PackedRecords:
         sizes = len(record.key), len(original), len(history), len(url), len(record.fingerprint)
         foot = _FOOT.pack(position, record.first_seen, record.last_seen, number, *sizes)
         return b"".join((record.key, original, history, url, record.fingerprint, foot))
-
-    def _key(self, slot: int) -> bytearray:
-        start, size = self._start(slot)
-        return self._buffer[start : start + size]
 
     def _start(self, slot: int) -> tuple[int, int]:
         """Where a record begins, and the size of its key."""

@@ -213,19 +213,15 @@ def _is_busy(exc: Exception) -> bool:
     return isinstance(exc, sqlite3.OperationalError) and ("locked" in str(exc) or "busy" in str(exc))
 
 
-def network_file_system(path: Path, mounts: str | None = None) -> str | None:
-    """The type of the network file system that ``path`` is on; None for a local one, or where nobody can tell.
-
-    ``mounts`` is the table of mounts in the form of ``/proc/self/mounts``; None reads this system's.
-    """
-    if mounts is None:
-        try:
-            mounts = MOUNTS.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
+def network_file_system(path: Path, mounts: Path = MOUNTS) -> str | None:
+    """The type of the network file system that a path is on; None for a local one, or where nobody can tell."""
+    try:
+        table = mounts.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
     place = path.resolve()
     found, depth = None, -1
-    for line in mounts.splitlines():
+    for line in table.splitlines():
         fields = line.split()
         if len(fields) < 3:
             continue

@@ -180,8 +180,10 @@ server:/export /data nfs4 rw 0 0
     ],
 )
 @pytest.mark.skipif(os.name != "posix", reason="mount points are a POSIX matter")
-def test_a_network_file_system_is_recognised(place: str, found: str | None) -> None:
-    assert network_file_system(Path(place), MOUNT_TABLE) == found
+def test_a_network_file_system_is_recognised(place: str, found: str | None, tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNT_TABLE, encoding="utf-8")
+    assert network_file_system(Path(place), mounts) == found
 
 
 @on_asyncio
