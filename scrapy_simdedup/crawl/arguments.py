@@ -27,12 +27,18 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_simdedup.crawl.items import IS_URL, adapter_of, plain_values
-from scrapy_simdedup.crawl.requests import NAMES_OF_TOOLS
 from scrapy_simdedup.detect.events import event_key
 
 logger = logging.getLogger(__name__)
 
-FOR_TOOLS = tuple(NAMES_OF_TOOLS)
+FOR_TOOLS = tuple(
+    (
+        "_ allow_offsite autothrottle_ bindaddress cookiejar crawlera depth dont_ download_ ftp_ handle_httpstatus_"
+        " http_ inject is_start_request link_text max_retry_times playwright priority_adjust proxy redirect_"
+        " referrer_policy retry_times rule simdedup splash verbatim_url zyte_api"
+    ).split()
+)
+"""How the names of entries in meta begin that are for Scrapy, its middlewares and other plugins, not for callbacks."""
 META_BEGUN = "simdedup_begun"
 """Marks a request that brings an item of a page that is new or changed: how many such requests its callback made."""
 MAX_VALUES = 1_000

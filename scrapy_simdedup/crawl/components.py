@@ -20,12 +20,12 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from scrapy_simdedup.crawl.delivery import Delivery
-from scrapy_simdedup.crawl.exceptions import LinkNotFollowed, NearDuplicatePage, SkippedRequest, refusing
+from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicatePage, refusing
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
 from scrapy_simdedup.crawl.response_handler import META_DROPS, META_VERDICT
-from scrapy_simdedup.crawl.runtime import META_DELIVER, Runtime
+from scrapy_simdedup.crawl.runtime import META_DELIVER, RuntimeComponent
 from scrapy_simdedup.crawl.second_fetch import META_SECOND
 from scrapy_simdedup.settings import DedupSettings
 
@@ -72,25 +72,22 @@ class Addon:
             enable("ITEM_PIPELINES", NearDuplicatePipeline, PIPELINE_PRIORITY)
 
 
-class NearDuplicateDownloaderMiddleware:
+class NearDuplicateDownloaderMiddleware(RuntimeComponent):
     """Judges pages. Alone it also drops them; beside the spider middlewares it leaves that to those, which see more."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime: Runtime = runtime
-        self.live: LiveStats = runtime.live
-        runtime.enabled_parts.add("downloader")
+    part = "downloader"
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> NearDuplicateDownloaderMiddleware:
-        """Share the crawler's runtime."""
-        return cls(Runtime.of(crawler))
+    @property
+    def live(self) -> LiveStats:
+        """What the plugin has done so far."""
+        return self.runtime.live
 
     async def process_request(self, request: Request) -> Request | Response | None:
         """Give the page if it is at hand; raise SkippedRequest or LinkNotFollowed if the request is not made."""
         # Where a user copies response.meta into a request, the verdict is that of another page.
         request.meta.pop(META_VERDICT, None)
         skipper = self.runtime.url_skipper
-        try:
+        with FailSafe("Could not look at the request of %s; it is made", request.url):
             is_deferred = META_DEFERRED in request.meta or META_TRIAL in request.meta
             replacement = await self.runtime.links.filter(request) if is_deferred else None
             if replacement is None and skipper.mode != "off":
@@ -99,11 +96,7 @@ class NearDuplicateDownloaderMiddleware:
                     skipper.observations.sent(request)
             is_second = replacement is None and META_SECOND in request.meta
             return self.runtime.second_fetches.answer(request) if is_second else replacement
-        except (LinkNotFollowed, SkippedRequest):
-            raise
-        except Exception:  # whatever went wrong in us must not cost the user a page
-            logger.exception("Could not look at the request of %s; it is made", request.url)
-            return None
+        return None
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Judge and tag the response; raise NearDuplicatePage where no spider middleware is there to drop a repeat."""
@@ -112,28 +105,19 @@ class NearDuplicateDownloaderMiddleware:
         try:
             return await self.runtime.handler.process(request, response)
         finally:
-            try:
-                if META_TRIAL in request.meta:
+            if META_TRIAL in request.meta:
+                with FailSafe("Could not count what became of the link to %s", request.url):
                     self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
-            except Exception:  # whatever went wrong in us must not cost the user a page
-                logger.exception("Could not count what became of the link to %s", request.url)
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's signature
         """Note that no response comes."""
         self.runtime.links.failed(request)
 
 
-class DeliveryOuterMiddleware:
+class DeliveryOuterMiddleware(RuntimeComponent):
     """Drops tagged pages, or their items, and notes when a callback's output ended."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        runtime.enabled_parts.add("outer")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> DeliveryOuterMiddleware:
-        """Share the crawler's runtime."""
-        return cls(Runtime.of(crawler))
+    part = "outer"
 
     def process_spider_input(self, response: Response) -> None:
         """Raise :class:`NearDuplicatePage` to keep a repeat from its callback."""
@@ -195,14 +179,12 @@ class DeliveryOuterMiddleware:
 
     def _asks_again(self, request: Request, response: Response) -> bool:
         """Whether an errback asks for a dropped page again: it would be dropped again, and so on for ever."""
-        try:
+        asks_again = False
+        with FailSafe("Could not look at a request that the errback of %s made", response.url):
             spider, own = self.runtime.crawler.spider, cast("Request", response.request)
             fingerprint = self.runtime.crawler.request_fingerprinter.fingerprint
             is_same = is_opted_in(request) and fingerprint(request) == fingerprint(own)
             asks_again = is_same and handler_name(request, spider) == handler_name(own, spider)
-        except Exception:  # whatever goes wrong in us must not cost the errback's output
-            logger.exception("Could not look at a request that the errback of %s made", response.url)
-            return False
         if asks_again:
             logger.debug("Not made: %s, for which an errback asks again; it would be dropped again", request)
         return asks_again
@@ -223,62 +205,48 @@ class DeliveryOuterMiddleware:
 
     def _note_arguments(self, response: Response, item: Any = None) -> None:
         """Note an item, or None for the end of a callback, for the arguments with which the callback was called."""
-        try:
+        with FailSafe("Could not look at what the request of %s brought along", response.url):
             if item is not None:
                 self.runtime.arguments.item_given(item, response)
             else:
-                verdict = {} if response.request is None else response.meta.get(META_VERDICT) or {}
+                verdict = _verdict_of(response)
                 page = verdict.get("page") or {}
                 keys = (page.get("key"), verdict.get("original_key"))
                 self.runtime.arguments.output_ended(response, *(key for key in keys if key is not None))
-        except Exception:  # whatever goes wrong in us must not cost the callback's output
-            logger.exception("Could not look at what the request of %s brought along", response.url)
-
-    def _may_be_news(self, response: Response) -> bool:
-        """Whether a page is not what an earlier run had, or finishes an item of such a page, where that matters."""
-        verdict = {} if response.request is None else response.meta.get(META_VERDICT) or {}
-        is_news = verdict.get("kind") in {"new", "changed", "near"} or verdict.get("reason") == "other_arguments"
-        return is_news and self.runtime.settings.is_anywhere("unchanged", "drop")
 
     def _note_begun_item(self, request: Request, response: Response, begun: list[int]) -> None:
-        """Note a request that may have an item finished; ``begun`` counts those of its callback."""
-        try:
-            if self._may_be_news(response):
+        """Note a request that may have an item finished of a page that is not what an earlier run had.
+
+        It matters where such pages are dropped. ``begun`` counts the requests of the callback.
+        """
+        with FailSafe("Could not look at what the request for %s brings along", request.url):
+            verdict = _verdict_of(response)
+            is_news = verdict.get("kind") in {"new", "changed", "near"} or verdict.get("reason") == "other_arguments"
+            if is_news and self.runtime.settings.is_anywhere("unchanged", "drop"):
                 self.runtime.arguments.request_made(request, begun)
-        except Exception:  # whatever goes wrong in us must not cost the callback's output
-            logger.exception("Could not look at what the request for %s brings along", request.url)
 
     def _note_request(self, delivery: Delivery, request: Request, response: Response) -> None:
         """Note what a request says about the delivery of the page whose callback made it."""
-        if not delivery.passes_item_on:
-            self._note_passed_item(delivery, request, response)
+        with FailSafe("Could not look at a request that the callback of %s made", response.url):
+            if not delivery.passes_item_on and passes_item_on(request, response):
+                delivery.passes_item_on = True
+                handler = handler_name(cast("Request", response.request), self.runtime.crawler.spider)
+                self.runtime.detector.passes_items_on(handler, url=response.url)
         fingerprint, own = self.runtime.crawler.request_fingerprinter.fingerprint, response.request
         # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
         if request.dont_filter and own is not None and fingerprint(request) == fingerprint(own):
             delivery.fail("retried")
 
-    def _note_passed_item(self, delivery: Delivery, request: Request, response: Response) -> None:
-        """Tell the detector if a callback passes an item on to another callback."""
-        try:
-            if passes_item_on(request, response):
-                delivery.passes_item_on = True
-                handler = handler_name(cast("Request", response.request), self.runtime.crawler.spider)
-                self.runtime.detector.passes_items_on(handler, url=response.url)
-        except Exception:  # whatever goes wrong in us must not cost the callback's output
-            logger.exception("Could not look at a request that the callback of %s made", response.url)
+
+def _verdict_of(response: Response) -> dict[str, Any]:
+    """The verdict on a page, as its request has it; empty for a response that was not judged."""
+    return {} if response.request is None else response.meta.get(META_VERDICT) or {}
 
 
-class DeliveryInnerMiddleware:
+class DeliveryInnerMiddleware(RuntimeComponent):
     """Notes that a callback is called, and whether it raised."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        runtime.enabled_parts.add("inner")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> DeliveryInnerMiddleware:
-        """Share the crawler's runtime."""
-        return cls(Runtime.of(crawler))
+    part = "inner"
 
     def process_spider_input(self, response: Response) -> None:
         """Note that the callback is called now."""

@@ -232,24 +232,22 @@ class DeliverySettler:
 
     def delivery_ended(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Settle a page that callback and pipelines are through with; ``failure`` is None if all went well."""
-        if failure is None and self._feeds is not None:
-            self._feeds.unconfirmed.append(partial(self.settle, page, gave_item=gave_item))
-        else:
-            self.settle(page, failure, gave_item)
+        self._once_stored(partial(self.settle, page, gave_item=gave_item), failure)
 
     def item_ended(self, page: PageRef, failure: str | None) -> None:
         """Write the outcome of an item that was judged by itself; ``failure`` is None if the pipelines took it."""
-        if failure is None and self._feeds is not None:
-            self._feeds.unconfirmed.append(partial(self.write_outcome, page))
-        else:
-            self.write_outcome(page, failure)
+        self._once_stored(partial(self.write_outcome, page), failure)
 
     def items_delivered(self, remember: Callable[[], Coroutine[None, None, None]]) -> None:
         """Remember items that callback and pipelines are through with, in the background, once they are stored."""
-        if self._feeds is None:
-            self._tasks.start(remember())
+        self._once_stored(lambda failure: self._tasks.start(remember()) if failure is None else None)
+
+    def _once_stored(self, settle: Callable[[str | None], None], failure: str | None = None) -> None:
+        """Settle what failed now; all else once the feeds are stored, where they decide."""
+        if failure is None and self._feeds is not None:
+            self._feeds.unconfirmed.append(settle)
         else:
-            self._feeds.unconfirmed.append(lambda failure: self._tasks.start(remember()) if failure is None else None)
+            settle(failure)
 
     def settle(self, page: PageRef, failure: str | None, gave_item: bool = True) -> None:
         """Count and write the outcome of a delivery."""

@@ -1,10 +1,11 @@
-"""The exceptions that drop a page, a request or an item, and what is said of one that refuses a whole crawl."""
+"""The exceptions that drop a page, a request or an item, and how all others are kept from costing any of these."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -46,15 +47,12 @@ class NearDuplicatePage(IgnoreRequest):
 def _what_it_is(verdict: Verdict) -> str:
     if verdict.kind == "unchanged":
         return "did not change since it was delivered"
-    alike = "" if verdict.similarity is None else f", similarity {verdict.similarity:.3f}"
-    return f"repeats {verdict.original} ({verdict.kind}{alike}{_own_text(verdict.own_words)})"
-
-
-def _own_text(words: int | None) -> str:
-    """What a dropped page had of its own, as the end of a list."""
-    if words is None:
-        return ""
-    return f", {plural(words, 'word')} of its own" if words else ", nothing of its own"
+    about: list[str] = [verdict.kind]
+    if verdict.similarity is not None:
+        about.append(f"similarity {verdict.similarity:.3f}")
+    if (words := verdict.own_words) is not None:
+        about.append(f"{plural(words, 'word') if words else 'nothing'} of its own")
+    return f"repeats {verdict.original} ({', '.join(about)})"
 
 
 class SkippedRequest(IgnoreRequest):
@@ -92,6 +90,26 @@ class LinkNotFollowed(IgnoreRequest):
 
 class NearDuplicateItem(DropItem):
     """The item repeats one that was delivered."""
+
+
+class FailSafe:
+    """Logs an exception in the block with a message and goes on behind it: our mistakes must not cost the user a page.
+
+    What drops a page, a request or an item on purpose passes.
+    """
+
+    def __init__(self, message: str, *about: object) -> None:
+        self._message, self._about = message, about
+
+    def __enter__(self) -> None:
+        """Enter the block."""
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
+        """Log an error of the block, and say whether it is to go no further."""
+        if not isinstance(error, Exception) or isinstance(error, DropItem | IgnoreRequest):
+            return False
+        logger.error(self._message, *self._about, exc_info=error)
+        return True
 
 
 @contextmanager

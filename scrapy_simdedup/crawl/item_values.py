@@ -18,7 +18,7 @@ from scrapy.http import Response
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.delivery import DeliverySettler
-from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicateItem
 from scrapy_simdedup.crawl.items import (
     DIGEST_BYTES,
     MAX_VALUES,
@@ -112,11 +112,9 @@ class ItemValues:
         page = self._page_of(response)
         if page is None:
             return False
-        try:
+        change = None
+        with FailSafe("Could not compare an item of %s; it is kept", response.url):
             change = await self._compare(page, item)
-        except Exception:  # whatever went wrong in us must not cost the user an item
-            logger.exception("Could not compare an item of %s; it is kept", response.url)
-            change = None
         is_dropped = change == "unchanged" and page.settings.unchanged == "drop" and self._settings.mode != "observe"
         if not is_dropped:
             page.pending += 1

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from scrapy.http import HtmlResponse
+from scrapy.utils.datatypes import LocalCache
 
 from scrapy_simdedup.detect.events import event_key, journal_name
 
@@ -106,13 +107,11 @@ class ItemPages:
 
     def __init__(self) -> None:
         # Items are held, so that no other object can get the id of one that is still on its way.
-        self._pages: dict[int, tuple[Any, str]] = {}
+        self._pages: LocalCache[int, tuple[Any, str]] = LocalCache(MAX_ITEMS_ON_THEIR_WAY)
 
     def add(self, item: Any, url: str) -> None:
         """Remember which page an item came from."""
         self._pages[id(item)] = (item, url)
-        if len(self._pages) > MAX_ITEMS_ON_THEIR_WAY:
-            del self._pages[next(iter(self._pages))]
 
     def pop(self, item: Any) -> str:
         """The URL of an item's page; empty if that is not known, as where another pipeline made a new item of it."""

@@ -27,7 +27,7 @@ from scrapy.http import Response, TextResponse
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
-from scrapy_simdedup.crawl.exceptions import LinkNotFollowed
+from scrapy_simdedup.crawl.exceptions import FailSafe, LinkNotFollowed
 from scrapy_simdedup.crawl.link_memory import (
     CONFIDENCE_Z,
     END_BOUND,
@@ -108,25 +108,22 @@ class DeferredLinks:
 
     def callback_ended(self, response: Response, *, made_request: bool) -> None:
         """Note whether a callback made a request of a page: that of a spider with a list of URLs never does."""
-        try:
-            if self._defers and response.request is not None:
-                handler = handler_name(response.request, self._crawler.spider)
-                if made_request:
-                    self._requesting.add(handler)
-                elif handler not in self._requesting:
-                    self._silent_pages[handler] += 1
-        except Exception:  # whatever went wrong in us must not cost the callback's output
-            logger.exception("Could not note what the callback of %s made", response.url)
+        if not self._defers or response.request is None:
+            return
+        with FailSafe("Could not note what the callback of %s made", response.url):
+            handler = handler_name(response.request, self._crawler.spider)
+            if made_request:
+                self._requesting.add(handler)
+            elif handler not in self._requesting:
+                self._silent_pages[handler] += 1
 
     def callback_failed(self, response: Response) -> None:
         """Let the next repeat be followed for the links of one whose callback failed."""
-        try:
-            if self._follows:
+        if self._follows:
+            with FailSafe("Could not forget the links of %s", response.url):
                 page = cast("TextResponse", response)
                 urls = self._memory.links_to_own_site(page, self._settings.max_page_bytes)
                 self._memory.forget(urls or (), page.url)
-        except Exception:  # whatever went wrong in us must not hide what the callback raised
-            logger.exception("Could not forget the links of %s", response.url)
 
     def _makes_no_requests(self, request: Request) -> bool:
         """Whether the callback of a page made no request so far, and for so many pages that it may be said of all."""
@@ -149,11 +146,9 @@ class DeferredLinks:
 
         None if the link was requested, or is deferred already.
         """
-        try:
+        with FailSafe("Could not defer the link to %s, so it is followed", request.url):
             return self._defer(request, response, chain)
-        except Exception:  # whatever went wrong in us must not cost the user a page
-            logger.exception("Could not defer the link to %s, so it is followed", request.url)
-            return request
+        return request
 
     def _defer(self, request: Request, response: Response, chain: int) -> Request | None:
         key = self._memory.key(request.url)

@@ -21,6 +21,10 @@ from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.signals import Redesign, Wall, site_redesigned, wall_suspected
 
 logger = logging.getLogger(__name__)
+MAX_REPEATED = 10
+"""Originals whose repeats are told, those with the most."""
+SAID_FIGURES = ("delivered", "released", "in_work", "waiting")
+"""What the ``repr`` tells beside the pages judged and dropped."""
 
 
 class LiveStats:
@@ -44,69 +48,37 @@ class LiveStats:
         connect(self._closed, signals.spider_closed)
         connect(self._update_telnet_vars, update_telnet_vars)
 
-    @property
-    def judged(self) -> int:
-        """Pages that got a verdict other than unjudged."""
-        return self._stats["pages/judged"]
-
-    @property
-    def dropped(self) -> int:
-        """Pages that were dropped, or would have been in observe mode."""
-        return self._stats.dropped
-
-    @property
-    def kinds(self) -> dict[str, int]:
-        """Pages by verdict."""
-        return self._stats.kinds
-
-    @property
-    def unjudged(self) -> dict[str, int]:
-        """Pages that could not be judged, by reason."""
-        return dict(self._stats.unjudged)
-
-    @property
-    def in_work(self) -> int:
-        """Kept pages that are on their way through callback and pipelines."""
-        return self._tracker.in_work
-
-    @property
-    def waiting(self) -> int:
-        """Repeats that wait until it is known whether their original is delivered."""
-        return len(self._page_settled)
-
-    def most_repeated(self, limit: int = 10) -> dict[str, int]:
-        """How many repeats an original has, by its URL, the most repeated first."""
-        return dict(self._stats.repeated.most_common(limit))
-
     def as_dict(self) -> dict[str, Any]:
-        """All figures, as plain values."""
+        """All figures, as plain values.
+
+        Those ``in_work`` are kept pages on their way through callback and pipelines, and those ``waiting`` repeats for
+        which it is not known yet whether their original is delivered.
+        """
         stats = self._stats
         return {
             "run": self._detector.run,
             "store": self._detector.store_name,
             "mode": self._settings.mode,
-            "judged": self.judged,
-            "dropped": self.dropped,
-            "kinds": self.kinds,
-            "unjudged": self.unjudged,
+            "judged": stats["pages/judged"],
+            "dropped": stats.dropped,
+            "kinds": stats.kinds,
+            "unjudged": dict(stats.unjudged),
             "bytes_dropped": stats.dropped_bytes,
             "items_dropped": stats["items/dropped"],
             "delivered": stats["confirmed"],
             "released": stats["released"],
-            "in_work": self.in_work,
-            "waiting": self.waiting,
+            "in_work": self._tracker.in_work,
+            "waiting": len(self._page_settled),
             "extract_seconds": stats.extract_seconds,
-            "most_repeated": self.most_repeated(),
+            "most_repeated": dict(stats.repeated.most_common(MAX_REPEATED)),
         }
 
     def __repr__(self) -> str:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
-        stats = self._stats
-        return (
-            f"<simdedup, run {self._detector.run}: {self.judged} pages judged ({kinds or 'none yet'}), "
-            f"{self.dropped} {self._dropped_phrase}, {stats['confirmed']} delivered, {stats['released']} released, "
-            f"{self.in_work} in work, {self.waiting} waiting>"
-        )
+        figures = self.as_dict()
+        kinds = ", ".join(f"{count} {kind}" for kind, count in figures["kinds"].items())
+        said = ", ".join(f"{figures[name]} {name.replace('_', ' ')}" for name in SAID_FIGURES)
+        judged = f"{figures['judged']} pages judged ({kinds or 'none yet'})"
+        return f"<simdedup, run {figures['run']}: {judged}, {figures['dropped']} {self._dropped_phrase}, {said}>"
 
     @property
     def _dropped_phrase(self) -> str:
@@ -124,18 +96,19 @@ class LiveStats:
             self._log_loop.stop()
 
     def _log(self) -> None:
-        if not self.judged:
+        judged, dropped = self._stats["pages/judged"], self._stats.dropped
+        if not judged:
             return
-        judged, dropped = self._logged
-        self._logged = self.judged, self.dropped
+        judged_before, dropped_before = self._logged
+        self._logged = judged, dropped
         per_minute = 60 / self._interval
         logger.info(
             "Judged %d pages (at %d pages/min), %d %s (at %d pages/min)",
-            self.judged,
-            (self.judged - judged) * per_minute,
-            self.dropped,
+            judged,
+            (judged - judged_before) * per_minute,
+            dropped,
             self._dropped_phrase,
-            (self.dropped - dropped) * per_minute,
+            (dropped - dropped_before) * per_minute,
             extra={"spider": self._crawler.spider},
         )
 

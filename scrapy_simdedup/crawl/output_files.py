@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import re
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,6 +20,7 @@ from scrapy import Spider
 from scrapy.http import Response
 
 from scrapy_simdedup.crawl import Crawl
+from scrapy_simdedup.crawl.exceptions import FailSafe
 from scrapy_simdedup.crawl.url_skipper import UrlSkipper
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError
@@ -27,6 +30,7 @@ from scrapy_simdedup.report.comparison import Difference, Line, diff_lines, role
 from scrapy_simdedup.report.neighbours import Reservoir
 
 logger = logging.getLogger(__name__)
+_FIND_NAMES = re.compile(r"%\((.*?)\)").findall
 FIELDS = "url", "original", "similarity", "kind", "own_words"
 """What a line of the feed has, in this order."""
 TYPES = {"similarity": "double", "own_words": "int64"}
@@ -40,37 +44,26 @@ MAX_ORIGINALS, MAX_PAIRS = 300, 30
 """How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
 
 
-class Placeholders(dict[str, Any]):
-    """What the placeholders stand for: ``%(time)s`` for the time, any other for the spider's attribute of its name."""
+def fill_placeholders(setting: str, paths: Iterable[str], spider: Spider | None, now: datetime) -> tuple[str, ...]:
+    """The paths of a setting, with the time and attributes of the spider for their placeholders, as in ``FEEDS``.
 
-    def __init__(self, spider: Spider | None) -> None:
-        super().__init__()
-        now = datetime.now(timezone.utc).replace(microsecond=0)
-        self._spider, self._time = spider, now.isoformat().replace(":", "-")
+    Raises:
+        SettingError: a placeholder stands for nothing.
+    """
+    return tuple(_filled(setting, path, spider, now) for path in paths)
 
-    def __missing__(self, name: str) -> Any:
-        if name in {"time", "batch_time"}:
-            return self._time
-        if name == "batch_id":
-            return 1
-        try:
-            return getattr(self._spider, name)
-        except AttributeError:
-            raise KeyError(name) from None
 
-    def fill(self, setting: str, paths: tuple[str, ...]) -> tuple[str, ...]:
-        """The paths of a setting with their placeholders filled; a SettingError where one stands for nothing."""
-        return tuple(self._filled(setting, path) for path in paths)
-
-    def _filled(self, setting: str, path: str) -> str:
-        if "%(" not in path:  # then a percent sign is one
-            return path
-        try:
-            return path % self
-        except (KeyError, TypeError, ValueError) as exc:
-            attribute = "an attribute of the spider such as %(name)s"
-            remedy = f"write %(time)s, or {attribute}, and %% for a percent sign ({exc})"
-            raise SettingError(setting, path, remedy) from None
+def _filled(setting: str, path: str, spider: Spider | None, now: datetime) -> str:
+    if "%(" not in path:  # then a percent sign is one
+        return path
+    time = now.isoformat(timespec="seconds").replace(":", "-")
+    known = {"time": time, "batch_time": time, "batch_id": 1}
+    try:
+        return path % {name: known.get(name) or getattr(spider, name) for name in _FIND_NAMES(path)}
+    except (AttributeError, KeyError, TypeError, ValueError) as exc:
+        attribute = "an attribute of the spider such as %(name)s"
+        remedy = f"write %(time)s, or {attribute}, and %% for a percent sign ({exc})"
+        raise SettingError(setting, path, remedy) from None
 
 
 class DroppedFeed:
@@ -224,15 +217,13 @@ class Reporter:
 
     def sample_page(self, response: Response, verdict: Verdict) -> None:
         """Add a page that got its verdict to the sample, if chance wants it."""
-        try:
+        with FailSafe("%s could not be sampled for the report", response.url):
             if verdict.page is not None and self._originals.wants(response.url):
                 self._originals.put(response.url, self._text(response))
             elif verdict.is_duplicate and verdict.original is not None and self._pairs.wants(response.url):
                 original = self._originals.get(verdict.original)
                 if original is not None:
                     self._pairs.put(response.url, DroppedPair(response.url, verdict, original, self._text(response)))
-        except Exception:  # a sample is not worth a page
-            logger.exception("%s could not be sampled for the report", response.url)
 
     async def write(self, skipper: UrlSkipper, seconds_per_page: float, warnings: list[str]) -> None:
         """Write the report of this run, while its store is still open, with warnings of promises that were not kept."""
@@ -242,7 +233,7 @@ class Reporter:
         from scrapy_simdedup.report.document import CrawlFacts, build_report, write_report  # noqa: PLC0415
 
         stats, detector = self._stats, self._detector
-        try:
+        with FailSafe("The report could not be written"):  # the crawl is over, and must come to its end
             savings = Savings(
                 bytes=stats.dropped_bytes,
                 seconds=stats.dropped * seconds_per_page,
@@ -269,8 +260,6 @@ class Reporter:
                     logger.error("SIMDEDUP_REPORT: the report could not be written to %s: %s", path, exc)  # noqa: TRY400
                 else:
                     logger.info("The report is in %s", path)
-        except Exception:  # the crawl is over, and must come to its end
-            logger.exception("The report could not be written")
 
     def _text(self, response: Response) -> bytes:
         """The text of a page's blocks with their roles, compressed."""

@@ -8,11 +8,10 @@ from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
-from scrapy.crawler import Crawler
 
-from scrapy_simdedup.crawl.exceptions import NearDuplicateItem
+from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicateItem
 from scrapy_simdedup.crawl.items import comparable_item, item_url
-from scrapy_simdedup.crawl.runtime import Runtime
+from scrapy_simdedup.crawl.runtime import Runtime, RuntimeComponent
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import PageRef
 
@@ -23,7 +22,7 @@ ANY_CLASS = ""
 """Stands for the name of an item's class where the fields are those of all classes."""
 
 
-class NearDuplicatePipeline:
+class NearDuplicatePipeline(RuntimeComponent):
     """Drops an item whose text repeats that of an item that was delivered.
 
     The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all fields that hold no URL. Items of another
@@ -33,12 +32,13 @@ class NearDuplicatePipeline:
     delivered when Scrapy reports it as scraped, or with its feed, as ``SIMDEDUP_CONFIRM`` says.
     """
 
+    part = "pipeline"
+
     def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
+        super().__init__(runtime)
         fields = runtime.settings.item_fields
         self.fields: Mapping[str, tuple[str, ...]] = fields if isinstance(fields, Mapping) else {ANY_CLASS: fields}
         """By the name of an item's class, the fields that are compared."""
-        runtime.enabled_parts.add("pipeline")
         self._unseen = {name: dict.fromkeys(fields) for name, fields in self.fields.items()}
         """By the name of an item's class, the fields that no item had so far."""
         self._unseen_classes = dict.fromkeys(self.fields)
@@ -49,20 +49,11 @@ class NearDuplicatePipeline:
             runtime.crawler.signals.connect(self._item_ended, signal)
         runtime.crawler.signals.connect(self._closed, signals.spider_closed)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> NearDuplicatePipeline:
-        """Share the crawler's runtime."""
-        return cls(Runtime.of(crawler))
-
     async def process_item(self, item: Any) -> Any:
         """Pass the item on, or raise :class:`NearDuplicateItem` if it repeats an item that was delivered."""
-        try:
+        with FailSafe("Could not judge an item of type %s; it is kept", type(item).__name__):
             return await self._process(item)
-        except NearDuplicateItem:
-            raise
-        except Exception:  # whatever went wrong in us must not cost the user an item
-            logger.exception("Could not judge an item of type %s; it is kept", type(item).__name__)
-            return item
+        return item
 
     async def _process(self, item: Any) -> Any:
         adapter, page_url = ItemAdapter(item), self.runtime.item_pages.pop(item)

@@ -63,12 +63,6 @@ _UNICODE = frozenset({"ascii", "utf-8"})
 """Guesses that Scrapy makes only where the whole page fits."""
 _SPECIAL_META_KEYS = ("is_start_request", "redirect_times", "redirect_urls", "retry_times", "verbatim_url")
 """Entries in the meta of requests that stand for something that was begun, or for that exact URL."""
-NAMES_OF_TOOLS = (
-    "_ allow_offsite autothrottle_ bindaddress cookiejar crawlera depth dont_ download_ ftp_ handle_httpstatus_ http_"
-    " inject is_start_request link_text max_retry_times playwright priority_adjust proxy redirect_ referrer_policy"
-    " retry_times rule simdedup splash verbatim_url zyte_api"
-).split()
-"""How the names of entries in meta begin that are for Scrapy, its middlewares and other plugins, not for callbacks."""
 MAX_HANDLER_NAME = 200
 """Characters of the name of a handler; what would be longer ends there."""
 
@@ -83,21 +77,21 @@ def is_opted_in(request: Request) -> bool:
     return request.meta.get(META_OPT_OUT) is not False
 
 
-def unjudged_reason(request: Request, response: Response, endings: PageEndings) -> UnjudgedReason | None:
-    """The reason why this response is kept unjudged, or None if it is to be judged."""
+def read_response(request: Request, response: Response, endings: PageEndings) -> tuple[str, UnjudgedReason | None]:
+    """The text of a page as it is judged, and None; or no text, and the reason why the response is kept unjudged."""
     if not is_opted_in(request):
-        return "opted_out"
+        return "", "opted_out"
     if not 200 <= response.status < 300:
-        return "status"
+        return "", "status"
     if not isinstance(response, HtmlResponse):
-        return "not_html"
+        return "", "not_html"
     if _INCOMPLETE.intersection(response.flags):
-        return "cut"
+        return "", "cut"
     text = page_text(response)
     if text is None:
-        return "undecodable"
+        return "", "undecodable"
     may_be_cut = _UNDECLARED_LENGTH in response.flags
-    return "cut" if may_be_cut and not endings.is_whole(text, urlsplit(response.url).netloc) else None
+    return ("", "cut") if may_be_cut and not endings.is_whole(text, urlsplit(response.url).netloc) else (text, None)
 
 
 def page_text(response: HtmlResponse) -> str | None:
@@ -205,11 +199,8 @@ def is_ordinary(request: Request) -> bool:
 
 def is_skippable(request: Request) -> bool:
     """Whether a request is an ordinary one, which a callback yielded for a link."""
-    return (
-        is_ordinary(request)
-        and not any(request.meta.get(name) for name in _SPECIAL_META_KEYS)
-        and not is_inspection(request)
-    )
+    is_special = any(request.meta.get(name) for name in _SPECIAL_META_KEYS)
+    return is_ordinary(request) and not is_special and not is_inspection(request)
 
 
 def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]:
@@ -309,19 +300,16 @@ class CanonicalRequestFingerprinter:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> CanonicalRequestFingerprinter:
         """Called by Scrapy."""
+        name = f"{PREFIX}REQUEST_FINGERPRINTER"
         with refusing(crawler):
-            return cls(build_from_crawler(cls._inner_class(crawler), crawler))
-
-    @classmethod
-    def _inner_class(cls, crawler: Crawler) -> type[RequestFingerprinterProtocol]:
-        path = DedupSettings.from_settings(crawler.settings).request_fingerprinter
-        try:
-            inner = RequestFingerprinter if path is None else load_object(path)
-        except (ImportError, NameError, ValueError) as exc:
-            raise SettingError(f"{PREFIX}REQUEST_FINGERPRINTER", path, f"name a class that exists ({exc})") from exc
-        if inner is cls:
-            raise SettingError(f"{PREFIX}REQUEST_FINGERPRINTER", path, "name the fingerprinter behind this one")
-        return cast("type[RequestFingerprinterProtocol]", inner)
+            path = DedupSettings.from_settings(crawler.settings).request_fingerprinter
+            try:
+                inner = RequestFingerprinter if path is None else load_object(path)
+            except (ImportError, NameError, ValueError) as exc:
+                raise SettingError(name, path, f"name a class that exists ({exc})") from exc
+            if inner is cls:
+                raise SettingError(name, path, "name the fingerprinter behind this one")
+            return cls(build_from_crawler(cast("type[RequestFingerprinterProtocol]", inner), crawler))
 
     def fingerprint(self, request: Request) -> bytes:
         """The request's fingerprint, of its canonical URL unless its meta says ``verbatim_url``."""

@@ -7,15 +7,16 @@ import weakref
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from scrapy import Request
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import Response
+from scrapy.utils.datatypes import LocalCache
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import META_BEGUN, CallbackArguments
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
-from scrapy_simdedup.crawl.exceptions import NearDuplicatePage
+from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicatePage
 from scrapy_simdedup.crawl.item_values import ItemValues
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks
@@ -27,10 +28,9 @@ from scrapy_simdedup.crawl.requests import (
     handler_name,
     is_inspection,
     is_page,
-    page_text,
-    unjudged_reason,
+    read_response,
 )
-from scrapy_simdedup.crawl.second_fetch import SecondFetches
+from scrapy_simdedup.crawl.second_fetch import META_SECOND, SecondFetches
 from scrapy_simdedup.crawl.url_journal import UrlObservations
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
@@ -88,7 +88,7 @@ class ResponseHandler:
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Requests of dropped pages whose callbacks are called, for their links."""
-        self._dropped_keys: dict[bytes, None] = {}
+        self._dropped_keys: LocalCache[bytes, None] = LocalCache(MAX_DROPPED_KEYS)
         self._endings = PageEndings()
 
     def open(self, *, tracks_delivery: bool) -> None:
@@ -109,15 +109,11 @@ class ResponseHandler:
                 if self._tracks_delivery:
                     return response
                 raise NearDuplicatePage(response, verdict)
-        try:
+        with FailSafe("Could not judge %s; it is kept", response.url):
             return await self._process(request, response)
-        except NearDuplicatePage:
-            raise
-        except Exception:  # whatever went wrong in us must not cost the user a page
-            logger.exception("Could not judge %s; it is kept", response.url)
-            if META_VERDICT not in request.meta:
-                self._stats.not_judged("error")
-            return response
+        if META_VERDICT not in request.meta:
+            self._stats.not_judged("error")
+        return response
 
     async def _check(
         self, observations: UrlObservations, request: Request, response: Response, known_url: str
@@ -128,12 +124,12 @@ class ResponseHandler:
         not delivered either, as the URL was fetched before.
         """
         try:
-            reason = unjudged_reason(request, response, self._endings) if self.is_open else "opted_out"
+            text, reason = read_response(request, response, self._endings) if self.is_open else ("", "opted_out")
             if reason is not None:
                 return Verdict("unjudged", reason=reason)
             key = self._crawler.request_fingerprinter.fingerprint(request)
             site, handler = site_of(response.url, self._settings.scope), handler_name(request, self._crawler.spider)
-            again = self._fetch(request, response, key, site, handler)
+            again = self._fetch(request, response, text, key, site=site, handler=handler)
             expected = await observations.content_of(known_url)
             content, verdict = await self._detector.known_content(await again(), expected)
         except Exception:  # the question is answered by nobody, which speaks against the rule
@@ -146,8 +142,9 @@ class ResponseHandler:
     async def _process(self, request: Request, response: Response) -> Response:
         if not self.is_open or not is_page(request):
             return response
-        is_inspected, reason = is_inspection(request), unjudged_reason(request, response, self._endings)
-        is_second = self._second_fetches.is_second(request)
+        is_inspected, (text, reason) = is_inspection(request), read_response(request, response, self._endings)
+        # Asked once per response, as links may copy the mark.
+        is_second = request.meta.pop(META_SECOND, None) is not None
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
         if response.status == NOT_MODIFIED:
@@ -165,7 +162,8 @@ class ResponseHandler:
         self._arguments.fetched(request, handler)
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
-        fetch = self._fetch(request, response, key, site, handler, canonical=canonical, known_since=known_since)
+        about: dict[str, Any] = {"handler": handler, "canonical": canonical, "known_since": known_since}
+        fetch = self._fetch(request, response, text, key, site=site, **about)
         verdict = await self._judge.judge_page(fetch, site=site, size=len(response.body), request=request)
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
@@ -185,14 +183,12 @@ class ResponseHandler:
         return response
 
     def _fetch(
-        self, request: Request, response: Response, key: bytes, site: str, handler: str, **known: Any
+        self, request: Request, response: Response, text: str, key: bytes, **known: Any
     ) -> Callable[[], Coroutine[Any, Any, FetchedPage]]:
         """A function that makes the fingerprint of a page; ``known`` is what else the detector is to know of it."""
         identity = request.meta.get(META_IDENTITY)
         known["identity"] = None if identity is None else str(identity)
-        fetched = self._detector.fetched
-        text = page_text(cast("HtmlResponse", response)) or response.text
-        return partial(fetched, text, url=response.url, key=key, site=site, handler=handler, **known)
+        return partial(self._detector.fetched, text, url=response.url, key=key, **known)
 
     def drops(self, response: Response) -> Verdict | None:
         """The verdict of a response whose items are to be dropped, or the whole page; else None."""
@@ -206,7 +202,8 @@ class ResponseHandler:
         """Send the signals of a verdict, and drop a repeat."""
         if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
             self._second_fetches.stub_found(site, verdict.original_key)
-        await self._second_fetches.fetch_of_others()
+        if self._second_fetches.new_stubs:
+            await self._second_fetches.fetch_of_others()
         if verdict.reason == "store_error":
             self._second_fetches.store_failed(site)
         if verdict.kind == "changed":
@@ -241,8 +238,6 @@ class ResponseHandler:
         if key in self._dropped_keys or self._links.brings_new(request, response):
             return True
         self._dropped_keys[key] = None
-        if len(self._dropped_keys) > MAX_DROPPED_KEYS:
-            del self._dropped_keys[next(iter(self._dropped_keys))]
         return False
 
     def _has_own_arguments(self, request: Request, response: Response, verdict: Verdict) -> bool:

@@ -7,11 +7,11 @@ import json
 import logging
 import time
 import weakref
-from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime, timezone
 from functools import partial
-from typing import Any
+from typing import ClassVar, TypeVar
 
 import scrapy
 from scrapy import signals
@@ -29,7 +29,7 @@ from scrapy_simdedup.crawl.items import ContentFields, ItemPages
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks, remove_headless_queues
 from scrapy_simdedup.crawl.live_stats import LiveStats, RedesignAlerts, report_wall
-from scrapy_simdedup.crawl.output_files import DroppedFeed, Placeholders, Reporter
+from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter, fill_placeholders
 from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
@@ -46,9 +46,10 @@ from scrapy_simdedup.fingerprint.make import LocalFingerprinter
 from scrapy_simdedup.page.content import Content
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store import job_store, store_by_url
-from scrapy_simdedup.store.base import Sleep
+from scrapy_simdedup.store.base import Sleep, run_at_once
 from scrapy_simdedup.store.memory import SnapshotStore
 
+Component = TypeVar("Component", bound="RuntimeComponent")
 logger = logging.getLogger(__name__)
 META_DELIVER = "simdedup_deliver"
 ERROR_LOG_SECONDS = 60.0
@@ -70,11 +71,11 @@ class Runtime:
         self._is_inspection = is_inspection_crawl(crawler)
         if self._is_inspection:
             self.settings = replace(self.settings, report=(), dropped_feed=(), url_learning="off")
-        paths = Placeholders(crawler.spider)
+        spider, now = crawler.spider, datetime.now(timezone.utc)
         self.settings = replace(
             self.settings,
-            report=paths.fill("SIMDEDUP_REPORT", self.settings.report),
-            dropped_feed=paths.fill("SIMDEDUP_DROPPED_FEED", self.settings.dropped_feed),
+            report=fill_placeholders("SIMDEDUP_REPORT", self.settings.report, spider, now),
+            dropped_feed=fill_placeholders("SIMDEDUP_DROPPED_FEED", self.settings.dropped_feed, spider, now),
         )
         self.enabled_parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
@@ -259,6 +260,21 @@ class Runtime:
         return []
 
 
+class RuntimeComponent:
+    """A component of Scrapy that shares the runtime of its crawler; ``part`` is what it is called there."""
+
+    part: ClassVar[str]
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime: Runtime = runtime
+        runtime.enabled_parts.add(self.part)
+
+    @classmethod
+    def from_crawler(cls: type[Component], crawler: Crawler) -> Component:
+        """Share the crawler's runtime."""
+        return cls(Runtime.of(crawler))
+
+
 def probe_store(url: str, settings: DedupSettings) -> None:
     """Open and close a store, and wait for that: nothing else runs here meanwhile, for some milliseconds as a rule.
 
@@ -272,7 +288,7 @@ def probe_store(url: str, settings: DedupSettings) -> None:
             with ThreadPoolExecutor(1) as thread:
                 thread.submit(asyncio.run, _open(url, settings, asyncio.sleep)).result()
         else:
-            _run_at_once(_open(url, settings, _block))
+            run_at_once(_open(url, settings, _block))
     except StoreBusy as busy:
         logger.warning("%s; the crawl begins nevertheless, and waits for it", busy)
     except SimdedupError:
@@ -292,12 +308,3 @@ async def _open(url: str, settings: DedupSettings, sleep: Sleep) -> None:
 
 async def _block(seconds: float) -> None:
     time.sleep(seconds)  # noqa: ASYNC251 - no loop runs that could do something else
-
-
-def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that never waits for anything, as those of a store in a file; another one is given up."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    work.close()

@@ -26,6 +26,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.request import request_from_dict
 
+from scrapy_simdedup.crawl.exceptions import FailSafe
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import serialize_request
 from scrapy_simdedup.crawl.stats import CrawlStats
@@ -41,7 +42,9 @@ Original: TypeAlias = tuple[str, bytes]
 
 logger = logging.getLogger(__name__)
 META_SECOND = "simdedup_second"
-"""Marks the requests that are made once more."""
+"""Marks the requests that are made once more: their pages are kept whatever they are like. The record of the stub may
+be lost, or another record of the cluster is more like the page. What is dropped again would be fetched again, and so
+on."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
 """What the first fetch may have in its meta, and the second one has not."""
 MAX_REQUESTS = 5_000
@@ -69,8 +72,8 @@ class SecondFetches:
         self._stubs: set[Original] = set()
         self._notes: DroppedPages | None = None
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
-        self._new_stubs: set[Original] = set()
-        """Stubs for which other processes may have dropped pages."""
+        self.new_stubs: set[Original] = set()
+        """Stubs for which other processes may have dropped pages; see :meth:`fetch_of_others`."""
         self._uncounted: Counter[str] = Counter()
         """By site, the pages that could not be judged, as the store failed."""
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -91,14 +94,6 @@ class SecondFetches:
             if self._notes is not None:
                 await self._notes.close()
 
-    def is_second(self, request: Request) -> bool:
-        """Whether a request was made once more, so that its page is kept whatever it is like; asked once per response.
-
-        The record of the stub may be lost, or another record of the cluster is more like the page. What is dropped
-        again would be fetched again, and so on.
-        """
-        return request.meta.pop(META_SECOND, None) is not None  # links may copy it
-
     def answer(self, request: Request) -> Response | None:
         """The page that was dropped, for a request that is made once more; None where it has to be fetched."""
         response = self._answers.pop(request, None)
@@ -113,7 +108,10 @@ class SecondFetches:
             if self._notes is not None:
                 await self._notes.add(request, key)
         has_room = self._held_bytes + len(response.body) <= MAX_HELD_BYTES
-        self._remember(key, request, response.replace(request=None) if has_room else None)
+        self._dropped.setdefault(key, []).append((request, response.replace(request=None) if has_room else None))
+        self._dropped.move_to_end(key)
+        self._count += 1
+        self._held_bytes += len(response.body) * has_room
         if key in self._stubs:  # it is the page by which the stub was found, or was judged before
             self._fetch(key)
         while self._count > MAX_REQUESTS:
@@ -123,7 +121,7 @@ class SecondFetches:
         """Make the requests once more whose pages this process dropped for an original that is a stub."""
         key = (site, original)
         if key not in self._stubs and self._notes is not None:
-            self._new_stubs.add(key)
+            self.new_stubs.add(key)
         self._stubs.add(key)
         self._fetch(key)
 
@@ -133,14 +131,12 @@ class SecondFetches:
 
     async def fetch_of_others(self) -> None:
         """Make the requests of other processes, which ended, for the stubs that were found since the last call."""
-        if not self._new_stubs or self._notes is None:
-            return
-        stubs, self._new_stubs = self._new_stubs, set()
+        stubs, self.new_stubs = self.new_stubs, set()
         try:
-            for request in await self._notes.of_ended(stubs):
+            for request in await self._notes.of_ended(stubs) if self._notes is not None else ():
                 self._ask(request, None)
         except StoreError as exc:
-            self._new_stubs |= stubs
+            self.new_stubs |= stubs
             self._on_store_error(exc)
 
     def _spider_idle(self) -> None:
@@ -150,12 +146,6 @@ class SecondFetches:
             if uncounted and 1 + dropped + uncounted >= MIN_PLACES:
                 self._fetch(key)
         self._uncounted.clear()
-
-    def _remember(self, key: Original, request: Request, response: Response | None) -> None:
-        self._dropped.setdefault(key, []).append((request, response))
-        self._dropped.move_to_end(key)
-        self._count += 1
-        self._held_bytes += 0 if response is None else len(response.body)
 
     def _take(self, key: Original) -> list[tuple[Request, Response | None]]:
         taken = self._dropped.pop(key, [])
@@ -177,14 +167,13 @@ class SecondFetches:
             self._answers[again] = response.replace(flags=flags)  # without its request, which may die in a queue
 
     def _schedule(self, request: Request, meta: dict[str, Any]) -> Request | None:
-        try:
+        # It may not: the crawl is closing, or the request is of a class that cannot be copied.
+        with FailSafe("%s was dropped for a stub, and could not be fetched once more", request.url):
             again = request.replace(dont_filter=True, meta=meta)  # the dupefilter knows the request already
             self._crawler.engine.crawl(again)
-        except Exception:  # the crawl is closing, or the request is of a class that cannot be copied
-            logger.exception("%s was dropped for a stub, and could not be fetched once more", request.url)
-            return None
-        self._stats.increment("pages/fetched_twice")
-        return again
+            self._stats.increment("pages/fetched_twice")
+            return again
+        return None
 
 
 class DroppedPages:

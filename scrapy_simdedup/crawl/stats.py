@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_simdedup.detect.verdict import Verdict, VerdictKind
+    from scrapy_simdedup.detect.verdict import Verdict
     from scrapy_simdedup.unjudged import UnjudgedReason
 
 PREFIX = "simdedup/"
@@ -28,6 +27,8 @@ KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "within_
 said all that they say."""
 MAX_SHOWN_NEAR = 3
 """Near pages that the summary names, those that are most like another page."""
+FIGURES = ("pages", "judged", "near", "stub", "dropped", "bytes_dropped", "released", "unjudged")
+"""What is counted of the pages of each site; those of a verdict have its name."""
 REPEATED_LIMIT = 10_000
 """Originals whose repeats are counted at a time; beyond, the rarest half is forgotten."""
 MAX_SITES = 10_000
@@ -41,82 +42,43 @@ MAX_WARNINGS = 5
 """Sites that the summary warns of by their names."""
 
 
-@dataclass(slots=True)
-class SiteFigures:
-    """The pages of one site."""
-
-    judged: int = 0
-    near: int = 0
-    stub: int = 0
-    dropped: int = 0
-    bytes_dropped: int = 0
-    released: int = 0
-    unjudged: Counter[UnjudgedReason] = field(default_factory=Counter)
-    """Pages without a verdict, by the reason."""
-
-    @property
-    def pages(self) -> int:
-        """Pages with and without a verdict."""
-        return self.judged + self.unjudged.total()
-
-    def as_dict(self) -> dict[str, int]:
-        """The figures as plain values."""
-        names = ("pages", "judged", "near", "stub", "dropped", "bytes_dropped", "released")
-        return {name: getattr(self, name) for name in names} | {"unjudged": self.unjudged.total()}
-
-
 class FiguresBySite:
-    """Counts the pages of each site. Every method ignores a site that is empty, which is one that nobody named."""
+    """Counts the pages of each site: :data:`FIGURES`, and the reasons of the unjudged ones."""
 
     def __init__(self) -> None:
-        self._sites: dict[str, SiteFigures] = {}
+        self._sites: dict[str, Counter[str]] = {}
 
-    def page_judged(self, site: str, kind: VerdictKind) -> None:
-        """A page got a verdict other than ``unjudged``."""
+    def count_page(self, site: str, *figures: str) -> None:
+        """Count a page with its figures; a site that is empty is one that nobody named."""
         if site:
-            figures = self._figures(site)
-            figures.judged += 1
-            figures.near += kind == "near"
-            figures.stub += kind == "stub"
+            if len(self._sites) >= MAX_SITES and site not in self._sites:
+                self._sites = self._largest(MAX_SITES // 2)
+            self._sites.setdefault(site, Counter()).update(("pages", *figures))
 
-    def page_unjudged(self, site: str, reason: UnjudgedReason) -> None:
-        """A page was kept without a verdict."""
-        if site:
-            self._figures(site).unjudged[reason] += 1
-
-    def page_dropped(self, site: str, size: int) -> None:
-        """A page of ``size`` bytes was dropped; it was judged before."""
+    def add(self, site: str, figure: str, amount: int = 1) -> None:
+        """Add to a figure for a page that was counted; items have sites of their own, which are not known here."""
         if site in self._sites:
-            self._sites[site].dropped += 1
-            self._sites[site].bytes_dropped += size
-
-    def page_released(self, site: str) -> None:
-        """A page was not delivered; it was judged before. Items have sites of their own, which are not known here."""
-        if site in self._sites:
-            self._sites[site].released += 1
+            self._sites[site][figure] += amount
 
     def largest(self) -> dict[str, dict[str, int]]:
         """The figures of the sites with the most pages, these first, as plain values."""
-        sites = heapq.nlargest(MAX_SHOWN, self._sites.items(), key=lambda item: item[1].pages)
-        return {site: figures.as_dict() for site, figures in sites}
+        return {site: {name: counts[name] for name in FIGURES} for site, counts in self._largest(MAX_SHOWN).items()}
 
     def warnings(self) -> list[str]:
         """A sentence on each site of whose pages most are unjudged for one reason, those with the most pages first."""
-        found: list[tuple[int, str]] = []
-        for site, figures in self._sites.items():
-            for reason, count in figures.unjudged.items():
-                if count >= MIN_UNJUDGED and count > MIN_UNJUDGED_SHARE * figures.pages:
-                    found.append((count, _warning(site, reason, count, figures.pages)))
+        found = [
+            (counts[reason], _warning(site, reason, counts[reason], counts["pages"]))
+            for site, counts in self._sites.items()
+            for reason in UNJUDGED
+            if counts[reason] >= MIN_UNJUDGED and counts[reason] > MIN_UNJUDGED_SHARE * counts["pages"]
+        ]
         found.sort(key=lambda warning: -warning[0])
         more = len(found) - MAX_WARNINGS
         rest = [f"so are most pages of {plural(more, 'more site')}"] if more > 0 else []
         return [sentence for _, sentence in found[:MAX_WARNINGS]] + rest
 
-    def _figures(self, site: str) -> SiteFigures:
-        if len(self._sites) >= MAX_SITES and site not in self._sites:
-            most = heapq.nlargest(MAX_SITES // 2, self._sites.items(), key=lambda item: item[1].pages)
-            self._sites = dict(most)
-        return self._sites.setdefault(site, SiteFigures())
+    def _largest(self, number: int) -> dict[str, Counter[str]]:
+        return dict(heapq.nlargest(number, self._sites.items(), key=lambda item: item[1]["pages"]))
 
 
 def _warning(site: str, reason: UnjudgedReason, count: int, pages: int) -> str:
@@ -185,7 +147,7 @@ class CrawlStats:
         if verdict.kind == "unjudged":
             self.not_judged(cast("UnjudgedReason", verdict.reason or "unknown"), site)
             return
-        self.sites.page_judged(site, verdict.kind)
+        self.sites.count_page(site, "judged", verdict.kind)
         self.increment("pages/judged")
         self.increment("pages/<kind>", verdict.kind)
         if verdict.similarity is not None and verdict.kind in {"identical", "near", "changed"}:
@@ -213,7 +175,7 @@ class CrawlStats:
 
     def not_judged(self, reason: UnjudgedReason, site: str = "") -> None:
         """A page is kept without a verdict; ``site`` is empty where a reason says nothing about the site."""
-        self.sites.page_unjudged(site, reason)
+        self.sites.count_page(site, "unjudged", reason)
         self.increment("pages/unjudged")
         self.increment("pages/unjudged_reason_count/<reason>", reason)
 
@@ -222,7 +184,8 @@ class CrawlStats:
 
         Where pages are only ``observed``, it would have been.
         """
-        self.sites.page_dropped(site, size)
+        self.sites.add(site, "dropped")
+        self.sites.add(site, "bytes_dropped", size)
         if observed:
             self.increment("pages/would_drop")
             self.increment("bytes_would_drop", amount=size)
@@ -247,7 +210,7 @@ class CrawlStats:
             if not gave_item:
                 self.increment("itemless")
         else:
-            self.sites.page_released(site)
+            self.sites.add(site, "released")
             self.increment("released")
             self.increment("released_reason_count/<reason>", failure)
 

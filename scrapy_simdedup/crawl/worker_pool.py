@@ -227,16 +227,16 @@ class Worker:
         self._is_told_to_end = True
         if self._requests is not None and not self._requests.is_closing():
             self._requests.write_eof()
-        self._kill_in(END_SECONDS)
+        self._kill_soon()
 
     def kill(self) -> None:
         """End the process now."""
         if self._process is not None:
             self._process.kill()
 
-    def _kill_in(self, seconds: float) -> None:
+    def _kill_soon(self) -> None:
         self._timer.cancel()
-        self._timer = self._loop.call_later(seconds, self.kill)
+        self._timer = self._loop.call_later(END_SECONDS, self.kill)
 
     def _time_out(self) -> None:
         if self.job is not None:
@@ -280,7 +280,7 @@ class Worker:
             self.job.give_up(NoAnswer("worker_died"))
         if self._requests is not None:
             self._requests.close()
-        self._kill_in(END_SECONDS)
+        self._kill_soon()
         while self._process is not None and self._process.poll() is None:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(POLL_SECONDS)
         self._timer.cancel()

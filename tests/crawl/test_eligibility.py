@@ -8,7 +8,7 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.test import get_crawler
 
-from scrapy_simdedup.crawl.requests import PageEndings, is_inspection, is_inspection_crawl, is_page, unjudged_reason
+from scrapy_simdedup.crawl.requests import PageEndings, is_inspection, is_inspection_crawl, is_page, read_response
 
 URL = "http://site.example/"
 
@@ -31,12 +31,12 @@ URL = "http://site.example/"
     ],
 )
 def test_only_whole_and_successful_html_is_judged(response: Response, reason: str | None) -> None:
-    assert unjudged_reason(Request(URL), response, PageEndings()) == reason
+    assert read_response(Request(URL), response, PageEndings())[1] == reason
 
 
 def test_a_request_can_opt_out() -> None:
     request, response = Request(URL, meta={"simdedup": False}), HtmlResponse(URL, body=b"<p>text")
-    assert unjudged_reason(request, response, PageEndings()) == "opted_out"
+    assert read_response(request, response, PageEndings()) == ("", "opted_out")
 
 
 def test_what_robots_txt_and_media_pipelines_fetch_is_no_page() -> None:

@@ -107,7 +107,7 @@ def test_of_many_sites_the_largest_are_given() -> None:
     figures = FiguresBySite()
     for number in range(100):
         for _ in range(number):
-            figures.page_unjudged(f"{number}.example", "empty")
+            figures.count_page(f"{number}.example", "unjudged", "empty")
     largest = figures.largest()
     assert list(largest) == [f"{number}.example" for number in range(99, 79, -1)]
     assert largest["99.example"]["pages"] == 99
@@ -117,26 +117,23 @@ def test_of_more_sites_than_are_counted_the_small_ones_are_forgotten(monkeypatch
     monkeypatch.setattr(stats, "MAX_SITES", 100)
     figures = FiguresBySite()
     for number in range(10_000):
-        figures.page_judged("large.example", "new")
-        figures.page_judged(f"{number}.example", "new")
+        figures.count_page("large.example", "judged", "new")
+        figures.count_page(f"{number}.example", "judged", "new")
         assert len(figures._sites) <= 100
     assert figures.largest()["large.example"]["judged"] == 10_000
 
 
 def test_what_happens_to_a_page_of_no_known_site_is_not_counted() -> None:
     figures = FiguresBySite()
-    figures.page_judged("", "new")
-    figures.page_unjudged("", "empty")
-    figures.page_dropped("forgotten.example", 10)
-    figures.page_released("items of a spider from site.example")
+    figures.count_page("", "judged", "new")
+    figures.count_page("", "unjudged", "empty")
+    figures.add("forgotten.example", "dropped")
+    figures.add("items of a spider from site.example", "released")
     assert figures.largest() == {}
 
 
 def count(sites: FiguresBySite, site: str, reason: UnjudgedReason | None) -> None:
-    if reason is None:
-        sites.page_judged(site, "new")
-    else:
-        sites.page_unjudged(site, reason)
+    sites.count_page(site, *(("judged", "new") if reason is None else ("unjudged", reason)))
 
 
 class TestWarnings:

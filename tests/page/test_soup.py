@@ -10,7 +10,7 @@ from scrapy.http import HtmlResponse, Request
 from helpers.pages import prose
 from helpers.soup import bodies, declarations, markup, soup
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.crawl.requests import PageEndings, unjudged_reason
+from scrapy_simdedup.crawl.requests import PageEndings, read_response
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.content import MAX_GROWTH, MIN_LIMIT, page_markdown
@@ -63,7 +63,7 @@ def test_any_bytes_under_any_declaration_have_a_fingerprint(body: bytes, header:
     """Header and page may name encodings that are wrong, or none; what Scrapy refuses to decode is not judged."""
     declared = f"<meta charset={meta}>".encode() + body
     response = HtmlResponse(SITE, headers={"Content-Type": f"text/html; charset={header}"}, body=declared)
-    reason = unjudged_reason(Request(SITE), response, PageEndings())
+    _, reason = read_response(Request(SITE), response, PageEndings())
     assert reason in {None, "undecodable"}
     if reason is None:
         made = fingerprint_page(response.text)
