@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect import events
-from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.report import RunChanges
-from scrapy_simdedup.report.neighbours import FingerprintTable, fingerprint_of
+from scrapy_simdedup.report.neighbours import FingerprintTable, comparable, fingerprint_of
 from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day, whole_journal
 from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url
 
@@ -198,10 +197,9 @@ def _moves_in_notes(
 
 def _alike(one: events.ContentLeft, other: Record, identical: float) -> bool:
     before, now = fingerprint_of(one), fingerprint_of(other)
-    try:
-        return before is not None and now is not None and now.compare(before).similarity >= identical
-    except FingerprintMismatch:
+    if before is None or now is None or not comparable(before, now):
         return False
+    return now.compare(before).similarity >= identical
 
 
 def _moves_in_latest_run(site: str, pages: Sequence[Record], settings: PageSettings) -> Iterator[Move]:
