@@ -226,8 +226,9 @@ class SiteIndex:
 
         That is the most similar one: of stubs, from the drop threshold on; else of the originals that gave items; else
         of those still in work; else of those that gave no item; else of those of other handlers; else of all from
-        ``near`` on. Of equally similar ones it is the oldest. Originals that may share nothing but boilerplate with the
-        page stay below the drop threshold.
+        ``near`` on. Similarity is an estimate: of several that the page is identical to it is the one with most of the
+        page's lines. Of equally similar ones it is the oldest. Originals that may share nothing but boilerplate with
+        the page stay below the drop threshold.
 
         Originals of other handlers are no copies. Of those that gave no item the first one is none, unless its handler
         never gives any, and none that gave no item in another run.
@@ -254,11 +255,13 @@ class SiteIndex:
                 is_known_view[is_own] = self._novelty.is_known_view(page, rows[is_own], clocks)
                 alike = np.where(is_known_view, identical, alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
+        are_equal, lacking = (alike >= identical) & (rank == rank.max()) & is_own, np.zeros(len(rows), np.intp)
+        lacking[are_equal] = self._novelty.count_lacking(page, rows[are_equal], clocks)
         best: Match | None = None
         copies: set[bytes] = set()
         itemless: set[bytes] = set()
         spared = 1 if self.may_give_items(page.handler) else 0
-        for at in np.lexsort((originals.ids(rows), -alike, -rank)):
+        for at in np.lexsort((originals.ids(rows), -alike, lacking, ~are_equal, -rank)):
             record = self._records[rows[at]]
             if only is not None and record.key != only:
                 continue

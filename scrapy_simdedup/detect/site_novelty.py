@@ -263,6 +263,14 @@ class SiteNovelty:
             )
         return found
 
+    def count_lacking(self, page: FetchedPage, rows: Rows, clocks: Collection[int]) -> Rows:
+        """How many rows of the unit table of a page each of several originals lacks; 0 where nothing is known."""
+        units, lacking = page.fingerprint.page_units, np.zeros(len(rows), np.intp)
+        if units is not None and len(rows) > 1:
+            tables = map(self._text_units, rows.tolist())
+            lacking[:] = [0 if of is None else novelty.count_lacking(units, of, clocks) for of in tables]
+        return lacking
+
     def _text_units(self, row: int) -> TextUnits | None:
         return PageFingerprint.from_bytes(self._records.fingerprint(row)).units
 

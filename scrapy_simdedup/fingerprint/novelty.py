@@ -241,6 +241,13 @@ def new_units(units: PageUnits, others: Sequence[TextUnits], chosen: Mask) -> Ma
     return found
 
 
+def count_lacking(units: PageUnits, other: TextUnits, clocks: Collection[int] = ()) -> int:
+    """How many rows of a page the unit table of another page lacks."""
+    chosen = units.without(clocks)
+    rows, _ = table_rows(units.digests[chosen], units.places[chosen], other.joined_by)
+    return int(np.count_nonzero(~np.isin(rows["digest"], other.rows["digest"])))
+
+
 def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> ReplacedLines:
     """Which blocks are short lines in place of other lines of each of some pages.
 

@@ -197,3 +197,22 @@ async def test_counters_are_no_data_sheet(box: str) -> None:
             html = page("shop", body=prose("lamp", 120) + box.format(COUNTERS.format(at, at + 7, at)))
             found.append(await detector.add(html, url=f"https://shop.example/lamp?sid={at}"))
     assert [verdict.is_duplicate for verdict in found] == [False, True]
+
+
+@on_asyncio
+async def test_of_the_pages_of_a_family_a_repeat_is_dropped_for_the_one_with_its_lines() -> None:
+    """Similarity is an estimate, and of two lines in a long text it tells nothing."""
+    text = "".join(prose(("terms", number), 36) for number in range(40))
+    urls = [f"https://shop.example/lamps/{number}" for number in range(20)]
+    async with NearDuplicateDetector(secret="family") as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://shop.example/{number}")
+        facts = (f"<p>Colour: {' '.join(words(url, 2))}</p><p>{7 + at}.50 EUR</p>" for at, url in enumerate(urls))
+        bodies = [of_page + text for of_page in facts]
+        kept = [await detector.add(page("lamp", body=body), url=url) for url, body in zip(urls, bodies, strict=True)]
+        repeats = [
+            await detector.add(page("lamp", 1, body=body), url=f"{url}?from=mail")
+            for url, body in zip(urls, bodies, strict=True)
+        ]
+    assert not any(verdict.is_duplicate for verdict in kept)
+    assert [verdict.original for verdict in repeats if verdict.is_duplicate] == urls
