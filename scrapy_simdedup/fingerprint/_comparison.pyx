@@ -50,6 +50,8 @@ def score(one, many, resemblance=None):
     if resemblance is None:
         resemblance = estimate_resemblance(one["cells"], many["cells"])[0]
     cdef const double[::1] alike = resemblance
+    if alike.shape[0] != count:
+        raise ValueError("each page has one resemblance")
     made = PyByteArray_FromStringAndSize(NULL, 20 * count)
     cdef double* adjusted = <double*> PyByteArray_AS_STRING(made)
     cdef double* unshared = adjusted + count
@@ -97,6 +99,7 @@ def estimate_resemblance(const uint8_t[::1] one not None, const uint8_t[:, :] ma
     cdef Py_ssize_t number, place
     cdef uint64_t total
     cdef uint8_t mine, theirs
+    check_sketches(one, many)
     made = np.empty((2, count))
     cdef double[:, ::1] estimates = made
     for number in range(count):
@@ -117,6 +120,8 @@ def estimate_own_resemblance(
     cdef uint64_t of_content, of_all
     cdef int half, pair
     cdef uint8_t mine, theirs
+    check_sketches(one, many)
+    check_sketches(one, sample)
     cdef uint8_t have[2][SKETCH_BYTES]  # how many pages of the sample have the cell of the page, in each half of a byte
     memset(have, 0, sizeof(have))
     for number in range(sample.shape[0]):
@@ -141,6 +146,12 @@ def estimate_own_resemblance(
         estimate(of_content, &estimates[0, 0, number], &estimates[1, 0, number])
         estimate(of_all, &estimates[0, 1, number], &estimates[1, 1, number])
     return ResemblanceEstimates(made[0], made[1])
+
+
+cdef int check_sketches(const uint8_t[::1] one, const uint8_t[:, :] many) except -1:
+    if one.shape[0] != SKETCH_BYTES or many.shape[1] != SKETCH_BYTES:
+        raise ValueError(f"a sketch has {SKETCH_BYTES} bytes")
+    return 0
 
 
 cdef int pages_with(const uint8_t[:, :] sample, Py_ssize_t place, int half, uint8_t cell) noexcept:
