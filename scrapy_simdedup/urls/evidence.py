@@ -40,7 +40,7 @@ class LearnerThresholds:
     max_sites: int = 100_000
 
 
-_MOSTLY_RIGHT = 0.2
+_MOSTLY_RIGHT = 0.05
 """Share of failed trials up to which a hypothesis may be a rule with exceptions."""
 MAX_CREDITED_CONTENTS = 128
 """Contents counted per hypothesis and pattern, so that each is credited with a few successes only."""

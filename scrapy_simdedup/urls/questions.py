@@ -119,8 +119,11 @@ class Questions:
 
     @property
     def know_exceptions(self) -> bool:
-        """Whether a hypothesis that is right otherwise was wrong for a page, so that others may be."""
-        return not all(evidence.is_plainly_wrong for evidence in self._exceptions)
+        """Whether a hypothesis that is right otherwise was wrong for a page, so that others may be.
+
+        One that turns out to matter often is none, nor one that another took the blame from.
+        """
+        return any(found.confirmed_failures and not found.is_plainly_wrong for found in self._exceptions)
 
     def add_exception(self, evidence: Evidence) -> None:
         """Note that a hypothesis was wrong for a page that was fetched twice."""

@@ -281,6 +281,31 @@ def test_a_part_that_turns_out_to_matter_often_is_no_exception_of_a_rule() -> No
     assert len(learner.sample()) < 30
 
 
+def test_a_part_that_matters_for_one_page_in_eight_makes_no_other_rule_doubtful() -> None:
+    """It is seen soon that it matters, whereas exceptions that are rare may escape."""
+    learner = taught(checks=0.05)
+    skipped(learner, 200)
+    for number in range(500, 700):
+        url, is_right = f"https://e.com/item?id={number}", number < 509 or number % 8
+        learner.observe(url, f"item {number}", checked=True)
+        learner.observe(f"{url}&print=1", f"item {number}" + ("" if is_right else " printed"), checked=True)
+    assert not in_force(learner, "query:print=1")
+    assert len(learner.sample()) < 30
+
+
+def test_a_rule_that_another_takes_the_blame_from_makes_no_other_doubtful() -> None:
+    learner = taught(checks=0.05)
+    make_exception(learner)
+    questions = learner._sites["e.com"].questions
+    assert questions is not None
+    assert questions.know_exceptions
+    for pattern in learner._sites["e.com"].tree.patterns.values():
+        for hypothesis, evidence in pattern.evidence.items():
+            if str(hypothesis) == "query:hl=a":
+                evidence.uncount(failures=1)
+    assert not questions.know_exceptions
+
+
 # ------------------------------------------------------------------ pages that were fetched once, where answers err
 
 
