@@ -348,13 +348,15 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef list texts = tree.texts, of_blocks = tree.boxes, parents = tree.box_parents, box_roles = tree.box_roles
     cdef list links = tree.link_lengths
     cdef list insets = [False] * len(roles)
-    cdef Py_ssize_t number, parent, found, asked = 0
+    cdef Py_ssize_t number, parent, found, asked = 0, priced_links = 0
     cdef Box* boxes
     cdef Box* box
     cdef bint among_text, in_text
     cdef str text
     for number in range(len(roles)):
-        asked += may_be_inset(roles[number], texts[number])
+        if may_be_inset(roles[number], texts[number]):
+            asked += 1
+            priced_links += is_priced_link(roles[number], links[number], texts[number])
     if not asked:
         return insets
     boxes = <Box*> PyMem_Calloc(len(parents), sizeof(Box))
@@ -386,7 +388,7 @@ def find_insets(tree, list classes not None, list roles not None):
             in_text = among_text or box.roles & MAIN
             if box.roles & BY_SETTING or not (in_text or not found & ~COLUMN_ROLES):
                 continue
-            if found & BESIDE_ROLES and 2 * <Py_ssize_t> links[number] >= len(<str> texts[number]):
+            if priced_links > 1 and is_priced_link(found, links[number], texts[number]):
                 continue
             if among_text and found & INSET_ROLES == ASIDE:
                 insets[number] = True
@@ -400,6 +402,10 @@ def find_insets(tree, list classes not None, list roles not None):
         return insets
     finally:
         PyMem_Free(boxes)
+
+
+cdef bint is_priced_link(Py_ssize_t roles, Py_ssize_t linked, str text):
+    return roles & BESIDE_ROLES and 2 * linked >= len(text) and _amounts.is_price(_amounts.beginning(text))
 
 
 cdef inline bint may_be_inset(Py_ssize_t roles, str text) noexcept:

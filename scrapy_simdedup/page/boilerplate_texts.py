@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
-from scrapy_simdedup.page.roles import H1, HEADING, MAIN
+from scrapy_simdedup.page.roles import ASIDE, FOOTER, H1, HEADING, MAIN, WIDGET
 
+BESIDE_ROLES = ASIDE | FOOTER | WIDGET
+"""Roles of boxes that may hold a related list beside what is the page's own, such as its price."""
 MAX_HEADING_LENGTH = 60
 """Characters of a heading; a longer one is a sentence."""
 MAX_TEXT_LENGTH = 200
@@ -79,7 +81,8 @@ COOKIE_WORDS = ("cookie", "Cookie", "COOKIE", "куки", "Куки", "クッキ
 def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     """The blocks of all related lists, with their headings.
 
-    1. A short heading that is no headline and has no role says that such a list follows.
+    1. A short heading that is no headline, and that no role but that of a column or a footer, says that such a list
+       follows.
     2. The list is the boxes beside it, of one kind and each with a link, up to the next heading there; or else the box
        after it, inside the box that holds both.
     3. It is one if it has links, no headline, no long text without links, and never many blocks without a link.
@@ -88,7 +91,8 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     headings = [
         number
         for number in tree.headings
-        if not roles[number] | tree.text_roles[number] & H1 and len(tree.texts[number]) <= MAX_HEADING_LENGTH
+        if not roles[number] & ~BESIDE_ROLES | tree.text_roles[number] & H1
+        and len(tree.texts[number]) <= MAX_HEADING_LENGTH
     ]
     said = [tree.texts[number].lower() for number in headings]
     everything = "\n".join(said)
@@ -101,7 +105,7 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     if not found:
         return found
     size = sum(len(text) for text, role in zip(tree.texts, roles, strict=True) if not role)
-    return found if sum(len(tree.texts[at]) for at in found) <= MAX_SHARE * size else []
+    return found if sum(len(tree.texts[at]) for at in found if not roles[at]) <= MAX_SHARE * size else []
 
 
 def _end_of_list(tree: BlockTree, heading: int) -> int:

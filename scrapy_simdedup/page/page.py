@@ -33,7 +33,7 @@ INSET_ROLES = role.ASIDE | role.FOOTER | role.FORM | role.META | role.WIDGET
 COLUMN_ROLES = role.ASIDE | role.WIDGET
 """Roles of boxes beside the text, which may hold a data sheet."""
 BESIDE_ROLES = COLUMN_ROLES | role.FOOTER
-"""Roles of boxes whose links lead to other things, as those that were viewed before."""
+"""Roles of boxes whose links lead to other things as a rule, as those that were viewed before."""
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
 _BETWEEN_PARTS = re.compile(
@@ -252,6 +252,11 @@ def python_make_blocks(
     return tuple(map(make._make, fields))
 
 
+def _is_priced_link(tree: BlockTree, roles: list[int], at: int) -> bool:
+    """Whether a block is a link with a price in a column or a footer."""
+    return roles[at] & BESIDE_ROLES > 0 and _is_link(tree, at) and is_price(beginning(tree.texts[at]))
+
+
 def _is_link(tree: BlockTree, at: int) -> bool:
     return 2 * tree.link_lengths[at] >= len(tree.texts[at])
 
@@ -281,7 +286,8 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     3. There, what a list of terms, a table, or a line with a label says, such as the place of a job: that is a data
        sheet, whatever it is called, but for counters. In a column beside the text only what has no number.
     4. A score or a price in a table of the main part that is taken for a menu, as most of its cells are links.
-    5. No link in a column or in a footer, which leads to another thing, be it with the price of that.
+    5. Where several links in columns and footers have a price, none of them, as they lead to other things. One alone
+       may be to buy what the page is about.
     6. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
@@ -297,6 +303,7 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     for box, of, text in zip(tree.boxes, classes, tree.texts, strict=True):
         if of is not _BOILERPLATE and tree.box_parents[box] in prose:
             prose[tree.box_parents[box]] += len(text)
+    are_several = sum(_is_priced_link(tree, roles, at) for at in asked) > 1
     for at in asked:
         boxes_roles, outermost = around[tree.boxes[at]]
         among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
@@ -307,7 +314,7 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
             insets[at] = boxes_roles & role.MAIN > 0 and _is_figure_of_table(tree, at)
             continue
         text, named = beginning(tree.texts[at]), roles[at] & INSET_ROLES
-        if named & BESIDE_ROLES and _is_link(tree, at):
+        if are_several and _is_priced_link(tree, roles, at):
             continue
         insets[at] = (
             (among_text and named == role.ASIDE)

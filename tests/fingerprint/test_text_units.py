@@ -137,13 +137,35 @@ def test_a_consent_notice_and_a_list_of_links_are_nobodys_own() -> None:
 def test_prices_that_are_links_beside_the_text_are_those_of_other_things(tag: str) -> None:
     """A list of what was viewed before is another one at each visit, though the whole page stands in one main part."""
     text = f"<h1>Chair</h1>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}"
-    card = "<li><a href=/lamp>{}</a> {} EUR</li>"
-    before, now, dearer = (
-        fingerprint_page(f"<main>{text}<{tag}><p>Price: {price} EUR</p><ul>{card.format(*viewed)}</ul></{tag}></main>")
-        for viewed, price in ((("A lamp of oak", 29), 90), (("A small kettle", 31), 90), (("A lamp of oak", 29), 95))
+
+    def chair(price: int, *others: str) -> PageFingerprint:
+        cards = "".join(f"<li><a href=/{other}>A {other} of oak</a> {10 * len(other)} EUR</li>" for other in others)
+        return fingerprint_page(f"<main>{text}<{tag}><p>Price: {price} EUR</p><ul>{cards}</ul></{tag}></main>")
+
+    assert not changes(chair(90, "lamp", "table"), chair(90, "kettle", "shelf"))
+    assert changes(chair(90, "lamp", "table"), chair(95, "lamp", "table"))
+
+
+@pytest.mark.parametrize("tag", ["aside", "footer", "div class=widget"])
+def test_the_price_of_one_thing_that_was_viewed_before_is_not_the_page_s(tag: str) -> None:
+    text = f"<h1>Chair</h1>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}"
+    before, now = (
+        fingerprint_page(
+            f"<main>{text}<{tag}><h3>Recently viewed</h3><ul><li><a href=/x>{said}</a></li></ul></{tag}></main>"
+        )
+        for said in ("A lamp 29 EUR", "A kettle 31 EUR")
     )
     assert not changes(before, now)
-    assert changes(before, dearer)
+
+
+@pytest.mark.parametrize("tag", ["aside", "footer", "div class=widget"])
+def test_the_price_of_one_link_beside_the_text_is_the_page_s(tag: str) -> None:
+    text = f"<h1>Chair</h1>{''.join(f'<p>{text}</p>' for text in PARAGRAPHS)}"
+    before, now = (
+        fingerprint_page(f"<main>{text}<{tag}><a href=/buy>Buy it for {price} EUR</a></{tag}></main>")
+        for price in (90, 95)
+    )
+    assert changes(before, now)
 
 
 def test_a_headline_is_no_list_of_links_though_it_is_a_link() -> None:
