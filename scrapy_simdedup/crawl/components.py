@@ -86,16 +86,17 @@ class NearDuplicateDownloaderMiddleware(RuntimeComponent):
         """Give the page if it is at hand; raise SkippedRequest or LinkNotFollowed if the request is not made."""
         # Where a user copies response.meta into a request, the verdict is that of another page.
         request.meta.pop(META_VERDICT, None)
-        skipper = self.runtime.url_skipper
+        skipper, is_second = self.runtime.url_skipper, META_SECOND in request.meta
+        is_deferred = META_DEFERRED in request.meta or META_TRIAL in request.meta
+        if skipper.mode == "off" and not is_deferred and not is_second:
+            return None
         with FailSafe("Could not look at the request of %s; it is made", request.url):
-            is_deferred = META_DEFERRED in request.meta or META_TRIAL in request.meta
             replacement = await self.runtime.links.filter(request) if is_deferred else None
             if replacement is None and skipper.mode != "off":
                 replacement = await skipper.filter(request)
                 if replacement is None:
                     skipper.observations.sent(request)
-            is_second = replacement is None and META_SECOND in request.meta
-            return self.runtime.second_fetches.answer(request) if is_second else replacement
+            return self.runtime.second_fetches.answer(request) if is_second and replacement is None else replacement
         return None
 
     async def process_response(self, request: Request, response: Response) -> Response:
