@@ -137,7 +137,7 @@ class UrlLearner:
             site.fetched += 1
             site.observe_host(parts.host)
             if checked and site.questions is not None:
-                site.questions.settle(url, content)
+                site.questions.sure.add(content)
                 site.questions.were_told |= erred
             self._take_page(site, url, content, self._below_prefix(site, url, parts))
         if site.questions is not None and site.questions.open:
@@ -346,7 +346,7 @@ class UrlLearner:
         ):
             suspects.reverse()  # a page that erred is hardly fetched twice, as its URLs were skipped
         for suspect, shown in suspects:
-            if not questions.is_sure(suspect, shown, is_shared=shown in site.shared):
+            if shown not in questions.sure:
                 if len(questions.open) >= MAX_OPEN:
                     return False
                 known_url = known_pages[0][0] if suspect == url and known_pages else None
@@ -369,7 +369,9 @@ class UrlLearner:
         inquiry, contents = questions.open[url], site.contents
         is_held = any(held.url == url for held in inquiry.held)  # so that nothing was learned from it
         was_known = contents.is_known(inquiry.first) and (is_held or not contents.seen_once(inquiry.first))
-        found = questions.answer(url, content, was_known=was_known)
+        # An error that many pages show is found at unrelated ones.
+        is_known = content is not None and contents.is_known(content) and content not in site.shared
+        found = questions.answer(url, content, is_known=is_known, was_known=was_known)
         if found is None:
             return
         if found.wrong is not None:

@@ -126,10 +126,8 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:
     """Whether a page and the known page that it is unlike were both fetched twice."""
-    questions, shared = seen.site.questions, seen.site.shared
-    if questions is None or expected not in questions.sure:
-        return False
-    return questions.is_sure(seen.url, seen.content, is_shared=seen.content in shared)
+    questions = seen.site.questions
+    return questions is not None and seen.content in questions.sure and expected in questions.sure
 
 
 def _remember_failure(seen: Observation, questions: Questions, hypothesis: Hypothesis, expected: int) -> None:

@@ -96,8 +96,6 @@ class Questions:
     _due: deque[Question] = field(default_factory=deque)
     sure: set[int] = field(default_factory=set)
     """Contents that a page showed twice."""
-    _settled: set[str] = field(default_factory=set)
-    """URLs of which it is known what they really show."""
     wrong: dict[int, int] = field(default_factory=dict)
     """Contents that were errors → what the page really shows."""
     _early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = field(default_factory=dict)
@@ -133,15 +131,6 @@ class Questions:
     def is_common_error(self, content: int) -> bool:
         """Whether a content was an error more than once."""
         return self._errors[content] > 1
-
-    def settle(self, url: str, content: int) -> None:
-        """Note that it is known what a page really shows."""
-        self.sure.add(content)
-        self._settled.add(url)
-
-    def is_sure(self, url: str, content: int, *, is_shared: bool) -> bool:
-        """Whether a page was seen to show a content twice; one that unrelated pages share may be an error elsewhere."""
-        return content in self.sure and (not is_shared or url in self._settled)
 
     def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
         """Whether a question about a hypothesis at a leaf is open."""
@@ -193,16 +182,17 @@ class Questions:
                 found.append(question)
         return found
 
-    def answer(self, url: str, content: int | None, *, was_known: bool) -> Finding | None:
+    def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
         """What a URL really shows that shows this content when fetched again; None if it has to be fetched once more.
 
         It is enough to see once what the page should show, or what takes the place of a known error, unless that is one
-        itself. Where another page has the first content, ``was_known``, that hardly is an error.
+        itself. Where another page has a content, ``is_known`` of this one and ``was_known`` of the first, it hardly is
+        an error.
         """
         inquiry = self.open[url]
         first, found = inquiry.first, None
         by_others = {held.content for held in inquiry.held if held.url != url}
-        is_expected = first in self.wrong or content in inquiry.expected | by_others
+        is_expected = is_known or first in self.wrong or content in inquiry.expected | by_others
         is_expected = is_expected and content not in self.wrong
         if content is not None and (is_expected or content == first or content in inquiry.answers):
             found = content
@@ -216,7 +206,7 @@ class Questions:
         del self.open[url]
         wrong = first if found != first else None
         self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
-        self.settle(url, found)
+        self.sure.add(found)
         self.wrong.pop(found, None)
         for pair in inquiry.about:
             self._asking_about[pair].remove(url)

@@ -93,7 +93,8 @@ def test_copies_in_each_value_of_a_part_are_believed_at_the_first_look_once_seve
 
 def test_an_error_that_answers_a_question_is_no_proof_of_what_a_page_shows() -> None:
     learner = taught()
-    learner.observe(item(100), "out of order")
+    for number in (100, 101):
+        learner.observe(item(number), "out of order")
     learner.observe(item(102), "item 102")
     learner.observe(item(102, "&view=x"), "half of page 102")
     view = item(102, "&view=x")
