@@ -33,7 +33,7 @@ from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import is_alive
-from scrapy_simdedup.detect.stubs import MIN_PLACES
+from scrapy_simdedup.detect.stubs import MIN_PLACES_OF_FAMILY
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures, whole_journal
@@ -101,7 +101,7 @@ class SecondFetches:
 
     async def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
         """Remember a dropped page that does not say just what its original says."""
-        if not verdict.other_text or verdict.original_key is None or request.method != "GET":
+        if verdict.other_text is None or verdict.original_key is None or request.method != "GET":
             return
         key = (site, verdict.original_key)
         with reporting_failures(self._on_store_error):
@@ -143,7 +143,7 @@ class SecondFetches:
         """Make the requests once more whose pages may be those of a family, had all pages been counted."""
         for key in list(self._dropped):
             dropped, uncounted = len(self._dropped[key]), self._uncounted[key[0]]
-            if uncounted and 1 + dropped + uncounted >= MIN_PLACES:
+            if uncounted and 1 + dropped + uncounted >= MIN_PLACES_OF_FAMILY:
                 self._fetch(key)
         self._uncounted.clear()
 

@@ -19,16 +19,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.threads import MarkedLines
+from scrapy_simdedup.detect.verdict import OtherText
 from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.urls.parts import query_parameters
 
-MIN_PLACES = 8
+MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
-MIN_PLACES_OF_WALL = 20
-"""Places from which it may be a wall."""
+MIN_PLACES_OF_FAMILY = 8
+"""Such places where each page says something else, as those of a family do: the dates of a course."""
 MIN_OTHER_TEXTS = 0.8
-"""The share of a content's pages with another text from which they are a family."""
+"""The share of a content's pages that say something else in their content, from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
 """Contents at one path that show that queries tell pages apart there."""
 MIN_SHARE_OF_PATH = 0.5
@@ -77,7 +78,7 @@ class _ContentUrls:
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
     other_texts: int = 0
-    """Pages that do not say just what the original says."""
+    """Pages whose content does not say just what the original says."""
     marked: MarkedLines | None = None
     """The lines in which the pages differ from the original, of whatever length; None while none do."""
 
@@ -91,14 +92,23 @@ class _ContentUrls:
         """Whether the pages are those of a family: each but the first says something else."""
         return self.other_texts >= MIN_OTHER_TEXTS * (self.count - 1)
 
+    @property
+    def least(self) -> int:
+        """Places from which the content is a stub.
+
+        Where rows of the content are joined, each stands for several posts, and it takes more pages to tell a thread.
+        """
+        is_joined = self.marked is not None and self.marked.are_joined
+        return MIN_PLACES_OF_FAMILY if self.is_family and not is_joined else MIN_PLACES
+
     def has_a_name_for_each(self, token: str) -> bool:
         """Whether the URLs have a segment in common, and end in names of which hardly two differ in digits alone."""
         names = {_DIGIT.sub("", end) for end in self.tokens if end.startswith("end ")}
         return token.startswith("path ") and len(names) >= MIN_COMMON_TOKEN * self.count
 
-    def add(self, url: str, path: int, tokens: frozenset[str], *, other_text: bool) -> None:
+    def add(self, url: str, path: int, tokens: frozenset[str], other_text: OtherText | None) -> None:
         self.count += 1
-        self.other_texts += other_text
+        self.other_texts += other_text == "content"
         if path in self.paths or len(self.paths) < MAX_TOKENS:
             self.paths[path] += 1
         if len(self.tokens) > MAX_TOKENS:
@@ -139,11 +149,13 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * (len(self._contents) + len(marked)) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
-    def observe(self, url: str, content: str, *, other_text: bool = False, other_rows: OtherRows | None = None) -> bool:
+    def observe(
+        self, url: str, content: str, other_text: OtherText | None = None, other_rows: OtherRows | None = None
+    ) -> bool:
         """Count a page under its content; whether that content is a stub.
 
-        ``other_text`` says whether the page says just what the content says, or something else, be it in boilerplate;
-        ``other_rows`` are the lines of their contents in which the two differ.
+        ``other_text`` says where the page does not say just what the content says, ``other_rows`` are the lines of
+        their contents in which the two differ.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))
@@ -153,13 +165,13 @@ class StubDetector:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
                 self._contents = dict(ranked[: MAX_CONTENTS // 2])
             urls = self._contents[content] = _ContentUrls()
-        urls.add(url, path, tokens, other_text=other_text)
+        urls.add(url, path, tokens, other_text)
         if other_rows is not None:
             urls.marked = urls.marked or MarkedLines()
             urls.marked.add(other_rows)
         self._count_path(path, content)
         self._recent.append((content, tokens))
-        if not urls.is_stub and urls.count >= MIN_PLACES and self._places(urls) >= MIN_PLACES:
+        if not urls.is_stub and min(urls.count, self._places(urls)) >= urls.least:
             urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
         return urls.is_stub
 
@@ -169,7 +181,7 @@ class StubDetector:
             return None
         content, _ = self._recent[-1]
         urls = self._contents.get(content)
-        if urls is None or content in self._walls or min(urls.count, self._places(urls)) < MIN_PLACES_OF_WALL:
+        if urls is None or content in self._walls or min(urls.count, self._places(urls)) < MIN_PLACES:
             return None
         share = sum(content == other for other, _ in self._recent) / len(self._recent)
         if share < WALL_SHARE:

@@ -58,6 +58,8 @@ class MarkedLines:
     blocks: int = 0
     amounts: int = 0
     """The pages that have an amount in the new lines."""
+    are_joined: bool = False
+    """Whether several lines share a row: then one digest stands for several posts."""
 
     def add(self, found: OtherRows) -> None:
         """Count a repeat."""
@@ -73,18 +75,21 @@ class MarkedLines:
         self.words += found.words
         self.blocks += found.blocks
         self.amounts += found.has_amount
+        self.are_joined |= found.are_joined
 
     def to_rows(self) -> list[Any]:
         """The counts as plain values."""
         lines = list(self.lost.items()), list(self.new.items())
-        return [self.repeats, self.pages, *lines, self.own_words, self.words, self.blocks, self.amounts]
+        counts = self.own_words, self.words, self.blocks, self.amounts, self.are_joined
+        return [self.repeats, self.pages, *lines, *counts]
 
     @classmethod
     def from_rows(cls, rows: list[Any]) -> MarkedLines:
         """The counts whose :meth:`to_rows` these are."""
-        repeats, pages, lost, new, own_words, words, blocks, amounts = rows
+        repeats, pages, lost, new, own_words, *counts, are_joined = rows
+        words, blocks, amounts = map(int, counts)
         lines = Counter(dict(lost)), Counter(dict(new))
-        return cls(int(repeats), int(pages), *lines, float(own_words), int(words), int(blocks), int(amounts))
+        return cls(int(repeats), int(pages), *lines, float(own_words), words, blocks, amounts, bool(are_joined))
 
     @property
     def are_posts(self) -> bool:

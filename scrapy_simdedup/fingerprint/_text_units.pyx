@@ -25,14 +25,14 @@ cdef extern from "Python.h":
 cdef enum:
     BOILERPLATE = 1  # of classify, as the next
     CONTENT = 3
-    MAX_BYTES = 400  # of text_units, as what follows
+    MAX_BYTES = 424  # of text_units, as what follows
     MAX_FILTER_BITS = 2400
     BITS_PER_SAMPLE = 3
     LEAST_BITS_PER_SAMPLE = 2
     SAMPLE_OF = 1 << 16
     MAX_SAMPLING = 1 << 15
     SAMPLING_BITS = 4
-    FIRST_UNITS = 8
+    FIRST_UNITS = 6
     MAX_JOINED_BY = 17
     HEAD_SIZE = 21
     ROW_SIZE = 4

@@ -18,6 +18,7 @@ the line of a clock. :func:`replaced_lines` finds such lines by the unit tables;
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
 from math import ceil, inf, log, prod
@@ -32,6 +33,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     SAMPLE_OF,
     Mask,
     PageUnits,
+    Places,
     TextUnits,
     filter_places,
     is_sampled,
@@ -182,6 +184,8 @@ class OtherRows(NamedTuple):
     """Blocks of the new rows and of the row behind each."""
     has_amount: bool = False
     """Whether a new row is or has an amount, such as a price."""
+    are_joined: bool = False
+    """Whether several units share a row."""
 
 
 def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
@@ -197,7 +201,7 @@ def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
     mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
     lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
     if not lost or not new or max(len(lost), len(new)) > most:
-        return OtherRows(lost, new)
+        return OtherRows(lost, new, are_joined=other.joined_by > 0)
     is_new = np.array([digest not in theirs for digest in mine])
     blocks_of_row = np.diff(first, append=len(chosen))
     asked = np.zeros(len(units.lengths), np.bool_)
@@ -207,7 +211,8 @@ def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
     is_new[1:] |= is_new[:-1]
     near = chosen[np.repeat(is_new, blocks_of_row)]
     has_amount = any(is_amount(units.samples[at]) for at in asked.nonzero()[0].tolist())
-    return OtherRows(lost, new, own_words, int(words_of_units(units)[near].sum()), len(near), has_amount)
+    words = int(words_of_units(units)[near].sum())
+    return OtherRows(lost, new, own_words, words, len(near), has_amount, other.joined_by > 0)
 
 
 class ReplacedLines(NamedTuple):
@@ -233,9 +238,7 @@ def new_units(units: PageUnits, others: Sequence[TextUnits], chosen: Mask) -> Ma
     digests, places = units.digests[chosen], units.places[chosen]
     is_new = np.ones(len(digests), np.bool_)
     for other in others:
-        rows, first = table_rows(digests, places, other.joined_by)
-        lacks = ~np.isin(rows["digest"], other.rows["digest"])
-        is_new &= np.repeat(lacks, np.diff(first, append=len(digests)))
+        is_new &= _are_in_new_rows(digests, places, other)
     found = np.zeros(len(chosen), np.bool_)
     found[chosen.nonzero()[0][is_new]] = True
     return found
@@ -253,20 +256,26 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
 
     1. The rows of two unit tables are aligned. What one page has between equal neighbours, and the other page has other
        rows there, was replaced; what only one of them has was added.
-    2. Of the rows that were replaced, those that the other page has elsewhere are left out. Lines that differ from one
-       of the other page in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
+    2. Of the rows that were replaced, those that the other page has elsewhere are left out: as often as this page has
+       them, since of hundreds of rows of 16 bits some are equal by chance. Lines that differ from one of the other page
+       in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
 
     Where a page is so long that its rows are joined, only of the first ones is known whether they were replaced.
     """
     found = ReplacedLines(np.zeros(len(units.lengths), np.bool_), np.zeros(len(units.lengths), np.bool_))
     chosen, passed_over = units.without(clocks).nonzero()[0], kept_places(clocks)
-    rows, _ = table_rows(units.digests[chosen], units.places[chosen], 0)
+    digests, places = units.digests[chosen], units.places[chosen]
+    rows, _ = table_rows(digests, places, 0)
     lines, numbers = set(range(len(chosen))), set[int]()
     for other in others:
-        alone = FIRST_UNITS if other.joined_by else None
-        theirs = other.rows[:alone]
+        alone = FIRST_UNITS if other.joined_by else len(rows)
+        theirs = other.rows[:alone] if other.joined_by else other.rows
         theirs = theirs[~np.isin(theirs["place"], passed_over)] if passed_over else theirs
-        replaced = dict(_replaced_rows(rows, theirs, alone))
+        is_known = np.arange(len(rows)) < alone
+        is_known[alone:] = _are_in_new_rows(digests, places, other)[alone:]
+        replaced = dict(
+            _replaced_rows(rows["digest"][:alone].tolist(), theirs, Counter(rows["digest"][is_known].tolist()))
+        )
         lines &= replaced.keys()
         if not lines:
             break
@@ -278,24 +287,35 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     return found
 
 
+def _are_in_new_rows(digests: Hashes, places: Places, other: TextUnits) -> Mask:
+    """Which units of a page are in a row that another table lacks."""
+    rows, first = table_rows(digests, places, other.joined_by)
+    lacks = ~np.isin(rows["digest"], other.rows["digest"])
+    found: Mask = np.repeat(lacks, np.diff(first, append=len(digests)))
+    return found
+
+
 def _replaced_rows(
-    rows: NDArray[np.void], theirs: NDArray[np.void], first: int | None
+    mine: Sequence[int], theirs: NDArray[np.void], counts: Counter[int]
 ) -> Iterator[tuple[int, set[int]]]:
-    """The ``first`` rows of a table, or all, that stand where another has other rows, with the places of these."""
-    mine, other, lost_places = rows["digest"].tolist(), theirs["digest"].tolist(), theirs["place"].tolist()
-    known, mine = set(mine), mine[:first]
+    """The rows of a table that stand where another has other rows, with the places of these.
+
+    ``counts`` says how often the page has a row, be it behind those that are compared.
+    """
+    other, lost_places = theirs["digest"].tolist(), theirs["place"].tolist()
     begin = _common_beginning(mine, other)
     ending = _common_beginning(mine[begin:][::-1], other[begin:][::-1])
     ours, gone = mine[begin : len(mine) - ending], other[begin : len(other) - ending]
     if not ours or not gone:
         return
-    theirs_known = set(other)
+    their_counts = Counter(other)
     aligned = SequenceMatcher(None, gone, ours, autojunk=False)
     for how, start_lost, end_lost, start, end in aligned.get_opcodes():
         lost = range(begin + start_lost, begin + end_lost) if how == "replace" else ()
-        places = {lost_places[at] for at in lost if other[at] not in known}
+        places = {lost_places[at] for at in lost if their_counts[other[at]] > counts[other[at]]}
         if places:
-            yield from ((at, places) for at in range(begin + start, begin + end) if mine[at] not in theirs_known)
+            new = (at for at in range(begin + start, begin + end) if counts[mine[at]] > their_counts[mine[at]])
+            yield from ((at, places) for at in new)
 
 
 def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]
-MAX_BYTES = 400
+MAX_BYTES = 424
 """Bytes that a record keeps of the text units of a page at most."""
 MAX_FILTER_BITS = 2400
 """Bits of a shingle filter at most."""
@@ -59,7 +59,7 @@ and 16 bits for its place in a filter."""
 NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
-FIRST_UNITS = 8
+FIRST_UNITS = 6
 """The first units of the content, which share no row: the name of a thing and its facts are among them."""
 _MAX_JOINED_BY = 17
 _HEAD = struct.Struct("<2HBQI2H")

@@ -118,7 +118,7 @@ def read_page(
     root = document.root
     if root is None:
         return Page((), "", "", document.unjudged)
-    tree = build_block_tree(root, words, detailed=extractor == "content")
+    tree = build_block_tree(root, words, detailed=extractor != "roles")
     classes, roles = classify_blocks(tree)
     content = sum(map(len, tree.texts)) - sum(map(len, compress(tree.texts, roles)))
     data = shell_texts(root, content)
