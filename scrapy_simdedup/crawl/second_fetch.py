@@ -59,7 +59,8 @@ FLAG = "simdedup-"
 class SecondFetches:
     """Remembers pages that may have been dropped wrongly, and makes their requests once more where they were.
 
-    Pages that say just what their original says are none of them, and neither are answers to anything but GET.
+    Pages whose content says just what that of their original says are none of them, and neither are answers to anything
+    but GET.
     """
 
     def __init__(self, crawler: Crawler, stats: CrawlStats, on_store_error: Callable[[StoreError], None]) -> None:
@@ -100,8 +101,8 @@ class SecondFetches:
         return None if response is None else response.replace(request=request)
 
     async def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
-        """Remember a dropped page that does not say just what its original says."""
-        if verdict.other_text is None or verdict.original_key is None or request.method != "GET":
+        """Remember a dropped page whose content does not say just what that of its original says."""
+        if not verdict.other_text or verdict.original_key is None or request.method != "GET":
             return
         key = (site, verdict.original_key)
         with reporting_failures(self._on_store_error):

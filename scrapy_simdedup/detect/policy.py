@@ -9,7 +9,7 @@ from scrapy_simdedup.detect.clocks import ClockEvidence
 from scrapy_simdedup.detect.copy_check import is_preferred
 from scrapy_simdedup.detect.revisit import Revisit, compare_with_same_path, compare_with_version, revisit_of_imported
 from scrapy_simdedup.detect.site_index import SiteIndex
-from scrapy_simdedup.detect.verdict import FetchedPage, Match, OtherText, PageRef, Reason, Verdict, VerdictKind
+from scrapy_simdedup.detect.verdict import FetchedPage, Match, PageRef, Reason, Verdict, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
@@ -175,7 +175,7 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
                 verdict,
                 is_duplicate=True,
                 other_headline=_headline_differs(page, original),
-                other_text=find_other_text(page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)),
+                other_text=text_differs(page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)),
             )
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
@@ -198,7 +198,7 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
         decision = _decide_revisit(page, revisit, revisit.kind, index, cluster=None, reason=None)
         if decision.verdict.is_duplicate:
             return replace(decision, original=stub)
-    if find_other_text(page.fingerprint, PageFingerprint.from_bytes(stub.fingerprint)) is None:
+    if not text_differs(page.fingerprint, PageFingerprint.from_bytes(stub.fingerprint)):
         return Decision(verdict, None, stub)
     return replace(_keep(page, revisit, verdict), original=stub)
 
@@ -293,12 +293,10 @@ def _headline_differs(page: FetchedPage, original: Record) -> bool:
     return 0 != one.title != other.title != 0
 
 
-def find_other_text(one: PageFingerprint, other: PageFingerprint) -> OtherText | None:
-    """Where two pages do not say the same; without text units nobody knows what is content."""
+def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool:
+    """Whether contents, titles or offers of two pages do not say the same; False where that is not known."""
     mine, theirs = (None if of is None else (of.sequence, of.title, of.offer) for of in (one.units, other.units))
-    if mine != theirs and mine is not None and theirs is not None:
-        return "content"
-    return "boilerplate" if one.exact != other.exact else None
+    return mine != theirs and mine is not None and theirs is not None
 
 
 def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:

@@ -19,7 +19,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.threads import MarkedLines
-from scrapy_simdedup.detect.verdict import OtherText
 from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.urls.parts import query_parameters
@@ -106,9 +105,9 @@ class _ContentUrls:
         names = {_DIGIT.sub("", end) for end in self.tokens if end.startswith("end ")}
         return token.startswith("path ") and len(names) >= MIN_COMMON_TOKEN * self.count
 
-    def add(self, url: str, path: int, tokens: frozenset[str], other_text: OtherText | None) -> None:
+    def add(self, url: str, path: int, tokens: frozenset[str], *, other_text: bool) -> None:
         self.count += 1
-        self.other_texts += other_text == "content"
+        self.other_texts += other_text
         if path in self.paths or len(self.paths) < MAX_TOKENS:
             self.paths[path] += 1
         if len(self.tokens) > MAX_TOKENS:
@@ -149,13 +148,11 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * (len(self._contents) + len(marked)) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
-    def observe(
-        self, url: str, content: str, other_text: OtherText | None = None, other_rows: OtherRows | None = None
-    ) -> bool:
+    def observe(self, url: str, content: str, *, other_text: bool = False, other_rows: OtherRows | None = None) -> bool:
         """Count a page under its content; whether that content is a stub.
 
-        ``other_text`` says where the page does not say just what the content says, ``other_rows`` are the lines of
-        their contents in which the two differ.
+        ``other_text`` says whether the page does not say just what the content says, ``other_rows`` are the lines in
+        which the two differ.
         """
         self.unsaved += 1
         tokens, path = url_tokens(url), _digest(asked_path(url))
@@ -165,7 +162,7 @@ class StubDetector:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
                 self._contents = dict(ranked[: MAX_CONTENTS // 2])
             urls = self._contents[content] = _ContentUrls()
-        urls.add(url, path, tokens, other_text)
+        urls.add(url, path, tokens, other_text=other_text)
         if other_rows is not None:
             urls.marked = urls.marked or MarkedLines()
             urls.marked.add(other_rows)

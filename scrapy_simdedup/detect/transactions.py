@@ -16,12 +16,12 @@ import numpy as np
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.names import RunContext
-from scrapy_simdedup.detect.policy import Decision, decide, find_other_text, is_copy_of
+from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of, text_differs
 from scrapy_simdedup.detect.revisit import evidence_of_equal
 from scrapy_simdedup.detect.site_logs import EventLog, SiteCache, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.threads import MAX_ROWS
-from scrapy_simdedup.detect.verdict import FetchedPage, OtherText, PageRef, Verdict
+from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -226,7 +226,7 @@ class Transactions:
         if original is not None and (units := page.fingerprint.page_units) is not None:
             others = PageFingerprint.from_bytes(original.fingerprint).units
             rows = None if others is None else other_rows(units, others, MAX_ROWS)
-        is_stub = detector.observe(page.url, content, other_text, rows)
+        is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails
@@ -318,15 +318,15 @@ class FailedPages:
         """The content that a content is counted with: mostly itself."""
         return self._contents.get(content, content)
 
-    def take_place(self, page: FetchedPage, content: str) -> tuple[str, OtherText | None]:
-        """The content that a kept page is counted with, and where it does not say just what the failed page says."""
+    def take_place(self, page: FetchedPage, content: str) -> tuple[str, bool]:
+        """The content that a kept page is counted with, and whether its text is another one than the failed page's."""
         fp = page.fingerprint
         for earlier, other in self._alike(page, content):
             if fp.compare(other, identical=page.settings.identical).kind == "identical":
                 self._contents[content] = earlier
                 _forget_oldest(self._contents, MAX_MOVED_CONTENTS)
-                return earlier, find_other_text(fp, other)
-        return self.content(content), None
+                return earlier, text_differs(fp, other)
+        return self.content(content), False
 
     def _alike(self, page: FetchedPage, content: str) -> Iterator[tuple[str, PageFingerprint]]:
         """The failed pages with other contents that a page may be a copy of; all are scored at once."""

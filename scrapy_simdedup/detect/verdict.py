@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from scrapy_simdedup.settings import DedupSettings
     from scrapy_simdedup.store.base import Record
 
-OtherText: TypeAlias = Literal["content", "boilerplate"]
-"""Where a page does not say just what another one says."""
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (
     UnjudgedReason
@@ -101,10 +99,9 @@ class Verdict:
     for a duplicate what it had of its own, usually 0; None where that is not known."""
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
-    other_text: OtherText | None = None
-    """Of a duplicate, where it does not say just what its original says: in the ``content``, which the title and the
-    offer are part of here, or in ``boilerplate`` alone. It may have another advertisement, a counter, or the one fact
-    that tells the pages of a family apart."""
+    other_text: bool = False
+    """Of a duplicate, whether its content, title or offer does not say just what those of its original say: it may have
+    a counter there, a clock, or the one fact that tells the pages of a family apart."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""

@@ -41,8 +41,6 @@ def city(number: int) -> str:
 FAMILIES: dict[str, Callable[[int], str]] = {
     "events in other cities": lambda number: f"<p>{city(number)}</p>{prose('event', 80)}",
     "models with other numbers": lambda number: f"<p>Model {100 * number}</p>{prose('model', 80)}",
-    "links to other places": lambda number: f"<p><a href='/'>{city(number)}</a></p>{prose('event', 80)}",
-    "events with the city in boilerplate": lambda number: f"{prose('event', 80)}<p class=meta>{city(number)}</p>",
 }
 
 

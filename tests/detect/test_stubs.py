@@ -24,7 +24,6 @@ from scrapy_simdedup.detect.stubs import (
     StubDetector,
 )
 from scrapy_simdedup.detect.transactions import StubWatch
-from scrapy_simdedup.detect.verdict import OtherText
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.memory import MemoryStore
@@ -68,15 +67,15 @@ def test_an_article_under_many_urls_has_a_bond(url: Callable[[int], str]) -> Non
     assert not any(watch.observe(url(number), STUB) for number in range(5 * MIN_PLACES))
 
 
-@pytest.mark.parametrize("other_text", ["content", "boilerplate", None])
+@pytest.mark.parametrize("other_text", [True, False])
 @pytest.mark.parametrize("path", ["/events/{}", "/events/in-{}", "/courses/painting/{}/"])
-def test_a_family_may_have_a_part_of_its_site_for_itself(path: str, other_text: OtherText | None) -> None:
+def test_a_family_may_have_a_part_of_its_site_for_itself(path: str, other_text: bool) -> None:
     """What repeats one content to the last word there is an article under many URLs."""
-    least = MIN_PLACES_OF_FAMILY if other_text == "content" else None
+    least = MIN_PLACES_OF_FAMILY if other_text else None
     watch = watch_with_pages()
     watch.observe(f"{HOST}{path.format('first')}", STUB)
     numbers = range(2, 2 * MIN_PLACES)
-    found = (number for number in numbers if watch.observe(f"{HOST}{path.format(number)}", STUB, other_text))
+    found = (number for number in numbers if watch.observe(f"{HOST}{path.format(number)}", STUB, other_text=other_text))
     assert next(found, None) == least
 
 
@@ -84,7 +83,7 @@ def test_a_family_may_have_a_part_of_its_site_for_itself(path: str, other_text: 
 def test_the_section_of_a_family_may_have_any_name_if_its_pages_have_names(section: str) -> None:
     watch = watch_with_pages()
     urls = (f"{HOST}/{section}/{'-'.join(words(number, 2))}" for number in range(2 * MIN_PLACES))
-    assert any(watch.observe(url, STUB, "content") for url in urls)
+    assert any(watch.observe(url, STUB, other_text=True) for url in urls)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_the_section_of_a_family_may_have_any_name_if_its_pages_have_names(secti
 )
 def test_an_article_with_a_quote_of_the_day_is_no_family(path: str) -> None:
     watch = watch_with_pages()
-    assert not any(watch.observe(f"{HOST}{path.format(n)}", STUB, "content") for n in range(2 * MIN_PLACES))
+    assert not any(watch.observe(f"{HOST}{path.format(n)}", STUB, other_text=True) for n in range(2 * MIN_PLACES))
 
 
 @pytest.mark.parametrize("separator", "&;")
@@ -109,7 +108,7 @@ def test_a_file_that_many_commits_have_is_no_stub(separator: str) -> None:
 def test_an_article_that_mostly_repeats_itself_to_the_last_word_is_no_family() -> None:
     watch = watch_with_pages()
     pages = ((f"{HOST}/events/{number}", number % 2 > 0) for number in range(2 * MIN_PLACES))
-    assert not any(watch.observe(url, STUB, "content" if differs else None) for url, differs in pages)
+    assert not any(watch.observe(url, STUB, other_text=differs) for url, differs in pages)
 
 
 def test_an_article_under_many_urls_is_no_stub_when_nothing_else_was_seen_yet() -> None:

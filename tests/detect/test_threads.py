@@ -115,7 +115,7 @@ def test_other_lines_make_no_thread(rows: Callable[[int], OtherRows | None]) -> 
     for number in range(30):
         watch.observe(f"{HOST}/about/{number}", str(number))
     posts = range(1, 60)
-    found = (n for n in posts if watch.observe(f"{HOST}/post/{n}", "thread", "content" if n > 1 else None, rows(n)))
+    found = (n for n in posts if watch.observe(f"{HOST}/post/{n}", "thread", other_text=n > 1, other_rows=rows(n)))
     assert next(found) == MIN_PLACES_OF_FAMILY
 
 
@@ -125,7 +125,7 @@ def test_the_counts_of_a_thread_go_on_in_another_process() -> None:
         watch.observe(f"{HOST}/about/{number}", str(number))
     for number in range(100):
         rows = marked(number) if number else None
-        assert not watch.observe(f"{HOST}/post/{number}", "thread", "content" if number else None, rows)
+        assert not watch.observe(f"{HOST}/post/{number}", "thread", other_text=number > 0, other_rows=rows)
         assert watch.wall() is None
         again = StubDetector.from_note("site.example", watch.to_note("monday"), "monday")
         assert again is not None
