@@ -266,16 +266,17 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     chosen, passed_over = units.without(clocks).nonzero()[0], kept_places(clocks)
     digests, places = units.digests[chosen], units.places[chosen]
     rows, _ = table_rows(digests, places, 0)
+    mine = rows["digest"].tolist()
+    counts = Counter(mine)
     lines, numbers = set(range(len(chosen))), set[int]()
     for other in others:
-        alone = FIRST_UNITS if other.joined_by else len(rows)
-        theirs = other.rows[:alone] if other.joined_by else other.rows
+        first, theirs, known = None, other.rows, counts
+        if other.joined_by:
+            first, is_known = FIRST_UNITS, _are_in_new_rows(digests, places, other)
+            is_known[:first] = True
+            theirs, known = theirs[:first], Counter(rows["digest"][is_known].tolist())
         theirs = theirs[~np.isin(theirs["place"], passed_over)] if passed_over else theirs
-        is_known = np.arange(len(rows)) < alone
-        is_known[alone:] = _are_in_new_rows(digests, places, other)[alone:]
-        replaced = dict(
-            _replaced_rows(rows["digest"][:alone].tolist(), theirs, Counter(rows["digest"][is_known].tolist()))
-        )
+        replaced = dict(_replaced_rows(mine[:first], theirs, known))
         lines &= replaced.keys()
         if not lines:
             break
