@@ -56,4 +56,16 @@ def setup(app: Any) -> None:
         if SETTINGS in source[0]:
             source[0] = with_settings(source[0])
 
+    # Napoleon takes what stands before the first colon of an attribute's docstring for its type.
+    written: list[str] = []
+
+    def keep(_app: Any, _what: str, _name: str, _member: object, _options: object, lines: list[str]) -> None:
+        written[:] = lines
+
+    def restore(_app: Any, what: str, _name: str, _member: object, _options: object, lines: list[str]) -> None:
+        if what in {"attribute", "data"}:
+            lines[:] = written
+
     app.connect("source-read", read)
+    app.connect("autodoc-process-docstring", keep, priority=400)
+    app.connect("autodoc-process-docstring", restore, priority=600)
