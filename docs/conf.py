@@ -63,7 +63,7 @@ def setup(app: Any) -> None:
         written[:] = lines
 
     def restore(_app: Any, what: str, _name: str, _member: object, _options: object, lines: list[str]) -> None:
-        if what in {"attribute", "data"}:
+        if what in {"attribute", "data", "property"}:
             lines[:] = written
 
     app.connect("source-read", read)
