@@ -100,8 +100,8 @@ class Verdict:
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
     other_text: bool = False
-    """Of a duplicate, whether its content, title or offer does not say just what those of its original say. What differs
-    may be a counter, a clock, or the one fact that tells the pages of a family apart."""
+    """Of a duplicate, whether its content, title or offer does not say just what those of its original say. What
+    differs may be a counter, a clock, or the one fact that tells the pages of a family apart."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""

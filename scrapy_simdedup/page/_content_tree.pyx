@@ -28,6 +28,7 @@ cdef unsigned int BLOCK = _roles.BLOCK
 cdef unsigned int SKIPPED = _roles.SKIPPED
 cdef object ContentNode = _twin.ContentNode
 cdef str DROPPED = _twin._DROPPED
+cdef str BREAK = _twin._BREAK
 
 
 cdef struct Around:
@@ -58,6 +59,8 @@ cdef class Tree:
     cdef Py_ssize_t number
     """The block that the line belongs to, if it is not blank."""
     cdef bint has_text
+    cdef bint has_gap
+    """Whether a block element that is not kept parts the line before from what comes next."""
     cdef list line_leaves, leaves
     cdef list children
     """What is kept of the innermost element that is not over yet; None for nothing so far."""
@@ -137,6 +140,8 @@ cdef class Tree:
         self.here.is_block, self.here.holds_block = starts_block, False
         self.here.first, self.here.first_leaf = self.number, len(self.leaves)
         self.children = None
+        if starts_block and code != BR:
+            self.has_gap = False
         if flags & SKIPPED and not has_attribute(element, b"shadowrootmode"):
             return False
         if code == PRE:
@@ -168,6 +173,13 @@ cdef class Tree:
                 )
             )
             self.here.holds_block = self.here.holds_block or left.holds_block or (left.is_block and left.code != BR)
+            if left.is_block:
+                self.has_gap = False
+        elif left.code != BR:
+            if left.is_block:
+                self.has_gap = True
+            if self.has_gap and self.children is not None:
+                self.mark_gap(element)
         self.add_text(element, element.next, True)
         return 0
 
@@ -187,6 +199,16 @@ cdef class Tree:
         if self.children is None:
             self.children = []
         self.children.append(child)
+        return 0
+
+    cdef int mark_gap(self, xmlNode* element) except -1:
+        cdef object before = self.children[len(self.children) - 1] if self.children else ""
+        cdef object gap
+        self.has_gap = False
+        if type(before) is str or not before.is_block:
+            gap = ContentNode(elementFactory(self.document, element), ())
+            gap.tag = BREAK
+            self.keep(gap)
         return 0
 
     cdef bint is_checkbox(self, xmlNode* element) except -1:
@@ -209,6 +231,8 @@ cdef class Tree:
             if text is None:
                 text = tailOf(element) if is_tail else textOf(element)
             if text:
+                if self.has_gap:
+                    self.mark_gap(element)
                 self.keep(text)
         return 0
 

@@ -86,13 +86,16 @@ _END: Any = etree.Element("br")
 """An element behind the page: a line break outside of all others ends what is open."""
 _DROPPED = ""
 """The tag of a picture that belongs to no chosen block after all."""
+_BREAK = "div"
+"""The tag of what stands for a block element that holds nothing chosen, between two lines that it parts."""
 
 
 def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> ContentNode | None:  # noqa: PLR0912, PLR0915 - calls cost as much again
     """The content tree of a page; None where nothing is chosen. Of a page without any text the pictures are kept.
 
     1. The elements are walked as in :func:`~scrapy_simdedup.page.block_tree.python_walk`, so that blocks are the same.
-    2. A text is kept where its block is chosen. An element is kept where it holds something that is kept.
+    2. A text is kept where its block is chosen. An element is kept where it holds something that is kept. A block
+       element that does not still parts the lines before and behind it: an empty node stands for it.
     3. Pictures and rules have no text. One in the line of a block goes with it. Any other is kept where the blocks
        before and behind it are chosen, of those inside the smallest element around it that holds any.
 
@@ -126,6 +129,18 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
                     leaves.append((number, leaf))
         line_leaves.clear()
 
+    has_gap = False
+    """Whether a block element that is not kept parts the line before from what comes next."""
+
+    def mark_gap(element: HtmlElement) -> None:
+        nonlocal has_gap
+        has_gap = False
+        before = children[-1] if children else ""
+        if isinstance(before, str) or not before.is_block:
+            gap = ContentNode(element, ())
+            gap.tag = _BREAK
+            children.append(gap)
+
     inside: Any = None
     children: list[Child] = []
     is_block = in_pre = holds_block = False
@@ -150,11 +165,18 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
             if kept or left.tag in _CELL_TAGS:
                 children.append(ContentNode(left, kept, holds_block=held_block))
                 holds_block = holds_block or held_block or (was_block and left.tag != "br")
+                has_gap = has_gap and not was_block
+            elif left.tag != "br":
+                has_gap = has_gap or was_block
+                if has_gap and children:
+                    mark_gap(left)
             tail = left.tail
             if tail:
                 if not has_text and not tail.isspace():
                     has_text = True
                 if chosen[number] and (has_text or in_pre):
+                    if has_gap:
+                        mark_gap(left)
                     children.append(tail)
         if element is _END:
             break
@@ -177,6 +199,7 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
         around.append((inside, children, is_block, in_pre, holds_block, first, first_leaf))
         inside, is_block, holds_block, first, first_leaf = element, starts_block, False, number, len(leaves)
         children = []
+        has_gap = has_gap and (not starts_block or tag == "br")
         if flags & SKIPPED and element.get("shadowrootmode") is None:
             for _ in element.iterdescendants("*"):
                 next(elements)
@@ -187,6 +210,8 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
             if not has_text and not text.isspace():
                 has_text = True
             if chosen[number] and (has_text or in_pre):
+                if has_gap:
+                    mark_gap(element)
                 children.append(text)
     return children[0] if children and isinstance(children[0], ContentNode) else None
 

@@ -179,7 +179,7 @@ class _Layout:
             else:
                 nested = container.nested(rest, rest, tight=child.tag in ("ul", "ol")) if rest else container
                 self._block(child, nested, link, depth + 1)
-            is_first = False
+            is_first = is_first and child.tag != "li"
         self._line(line, container.nested(rest, rest) if rest else container, link)
 
     def _table(self, table: ContentNode, container: _Container, depth: int) -> None:

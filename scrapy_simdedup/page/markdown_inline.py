@@ -77,18 +77,14 @@ class Inline:
             elif tag == "img":
                 made = self._image(child)
             elif tag == "input":
-                following = children[place + 1] if place < last else ""
-                box = "[ ]" if child.element.get("checked") is None else "[x]"
-                made = box if isinstance(following, str) and following[:1].isspace() else box + " "
+                made = _checkbox(child, children[place + 1] if place < last else "")
             elif depth > MAX_INLINE_DEPTH:
                 made = escape_text(child.text(), in_link=in_link)
-            elif tag == "a" and not in_link:
-                self._add_link(parts, child, depth)
+            elif tag == "a" and not in_link and (address := self._addresses.of_link(child.element)):
+                self._add_link(parts, child, address, depth)
                 continue
             else:
-                inner = self._inline(child.children, depth + 1, _UNKNOWN, in_link=in_link)
-                if inner[:1] in _MARK_SIGNS and parts and inner and parts[-1].endswith(inner[0]):  # would be one mark
-                    inner = escape_text(child.text(), in_link=in_link)
+                inner = self._inside(child, parts, depth, in_link=in_link)
                 if tag in _MARKS:
                     before = parts[-1][-1] if parts else edge
                     behind = _first_sign(children[place + 1]) if place < last else edge
@@ -99,19 +95,23 @@ class Inline:
                 parts.append(made)
         return "".join(parts)
 
+    def _inside(self, node: ContentNode, before: Sequence[str], depth: int, *, in_link: bool) -> str:
+        """The Markdown of what is in an inline element."""
+        inner = self._inline(node.children, depth + 1, _UNKNOWN, in_link=in_link)
+        if node.tag == "a" and node.element.get("href", "").startswith("#") and not _WORD.search(inner):
+            return " "  # in place of the sign of a heading's own address
+        if inner[:1] in _MARK_SIGNS and before and before[-1].endswith(inner[0]):  # would be one mark
+            return escape_text(node.text(), in_link=in_link)
+        return inner
+
     def _image(self, image: ContentNode) -> str:
         address = self._addresses.of_image(image.element)
         alt = " ".join(image.element.get("alt", "").split())
         return f"![{_IN_ADDRESS.sub(_ESCAPED, alt)}]({_address(address)})" if address else ""
 
-    def _add_link(self, parts: list[str], link: ContentNode, depth: int) -> None:
-        href = link.element.get("href", "")
-        address = self._addresses.of_link(link.element)
-        inner = self._inline(link.children, depth + 1, "[" if address else _UNKNOWN, in_link=bool(address))
-        if not address:
-            if inner and (not href.startswith("#") or _WORD.search(inner)):  # else the sign of a heading's own address
-                parts.append(inner)
-        elif inner.isspace():
+    def _add_link(self, parts: list[str], link: ContentNode, address: str, depth: int) -> None:
+        inner = self._inline(link.children, depth + 1, "[", in_link=True)
+        if inner.isspace():
             parts.append(" ")
         elif address == link.text().strip() and "://" in address and not _NOT_IN_ADDRESS.search(address):
             parts.append(f"<{address}>")
@@ -124,6 +124,11 @@ class Inline:
                 made = ("\n" if number else "") + (f"{lead}[{text}]({target}){tail}" if text else "")
                 if made:
                     parts.append(made)
+
+
+def _checkbox(box: ContentNode, following: Child) -> str:
+    mark = "[ ]" if box.element.get("checked") is None else "[x]"
+    return mark if isinstance(following, str) and following[:1].isspace() else mark + " "
 
 
 _EMPTY_LINES = re.compile(r"[ \n]*\n[ \n]*\n[ \n]*")
@@ -170,7 +175,7 @@ def _first_sign(child: Child) -> str:
     for _ in range(MAX_INLINE_DEPTH):
         if isinstance(child, str):
             return child[:1]
-        if child.tag == "br":
+        if child.tag == "br" or child.is_block:
             return "\n"
         if child.tag in _CODE_TAGS or child.tag in _MARKS or child.tag == "a" or not child.children:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helpers.pages import page, prose, words
@@ -93,6 +93,7 @@ def words_of(text: str) -> list[str]:
     return [word.decode() for word in split_words(text)]
 
 
+@example("<div>a<aside>b</aside>c<i><p></p>d</i></div>", 0b1101)
 @given(st.one_of(documents, markup), st.integers(0, 2**64 - 1))
 def test_any_choice_of_blocks_comes_out_as_it_stands(html: str, choice: int) -> None:
     root = parse(html).root

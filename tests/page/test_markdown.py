@@ -65,6 +65,8 @@ INLINE = [
     ("<p>a<br># b<br>> c<br>* d</p>", "a  \n\\# b  \n\\> c  \n\\* d"),
     ("<p>- a</p><p>+ b</p><p>--- c</p>", "\\- a\n\n\\+ b\n\n\\--- c"),
     ("<p>```a</p><p>===</p>", "\\```a\n\n\\==="),
+    ("<p><code>a_</code><a href=#b><code>b_</code></a></p>", "`a_`b\\_"),
+    ("<p><em>a</em><a href=#b><em>b</em></a></p>", "*a*b"),
     ("<p>\ufdd00\ufdd1 a \ufdd29\ufdd3 <code>b</code></p>", "`b`"),
 ]
 
@@ -87,6 +89,7 @@ BLOCKS = [
     ("<ul><li>a<ol start=3><li>b</ol></ul>", "- a\n\n  3. b"),
     ("<ul><li><ul><li>a<li>b</ul><li>c</ul>", "- - a\n  - b\n- c"),
     ("<ul><li>a</li><ul><li>b</li></ul><li>c</ul>", "- a\n  - b\n- c"),
+    ("<ol start=2><p>a</p><li>b</ol>", "a\n\n2. b"),
     ("<ul>a<li>b</li>c</ul>", "a\n\n- b\n\n  c"),
     ("<ul><li></li><li>a</ul>", "- a"),
     ("<ul><li><p>a</p><p>b</p><pre>c</pre></li></ul>", "- a\n\n  b\n\n  ```\n  c\n  ```"),
@@ -99,6 +102,10 @@ BLOCKS = [
     ("<ul><li><blockquote>a<br>b</blockquote></ul>", "- > a  \n  > b"),
     ("a<hr>b", "a\n\n---\n\nb"),
     ("<dl><dt>a<dd>b</dl>", "a\n\nb"),
+    ("<div>a<div></div>b<span><p></p></span>c</div>", "a\n\nb\n\nc"),
+    ("<div>a<p></p><b>b</b></div>", "a\n\n**b**"),
+    ("<ul>a<li></li>b</ul><h2>c<div></div>d</h2>", "a\n\nb\n\n## c d"),
+    ("<h2><b>a?</b><div></div></h2>", "## **a?**"),
     ("<figure><img src=/i alt=i><figcaption>a</figcaption></figure>", "![i](https://site.example/i)\n\na"),
 ]
 
@@ -225,6 +232,13 @@ def test_the_element_stays_as_it_is() -> None:
     before = [(element.tag, element.text, element.tail) for element in root.iter()]
     assert to_markdown(root, [True] * 3) == "`a`\n\n```\nb\nc\n```"
     assert [(element.tag, element.text, element.tail) for element in root.iter()] == before
+
+
+def test_what_is_left_out_parts_the_lines_around_it() -> None:
+    """As an advertisement in the middle of a text that has no paragraphs."""
+    root = parse("<div>Before<div>Advertisement</div>behind</div>").root
+    assert root is not None
+    assert to_markdown(root, [True, False, True]) == "Before\n\nbehind"
 
 
 def test_an_error_of_ours_leaves_the_text(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
