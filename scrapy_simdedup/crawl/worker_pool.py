@@ -13,8 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import BinaryIO, cast
 
-from scrapy.utils.asyncio import is_asyncio_available
-
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter, body_digest, fingerprint_parsed
 from scrapy_simdedup.fingerprint.worker import FRAME_LENGTH, encode_frame, read_answer, read_fingerprint
@@ -145,7 +143,7 @@ class WorkerPool:
                 self._free.popleft().begin(job)
 
     def _start_missing(self) -> None:
-        if self._count and not self._workers and not is_asyncio_available():
+        if self._count and not self._workers and not _runs_on_asyncio():
             logger.warning(
                 "SIMDEDUP_WORKERS = %d has no effect: worker processes need asyncio, and this crawl runs on another "
                 "reactor, so pages are fingerprinted in its own process; take TWISTED_REACTOR out of the settings, or "
@@ -170,6 +168,15 @@ class WorkerPool:
         self._start_missing()
         while self._queue and not self._workers:
             self._queue.popleft().give_up(NoWorker())
+
+
+def _runs_on_asyncio() -> bool:
+    # Scrapy's own question raises an error in Scrapy 2.14 where no reactor is installed, as in a command.
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class NoAnswer(Exception):
