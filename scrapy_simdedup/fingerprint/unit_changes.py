@@ -122,9 +122,10 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
             spot = int(number_spots[one] if has_words else spots[one])
             if spot:
                 edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
-                if spot in clocks:
-                    added.remove(one)
-                    removed.remove(other)
+            # A clock whose text has no number now may have had one before: then that was known by its words.
+            if (spot or int(row_places[one])) in clocks:
+                added.remove(one)
+                removed.remove(other)
         added = [number for number in added if int(row_places[number]) not in clocks]
         removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
         removed = _without_moves_to_boilerplate(units, before, chosen, removed)

@@ -268,3 +268,24 @@ async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author
                 html += f"{prose(number, 100)}<p>{name} paid {price} EUR</p></article>"
                 kinds.append((await detector.add(html, url=f"https://log.example/{number}")).kind)
     assert kinds[12:] == ["changed"] * 5 + ["unchanged"] * 7 + ["unchanged"] * 10 + ["changed"] * 2
+
+
+@on_asyncio
+async def test_a_line_that_changes_by_itself_may_have_a_number_now_and_then(sqlite_store: str) -> None:
+    """Then it is known by other words, and no word of it is left on the next visit; what is another line is seen."""
+    towns = ["Leith", "Perth", "Oban", "Wick"]
+    changed = []
+    for run in range(4):
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(40):
+                chance = random.Random(number * 99 + run)
+                notice = f"{sentence((number, run), 3)[:-1]}{chance.choice(['', '', '', '', ' of the 1970s'])}"
+                room = "Room 7" if (run, number) == (3, 8) else f"Room {100 + number}"
+                bell = "" if (run, number) == (3, 9) else "<div>Ring 22 times</div>"
+                html = f"<title>{number}</title><div><h1>{sentence(number, 3)}</h1>{prose(number, 90)}"
+                html += f"<div>{room}</div>{bell}<div><b>Spotlight</b><div>{notice}</div>"
+                html += f"<div>{chance.randint(5, 90)} GBP</div><div>{chance.choice(towns)}</div></div></div>"
+                verdict = await detector.add(html, url=f"https://notices.example/{number}")
+                if run == 3 and verdict.kind == "changed":
+                    changed.append(number)
+    assert changed == [0, 8, 9]  # the first page is the last that tells of the amount
