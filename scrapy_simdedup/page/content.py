@@ -35,6 +35,7 @@ MAX_NOTE_ELEMENTS = 100
 """Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
 _TABLE = TAG_IDS["table"]
+_H1 = TAG_IDS["h1"]
 _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
@@ -283,14 +284,18 @@ def _blocks_of(root: HtmlElement, last: Sequence[int], links: Sequence[Any]) -> 
 def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
     """Choose the last ``<h1>`` above the chosen blocks, if none is among them and it is no boilerplate.
 
-    The references that the model learned from are bodies of texts, most of them without their headline.
+    The references that the model learned from are bodies of texts, most of them without their headline. A headline with
+    line breaks is chosen with all its lines.
     """
     headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
-    if not headlines or True not in chosen or any(chosen[number] for number in headlines):
+    if not headlines or True not in chosen:
         return
-    above = [number for number in headlines if number < chosen.index(True)]
-    if above and not is_boilerplate(tree, above[-1]):
-        chosen[above[-1]] = True
+    if not any(chosen[number] for number in headlines):
+        above = [number for number in headlines if number < chosen.index(True)]
+        if above and not is_boilerplate(tree, above[-1]):
+            chosen[above[-1]] = True
+    boxes = {tree.boxes[number] for number in headlines if chosen[number]}
+    _choose((n for n in headlines if tree.boxes[n] in boxes and tree.box_tags[tree.boxes[n]] == _H1), chosen, True)
 
 
 def _blocks_of_article(root: HtmlElement, tree: BlockTree) -> list[bool]:

@@ -180,6 +180,22 @@ def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: py
     assert "The site" not in page_content(html.replace("<h1>Headline</h1>", "<p>x</p>")).text
 
 
+@pytest.mark.parametrize(
+    ("below", "taken", "expected"),
+    [("", "00 1", "11 1"), ("", "01 1", "11 1"), ("<h1>The pier</h1>", "10 1 0", "11 1 0")],
+)
+def test_a_headline_with_line_breaks_comes_as_a_whole(
+    below: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = parse(f"<div><h1>Uses of<br>the lamp</h1><p>Text</p>{below}</div>").root
+    assert root is not None
+    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
+    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
+    found = find_content_blocks(root, tree, "content")
+    assert "".join("01"[chosen] for chosen in found) == expected.replace(" ", "")
+
+
 TABLE = "<table><tr><th>Day<th>High water<tr><td>Monday<td>04:12<tr><td>Tuesday<td>05:01</table>"
 AROUND = "<main><p>Text before</p>{}<p>Text behind</p></main>"
 
