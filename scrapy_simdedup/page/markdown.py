@@ -175,11 +175,12 @@ class _Layout:
                 rest = " " * len(mark)
                 # A list inside an item needs no empty line, unless it could be taken for a line that begins "9.".
                 is_tight = not is_first or (container.line_prefix != "" and number == 1)
+                before = len(self.blocks)
                 self._content(child, container.nested(mark, rest, tight=is_tight), link, depth + 1)
+                is_first = is_first and len(self.blocks) == before
             else:
                 nested = container.nested(rest, rest, tight=child.tag in ("ul", "ol")) if rest else container
                 self._block(child, nested, link, depth + 1)
-            is_first = is_first and child.tag != "li"
         self._line(line, container.nested(rest, rest) if rest else container, link)
 
     def _table(self, table: ContentNode, container: _Container, depth: int) -> None:

@@ -90,6 +90,7 @@ BLOCKS = [
     ("<ul><li><ul><li>a<li>b</ul><li>c</ul>", "- - a\n  - b\n- c"),
     ("<ul><li>a</li><ul><li>b</li></ul><li>c</ul>", "- a\n  - b\n- c"),
     ("<ol start=2><p>a</p><li>b</ol>", "a\n\n2. b"),
+    ("a<ol><li><img><li>b</ol>", "a\n\n2. b"),
     ("<ul>a<li>b</li>c</ul>", "a\n\n- b\n\n  c"),
     ("<ul><li></li><li>a</ul>", "- a"),
     ("<ul><li><p>a</p><p>b</p><pre>c</pre></li></ul>", "- a\n\n  b\n\n  ```\n  c\n  ```"),
