@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from scrapy_simdedup.detect.clocks import ClockEvidence
+from scrapy_simdedup.detect.clocks import OFFER_PLACE, ClockEvidence
 from scrapy_simdedup.detect.copy_check import is_preferred
-from scrapy_simdedup.detect.revisit import Revisit, compare_with_same_path, compare_with_version, revisit_of_imported
+from scrapy_simdedup.detect.revisit import (
+    Revisit,
+    beside_content,
+    compare_with_same_path,
+    compare_with_version,
+    revisit_of_imported,
+)
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, PageRef, Reason, Verdict, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -128,22 +134,29 @@ def _is_edit(
 
     For a recrawl each edit is news, also one that leaves the page like its print view or revision. The same edit is
     made in a page and in its copies, and the first of them that comes tells of it. A page that was a copy says nothing
-    new if each of its units is its original's or was there before. One that was the original says nothing new if it
-    says just what another page says that was edited, too, and came first.
+    new if each of its units is its original's or was there before, and so are its title, comments and offer: the
+    original may be fetched no more. One that was the original says nothing new if it says just what another page says
+    that was edited, too, and came first.
     """
     if revisit is None or page.settings.unchanged != "drop" or revisit.kind != "changed" or not revisit.unit_changes:
         return False
+    original_fp = PageFingerprint.from_bytes(original.fingerprint)
     # A similarity of 1 is an estimate, and a long page has edits; one that says just what its original says has none.
-    if PageFingerprint.from_bytes(original.fingerprint).exact == page.fingerprint.exact:
+    beside = beside_content(page.fingerprint, original_fp)
+    if original_fp.exact == page.fingerprint.exact and (not beside or beside[OFFER_PLACE][1]):
         return False
     if revisit.record.state != "duplicate":
         was_edited = original.run == page.run and original.kind == "changed"
         is_told = was_edited and compare_with_version(page, original, index, clocks).kind == "unchanged"
         return revisit.record.delivered and not is_told
     units = page.fingerprint.page_units
-    known = [PageFingerprint.from_bytes(record.fingerprint).units for record in (revisit.record, original)]
-    tables = [of for of in known if of is not None and of.sequence]
-    return units is not None and len(tables) == len(known) and has_new_unit(units, tables, clocks)
+    before = PageFingerprint.from_bytes(revisit.record.fingerprint)
+    tables = [of.units for of in (before, original_fp) if of.units is not None and of.units.sequence]
+    if units is None or len(tables) != 2:
+        return False
+    was_beside = beside_content(page.fingerprint, before)
+    is_new_beside = any(not beside[place][1] and not was_beside[place][1] for place in beside.keys() - set(clocks))
+    return is_new_beside or has_new_unit(units, tables, clocks)
 
 
 def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:

@@ -128,13 +128,7 @@ def _compare_units(
         edited |= found.edited_spots
     changes = found.changes
     beside = found.beside_spots
-    same_title = now.title == before.title or now.page_units.title == before.units.title
-    other_comments = now.units is not None and now.units.has_other_comments(before.units)
-    for place, name, is_equal in (
-        (TITLE_PLACE, "(the title)", same_title),
-        (COMMENTS_PLACE, "(the comments)", not other_comments),
-        (OFFER_PLACE, "(the offer)", now.page_units.offer == before.units.offer),
-    ):
+    for place, (name, is_equal) in beside_content(now, before).items():
         if is_equal:
             equal.add(place)
             continue
@@ -142,6 +136,19 @@ def _compare_units(
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
     return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited), beside)
+
+
+def beside_content(now: PageFingerprint, before: PageFingerprint) -> dict[int, tuple[str, bool]]:
+    """By its place what a page says beside its content, for people, and whether another version says the same."""
+    if now.page_units is None or before.units is None:
+        return {}
+    same_title = now.title == before.title or now.page_units.title == before.units.title
+    other_comments = now.units is not None and now.units.has_other_comments(before.units)
+    return {
+        TITLE_PLACE: ("(the title)", same_title),
+        COMMENTS_PLACE: ("(the comments)", not other_comments),
+        OFFER_PLACE: ("(the offer)", now.page_units.offer == before.units.offer),
+    }
 
 
 def _witness(page: PageFingerprint, edited: Collection[int]) -> int:

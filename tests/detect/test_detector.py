@@ -353,6 +353,29 @@ async def test_an_edit_of_a_page_that_was_a_copy_is_exported(store: FingerprintS
         assert (await detector.add(chapter(note), url=A)).is_duplicate
 
 
+@pytest.mark.parametrize("against", ["run", "history"])
+@pytest.mark.parametrize(("before", "now"), [("Buy", "Sold out"), ("I was there.", "I was there, too.")])
+@on_asyncio
+async def test_an_edit_beside_the_content_is_exported_although_its_original_is_linked_no_more(
+    store: FingerprintStore, before: str, now: str, against: str
+) -> None:
+    """A list of what is read most linked to the first URL of a page; other lists link to others, in each run."""
+
+    def kettle(said: dict[str, str]) -> str:
+        buy, comment = (said.get(text, text) for text in ("Buy", "I was there."))
+        form = f"<form action=/cart><button>{buy}</button></form><div class=comments><p>{comment}</p></div>"
+        return page("kettle", 1, body=f"{prose('kettle', 120)}{form}")
+
+    urls = [f"https://shop.example/kettle?from={name}" for name in ("most-read", "related", "author", "home")]
+    async with run(store, "monday", unchanged="drop", against=against) as detector:
+        assert [(await detector.add(kettle({}), url=url)).is_duplicate for url in urls] == [False, True, True, True]
+    async with run(store, "tuesday", unchanged="drop", against=against) as detector:
+        assert [(await detector.add(kettle({}), url=url)).is_duplicate for url in urls[1:2]] == [True]
+    async with run(store, "wednesday", unchanged="drop", against=against) as detector:
+        found = [await detector.add(kettle({before: now}), url=url) for url in urls[1:]]
+        assert [verdict.kind for verdict in found if not verdict.is_duplicate] == ["changed"]
+
+
 @pytest.mark.parametrize("order", [(A, B), (B, A)])
 @on_asyncio
 async def test_a_price_that_rose_under_two_urls_is_exported_once(
