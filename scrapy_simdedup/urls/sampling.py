@@ -58,7 +58,7 @@ def _share_of_url(site: Site, parts: UrlParts, checks: float) -> float:
     evidence = {rule: normalized.rules.pattern_of[rule].evidence[rule] for rule in doubtful}
     with_one_witness = [found for rule, found in evidence.items() if site.hypotheses.has_one_witness(rule, found)]
     if not with_one_witness:
-        return SAMPLED * checks
+        return max(usual, SAMPLED * checks)
     lacking = max(found.to_clear / max(1, found.skips) for found in with_one_witness)
     return max(usual, min(lacking, _share_after_exception(site, checks)))
 
@@ -70,7 +70,7 @@ def _share_after_exception(site: Site, checks: float) -> float:
 
 
 def _usual_share(site: Site, checks: float) -> float:
-    """The share to sample of URLs that are the only ones to show an exception: what the questions have left."""
+    """The share to sample of URLs whose rules may be wrong for some pages: what the questions have left."""
     least = SAMPLED_LOW_RISK * checks
     if site.questions is None or site.questions.know_errors:
         return min(_MOST, least)
