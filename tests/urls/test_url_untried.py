@@ -97,3 +97,28 @@ def test_a_tracking_parameter_is_tried_first_in_each_section() -> None:
         learner.observe(url, name)
         assert learner.decide(f"{url}?utm_campaign=spring").action == "go"
         learner.observe(f"{url}?utm_campaign=spring", f"{name} in spring")
+
+
+COLOURS = "red green blue black white grey pink brown".split()
+
+
+def taught_colours(*, wrong: float) -> UrlLearner:
+    """Fifteen things: red ones are like the thing without a colour, of the other colours a share is not."""
+    learner = UrlLearner(thresholds=SURE)
+    rng = random.Random(1)
+    for number in range(15):
+        learner.observe(f"{URL}?id={number}", f"thing {number}")
+        for colour in COLOURS:
+            differs = colour != "red" and rng.random() < wrong
+            learner.observe(f"{URL}?id={number}&color={colour}", f"thing {number}" + f" {colour}" * differs)
+    return learner
+
+
+def test_a_value_is_no_default_that_may_be_like_the_others_and_was_right_by_chance() -> None:
+    rules = {str(rule) for rule in taught_colours(wrong=0.2).rules() if rule.in_force}
+    assert "query:color=red" not in rules
+
+
+def test_a_value_is_the_default_where_the_others_show_other_pages() -> None:
+    rules = {str(rule) for rule in taught_colours(wrong=0.9).rules() if rule.in_force}
+    assert "query:color=red" in rules
