@@ -35,6 +35,8 @@ _SEVERAL_WITNESSES = 0.4
 _ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
 """Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
 paths, and once another rule of the site had one."""
+_TRIED_APART = 4
+"""Pages with different values that are alike though the one without is not, before that is believed of other pages."""
 Action = Literal["go", "deprioritize", "skip"]
 
 
@@ -75,7 +77,7 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
         if _is_doubtful(site, parts, known):
             site.shared.expect(known.content, Look(url, parts))
             return UrlDecision("go", *why)
-        is_untried = _is_untried(site, parts, known)
+        is_untried = _is_untried(site, parts, known) or _is_exceptional(site, normalized, known)
         if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
             if not dry:
                 site.begin_test(url, normalized.leaf, known.tags)
@@ -228,6 +230,16 @@ def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
 def _is_doubtful(site: Site, parts: UrlParts, known: IndexHit) -> bool:
     """Whether the known page may have shown an error that others show as well, so that it needs a second look."""
     return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts)
+
+
+def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
+    """Whether a part of which any value will do is known to matter on this page, as it does on hardly any other."""
+    return any(
+        rule.any_value
+        and url.leaf.evidence[rule].apart < _TRIED_APART
+        and site.differs_without(url, rule, known.content)
+        for rule in known.tags
+    )
 
 
 def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:

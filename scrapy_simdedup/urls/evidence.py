@@ -80,6 +80,8 @@ class Evidence:
     """Failures, of which old ones count less."""
     proven_failures: int = 0
     """Failures that noise does not explain."""
+    apart: int = 0
+    """Of a hypothesis that any value will do: successes with pages that differ from the one without the part."""
     confirmed_failures: int = 0
     """Failures of pages that were fetched twice."""
     unreported_failures: int = 0

@@ -12,7 +12,7 @@ from scrapy_simdedup.urls import compact
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
-from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, part_tag
+from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, entry_content, part_tag
 from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
 from scrapy_simdedup.urls.patterns import (
     WHOLE_SITE,
@@ -349,6 +349,13 @@ class Site:
             self.skips.readmit_chain(compact.BY_RULES, chains.pop(rules))
 
     def readmit_by_content(self, content: int) -> None:
+    def differs_without(self, url: NormalizedUrl, rule: Hypothesis, content: int) -> bool:
+        """Whether the page that lacks the part of which any value will do is known to differ from this content."""
+        there = url.remaining.get(rule.names[0])
+        bare = url.identity - (rule.shift if there is None else there[2]) & compact.U64_MASK
+        entry = self.index.entry_at(url.rules, bare)
+        return entry is not None and entry_content(entry) != content
+
         """Readmit all URLs that were skipped in favour of a content."""
         self.skips.readmit_chain(compact.BY_CONTENT, self.contents.latest_skip(content))
 

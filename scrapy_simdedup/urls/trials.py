@@ -38,6 +38,8 @@ class Observation(NamedTuple):
     def count_trial(self, hypothesis: Hypothesis, *, same: bool, verifying: bool, confirmed: bool = False) -> None:
         """Count a trial of a hypothesis with this page; see :meth:`RuleBook.count_trial`."""
         about = self.page.leaf, hypothesis, self.url, self.content
+        if same and hypothesis.any_value and self.site.differs_without(self.page, hypothesis, self.content):
+            self.page.leaf.evidence[hypothesis].apart += 1
         self.rule_book.count_trial(*about, host=self.page.host, same=same, verifying=verifying, confirmed=confirmed)
         if confirmed and self.site.questions is not None:
             self.site.questions.add_exception(self.page.leaf.evidence[hypothesis])

@@ -83,6 +83,22 @@ def test_what_the_fallen_rule_had_skipped_is_given_back_and_one_of_each_post_is_
     assert len(fetched) == len(posts)
 
 
+def test_under_the_first_post_that_differs_from_its_replies_another_reply_is_fetched() -> None:
+    """What was right for posts that are like their replies says nothing of one that is not."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        url = f"https://e.com/post?id={number}"
+        for other in (url, f"{url}&reply={3 * number}", f"{url}&reply={3 * number + 1}"):
+            learner.observe(other, f"post {number}")
+    for number, form in (50, ""), (90, " with a form"):
+        url = f"https://e.com/post?id={number}"
+        learner.observe(url, f"post {number}", checked=True)
+        learner.observe(f"{url}&reply={number}0", f"post {number}{form}", checked=True)
+    assert learner.decide("https://e.com/post?id=50&reply=501").skip
+    decision = learner.decide("https://e.com/post?id=90&reply=901")
+    assert (decision.action, decision.rules) == ("go", (REPLY,))
+
+
 def test_while_the_parameter_does_not_matter_at_all_nothing_is_said_of_its_values() -> None:
     learner = UrlLearner(thresholds=SURE, checks=1.0)
     for number in range(40):
