@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scrapy_simdedup.urls.compact import U64_MASK
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.noise import Dispute
 from scrapy_simdedup.urls.page_index import PartTags, entry_content, part_tag
@@ -35,8 +36,8 @@ def contradicted(seen: Observation) -> list[Contradiction]:
     found: list[Contradiction] = []
     known = site.index.find(page, page.rules)
     if known is None:
-        for hypothesis, evidence in leaf.evidence.items():
-            if evidence.is_promising and not evidence.confirmed_failures:
+        for hypothesis in leaf.evidence:
+            if any(here.is_promising and not here.confirmed_failures for here in _evidence_here(seen, hypothesis)):
                 keys = [(key, site.index.entry_at(page.rules, key)) for key in _keys_if_true(page, hypothesis)]
                 entries = [(key, entry_content(entry)) for key, entry in keys if entry is not None]
                 if all(content != seen.content for _, content in entries):
@@ -56,15 +57,23 @@ def is_variant(seen: Observation) -> bool:
 
     The hypothesis must have been right about several contents: a wall gives one content under any URL.
     """
-    in_force = seen.site.in_force
-    for hypothesis, evidence in seen.page.leaf.evidence.items():
-        is_promising = evidence.is_promising and len(evidence.contents) >= _SEVERAL_CONTENTS
+    page, in_force = seen.page, seen.site.in_force
+    for hypothesis in page.leaf.evidence:
+        known = _evidence_here(seen, hypothesis)
+        is_promising = any(here.is_promising and len(here.contents) >= _SEVERAL_CONTENTS for here in known)
         if is_promising or in_force[hypothesis]:
             for key in _keys_if_true(seen.page, hypothesis):
                 entry = seen.site.index.entry_at(seen.page.rules, key)
                 if entry is not None and entry_content(entry) == seen.content:
                     return True
     return False
+
+
+def _evidence_here(seen: Observation, hypothesis: Hypothesis) -> list[Evidence]:
+    """What is known of a hypothesis at the leaf of a page and, if it fails there, on the conditions that it fulfils."""
+    evidence = seen.page.leaf.evidence[hypothesis]
+    beside = seen.site.tree.conditions_of(seen.page, hypothesis.names) if evidence.failures else []
+    return [evidence, *(at.evidence[hypothesis] for at in beside if hypothesis in at.evidence)]
 
 
 def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...]:
@@ -185,7 +194,7 @@ def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
             site.index.set_content(key, ambiguous=False, content=seen.content)
     else:
         seen.rule_book.count_trial(
-            leaf, outcome, seen.url, seen.content, host=seen.page.host, same=False, verifying=True
+            leaf, outcome, seen.url, seen.content, conditions=(), host=seen.page.host, same=False, verifying=True
         )
     seen.rule_book.withdraw_failure(leaf, dispute.blamed)
 

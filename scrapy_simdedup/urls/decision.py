@@ -35,6 +35,8 @@ _SEVERAL_WITNESSES = 0.4
 _ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
 """Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
 paths, and once another rule of the site had one."""
+_CONDITIONAL = 2.0
+"""Factor on ``verify`` for a rule that holds beside another parameter only: it was one of many that were tried."""
 _TRIED_APART = 4
 """Pages with different values that are alike though the one without is not, before that is believed of other pages."""
 Action = Literal["go", "deprioritize", "skip"]
@@ -159,6 +161,8 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
         if not is_stub and (not rule.user_written or evidence.failures):  # a user's rule is trusted until it fails
             low_risk = site.hypotheses.is_low_risk(rule)
             weight = verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
+            if at.is_conditional:
+                weight *= _CONDITIONAL
             if rule.any_value and site.questions is not None:
                 weight *= _SEVERAL_WITNESSES
             standing = _standing(leaf, at, rule, everywhere=low_risk)
@@ -178,7 +182,8 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
                 need += _WHILE_HARDLY_TRIED if tried < 0 else _verification_rate(weight, min(verified, tried))
         may_be_wrong = not rule.user_written and site.questions is not None if rule.is_initial else True
         is_doubted = may_be_wrong and (evidence.exceptions or not site.hypotheses.is_random(rule))
-        if at is not leaf and is_doubted:  # this pattern inherits the rule, which may be wrong here
+        is_inherited = at is not leaf and not at.is_conditional
+        if is_inherited and is_doubted:  # it may be wrong here
             least = max(least, _doubt_here(leaf, rule, evidence))
     return max(least, need)
 
@@ -189,6 +194,8 @@ def _standing(leaf: PathPattern, at: PathPattern, rule: Hypothesis, *, everywher
     It was verified there as well: that a kind of path has a verdict of its own makes nothing of it undone. But what the
     whole site says counts only of rules that are hardly wrong anywhere.
     """
+    if at.is_conditional:
+        return [at.evidence[rule]]
     end = len(leaf.lineage) if everywhere else -1
     above = (pattern.evidence.get(rule) for pattern in leaf.lineage[leaf.lineage.index(at) + 1 : end])
     return [at.evidence[rule], *(found for found in above if found and _is_unrefuted(found))]
@@ -227,11 +234,6 @@ def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
     return False
 
 
-def _is_doubtful(site: Site, parts: UrlParts, known: IndexHit) -> bool:
-    """Whether the known page may have shown an error that others show as well, so that it needs a second look."""
-    return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts)
-
-
 def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
     """Whether a part of which any value will do is known to matter on this page, as it does on hardly any other."""
     return any(
@@ -240,6 +242,11 @@ def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
         and site.differs_without(url, rule, known.content)
         for rule in known.tags
     )
+
+
+def _is_doubtful(site: Site, parts: UrlParts, known: IndexHit) -> bool:
+    """Whether the known page may have shown an error that others show as well, so that it needs a second look."""
+    return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts)
 
 
 def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scrapy_simdedup.urls.evidence import Evidence
@@ -21,6 +22,14 @@ DroppedParts = list[tuple["Hypothesis", int]]
 """The hypotheses by which parts of a URL were dropped, each with the hash of what it dropped."""
 _SEGMENT_CLASSES = ("<number>", "<token>", "<slug>")
 _DIGIT = re.compile(r"\d")
+
+
+FEW_VALUES = 16
+"""Values of a parameter up to which each may be a condition of rules about others, or be a default on a condition."""
+MAX_CONDITIONS, MAX_CONDITIONS_HERE = 2000, 200
+"""Conditions of a site, and of one leaf."""
+Condition = tuple[str, "str | None"]
+"""What a URL has beside a part: a parameter, whatever its value if that is None."""
 
 
 class ActiveRules:
@@ -43,7 +52,10 @@ class PathPattern:
     """A path pattern, with the evidence found under it and the rules that follow from the evidence."""
 
     __slots__ = (
+        "conditional",
+        "conditions",
         "evidence",
+        "is_conditional",
         "is_page",
         "likely",
         "lineage",
@@ -60,6 +72,12 @@ class PathPattern:
         self.evidence: defaultdict[Hypothesis, Evidence] = defaultdict(Evidence)
         self.lineage: list[PathPattern] = [self]
         """The pattern itself and its ancestors, the most specific first."""
+        self.conditions: dict[Condition, PathPattern] = {}
+        """Of a leaf: what is known of hypotheses that fail at it, where URLs have a certain parameter as well."""
+        self.conditional: dict[Condition, dict[Hypothesis, PathPattern | None]] = {}
+        """The conditions that make a hypothesis a rule; None where it was one, and was refuted."""
+        self.is_conditional: bool = False
+        """Whether it is one of the conditions of a leaf."""
         self.is_page: bool = False
         """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
         self.parts: dict[str, None] = {}
@@ -96,7 +114,34 @@ class PathPattern:
         self.likely = ActiveRules({**likely, **in_force}) if likely.keys() - in_force.keys() else None
         recalled = (h for h, pattern in likely.items() if pattern.evidence[h].remembered)
         self.recalled = frozenset(h for h in recalled if h in in_force or h not in decided)
+        self.conditional = {}
+        for condition, pattern in self.conditions.items():
+            verdicts = {h: pattern if e.holds else None for h, e in pattern.evidence.items() if e.holds is not None}
+            if verdicts:
+                self.conditional[condition] = verdicts
         self.version = version
+
+    def rules_beside(self, pairs: Iterable[tuple[str, str]]) -> dict[Hypothesis, PathPattern]:
+        """The hypotheses that are rules for a URL with these parts, though they are none at the leaf."""
+        beside: dict[Hypothesis, PathPattern] = {}
+        refuted: set[Hypothesis] = set()
+        for has_value in (True, False):  # what is known of a value counts for more than that the parameter is there
+            for name, value in pairs:
+                verdicts = self.conditional.get((name, value if has_value else None), {})
+                refuted.update(hypothesis for hypothesis, pattern in verdicts.items() if pattern is None)
+                for hypothesis, pattern in verdicts.items():
+                    if pattern is not None:
+                        beside.setdefault(hypothesis, pattern)
+            if has_value:
+                proven = {h: pattern for h, pattern in beside.items() if h not in refuted}
+        found = {**beside, **proven}
+        return {
+            h: at for h, at in found.items() if (h in proven or h not in refuted) and h not in self.rules.pattern_of
+        }
+
+    def covers(self, leaf: PathPattern) -> bool:
+        """Whether a verdict at this pattern is about URLs of a leaf, be it about some of them."""
+        return self in leaf.lineage or (self.is_conditional and self.lineage[1] is leaf)
 
     def failed_parts(self) -> set[tuple[str, ...]]:
         """The parts that are known to matter at this pattern, at least for some pages."""
@@ -145,6 +190,7 @@ class PatternTree:
     leaves: dict[str, PathPattern] = field(default_factory=dict)
     words: dict[str, dict[str, None]] = field(default_factory=dict)
     """Beginning of a pattern → the words that are told apart after it."""
+    condition_count: int = 0
 
     def leaf_for(self, segments: tuple[str, ...]) -> PathPattern:
         """The most specific pattern of a path."""
@@ -165,6 +211,40 @@ class PatternTree:
         leaf.is_page = wild.endswith("*") and name != wild
         leaf.lineage = [leaf, *(self.pattern(up) for up in dict.fromkeys(above) if up != name)]
         return leaf
+
+    def conditions_of(self, page: NormalizedUrl, names: tuple[str, ...]) -> list[PathPattern]:
+        """The conditions that a page fulfils beside some parts: that it has a parameter, or one of its few words."""
+        leaf, found = page.leaf, list[PathPattern]()
+        for name, (part, value, _) in page.remaining.items():
+            if part is None or name in names or not name.startswith("query:"):
+                continue
+            default = part.values.get(value)
+            is_word = default is not None and len(part.values) <= FEW_VALUES and not _DIGIT.search(value)
+            for condition in ((name, None), (name, value)) if is_word else ((name, None),):
+                pattern = leaf.conditions.get(condition)
+                if pattern is None and len(leaf.conditions) < MAX_CONDITIONS_HERE:
+                    pattern = self._add_condition(leaf, condition)
+                if pattern is not None:
+                    found.append(pattern)
+        return found
+
+    def _add_condition(self, leaf: PathPattern, condition: Condition) -> PathPattern | None:
+        if self.condition_count >= MAX_CONDITIONS:
+            return None
+        self.condition_count += 1
+        name, value = condition
+        shown = name.partition(":")[2] + ("" if value is None else f"={value}")
+        pattern = leaf.conditions[condition] = PathPattern(f"{leaf.name}?{shown}")
+        pattern.is_conditional = True
+        pattern.lineage = [pattern, *leaf.lineage]
+        return pattern
+
+    @property
+    def all_patterns(self) -> Iterator[PathPattern]:
+        """The patterns, each leaf with its conditions."""
+        for pattern in self.patterns.values():
+            yield pattern
+            yield from pattern.conditions.values()
 
     def pattern(self, name: str) -> PathPattern:
         """The pattern of this name, made if need be."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from functools import partial
 
 from scrapy_simdedup.urls.evidence import LOWER, Evidence, LearnerThresholds, wilson_bound
 from scrapy_simdedup.urls.hypotheses import Hypothesis
@@ -58,7 +60,7 @@ class RuleTests:
         bound = wilson_bound(evidence.decayed_same + prior_successes, evidence.decayed_different, LOWER)
         if bound < thresholds.accept - self._lenience() or not self._is_explained(pattern, hypothesis, evidence):
             return False
-        is_leaf = pattern.name in self._site.tree.leaves
+        is_leaf = pattern.is_conditional or pattern.name in self._site.tree.leaves
         least = thresholds.min_patterns_remembered if evidence.remembered else thresholds.min_patterns
         if not is_leaf and (evidence.agreeing < least or 4 * evidence.exceptions > evidence.agreeing):
             return False
@@ -89,6 +91,8 @@ class RuleTests:
 
     def _prior_successes(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> int:
         """The successes that a hypothesis is credited with because something else than its trials speaks for it."""
+        if pattern.is_conditional:
+            return 0
         if self._has_prior_support(pattern, hypothesis):
             return self._thresholds.prior_successes
         above = pattern.lineage[1:] if evidence.holds is not False else []
@@ -182,7 +186,10 @@ class RuleBook:
     4. The leaf votes at its ancestors: it agrees, or it is an exception, whose trials are taken out of the ancestors'.
     5. Where a rule is refuted, the URLs that it had skipped are readmitted, at all leaves where no nearer verdict
        keeps it in force. Failures that other hypotheses were blamed for and that it explains are withdrawn.
-    6. After a failure, rules about the same part get their verdicts anew: what speaks against a value of a part speaks
+    6. Where the hypothesis fails at the leaf, it may be right for URLs of a certain kind: those that have another
+       parameter as well, or one with a certain value. So the trial is counted for each of these conditions, too, which
+       have verdicts of their own; the test at ancestors tells whether it is no chance that all failures are elsewhere.
+    7. After a failure, rules about the same part get their verdicts anew: what speaks against a value of a part speaks
        against the whole part, and the other way round.
     """
 
@@ -198,6 +205,7 @@ class RuleBook:
         url: str,
         content: int,
         *,
+        conditions: Iterable[PathPattern],
         host: str,
         same: bool,
         verifying: bool,
@@ -205,20 +213,23 @@ class RuleBook:
     ) -> None:
         """Count one trial of a hypothesis at a leaf, and draw the conclusions.
 
-        A failure is confirmed if both pages were fetched twice.
+        A failure is confirmed if both pages were fetched twice. Where the hypothesis fails at the leaf, the trial is
+        counted for all ``conditions`` that the page fulfils.
         """
         own = leaf.evidence[hypothesis]
         decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
-        own.unverified = 0
+        count = partial(_count_at, url=url, decay=decay, same=same, verifying=verifying, confirmed=confirmed)
+        count(own)
+        for condition in conditions:
+            count(condition.evidence[hypothesis])
+            self._site.count_for_host(condition, hypothesis, host, content if same else None)
+            self._update_conditional_verdict(condition, hypothesis, content if same else None, decay)
         for pattern in leaf.lineage if same and own.vote is not False else [leaf]:
             self._site.count_for_host(pattern, hypothesis, host, content if same else None)
         if same:
-            own.verified += verifying  # a skip that was right is one more, however often its content was met
             if not own.succeed(content, self._max_per_content, decay) and not verifying:
                 return
         else:
-            own.fail(url, decay)
-            own.confirmed_failures += confirmed
             self._site.version += confirmed or own.failures == _FAILED
             own.unreported_failures += 1
         if own.vote is not False:
@@ -239,9 +250,9 @@ class RuleBook:
         self._update_verdicts(leaf, hypothesis)
         if not same and len(hypothesis.names) == 1:
             part = self._site.hypotheses.parts[hypothesis.names[0]]
-            for related in (part.irrelevant, *part.values.values()):
-                if related is not None and related is not hypothesis and related in leaf.rules.pattern_of:
-                    self._update_verdicts(leaf, related)
+            about_part = [h for h in (part.irrelevant, *part.values.values()) if h is not None and h is not hypothesis]
+            for related in filter(leaf.rules.pattern_of.__contains__, about_part):
+                self._update_verdicts(leaf, related)
 
     def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis, *, erred: bool = False) -> None:
         """Take out a failure that had another cause: another hypothesis, or a page that had erred."""
@@ -282,6 +293,20 @@ class RuleBook:
                 self._refute(pattern, hypothesis, evidence)
             if pattern is leaf:
                 self._report_vote(leaf, hypothesis, evidence)
+
+    def _update_conditional_verdict(
+        self, condition: PathPattern, hypothesis: Hypothesis, content: int | None, decay: float
+    ) -> None:
+        evidence = condition.evidence[hypothesis]
+        if content is not None:
+            evidence.succeed(content, self._max_per_content, decay)
+        if evidence.holds and self._tests.must_fall(condition, hypothesis, evidence):
+            evidence.revocations += 1
+            self._site.set_verdict(hypothesis, evidence, holds=False)
+            self._site.readmit_by_rule(condition.lineage[1], hypothesis)
+        elif not evidence.holds and self._tests.is_proven(condition, hypothesis, evidence):
+            evidence.verified = 0
+            self._site.set_verdict(hypothesis, evidence, holds=True)
 
     def _check_leaves(self, hypothesis: Hypothesis) -> None:
         """Refute a hypothesis at each leaf where it is a rule no longer, as its failures elsewhere count as well."""
@@ -324,6 +349,16 @@ class RuleBook:
                 nearer = (p.evidence.get(hypothesis) for p in leaf.lineage[: leaf.lineage.index(pattern)])
                 if not any(found is not None and found.holds for found in nearer):
                     self._site.readmit_by_rule(leaf, hypothesis)
+
+
+def _count_at(evidence: Evidence, *, url: str, decay: float, same: bool, verifying: bool, confirmed: bool) -> None:
+    """Count a trial at one place, but for the success, of which a content has only some."""
+    evidence.unverified = 0
+    if same:
+        evidence.verified += verifying  # a skip that was right is one more, however often its content was met
+    else:
+        evidence.fail(url, decay)
+        evidence.confirmed_failures += confirmed
 
 
 def _is_exception(evidence: Evidence) -> bool:

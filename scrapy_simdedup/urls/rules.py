@@ -34,7 +34,8 @@ class Rule:
     host: str
     """The host of the first page of the site."""
     pattern: str
-    """The path pattern where the rule holds, or ``**`` for the whole site."""
+    """The path pattern where the rule holds, ``**`` for the whole site; ``index.php?item`` where it holds only for URLs
+    that have a parameter ``item`` as well, ``index.php?do=print`` where that must have this value."""
     parts: tuple[str, ...]
     """The part that does not matter, such as ``query:sid``; several parts if they only change together."""
     value: str | None
@@ -70,7 +71,7 @@ def rules_of(site: Site) -> list[Rule]:
             site.name, site.host, pattern.name, h.names, h.shown_value, e.holds, h.is_initial,
             e.successes, e.failures, len(e.contents), e.verified, e.skips, tuple(e.counter_examples),
         )
-        for pattern in site.tree.patterns.values()
+        for pattern in site.tree.all_patterns
         for h, e in pattern.evidence.items()
         if e.holds is not None and (not h.any_value or h.names in pattern.failed_parts())
     ]  # fmt: skip
@@ -120,6 +121,8 @@ def export_obstacle(rule: Rule, *, own: bool = False) -> str | None:
         return "nobody needs to learn it: it holds from the start"
     if own and rule.value == ANY_VALUE:
         return "it is about pages that have a part, whatever its value"
+    if "?" in rule.pattern:
+        return f"it holds only where a URL has another parameter as well: {rule.pattern}"
     if own:
         is_vague = rule.pattern == "..." or {"host", "scheme"} & set(rule.parts)
         return "it is about whole sites, or about all paths beyond the first thousand kinds" if is_vague else None

@@ -191,6 +191,8 @@ class Site:
                 self.ensure_part(name)
         leaf = self.tree.leaf_for(url.segments)
         in_force = self.rules_of_host(leaf, url.host)
+        if leaf.conditional:
+            in_force = self._with_conditional_rules(leaf, url.host, pairs, in_force)
         active_rules = in_force if active_rules is None else active_rules
         rules = active_rules.pattern_of
         identity = hashed("path", *url.segments, url.rest)
@@ -237,10 +239,27 @@ class Site:
             leaf.rules_by_host[host] = found
         return found
 
+    def _with_conditional_rules(
+        self, leaf: PathPattern, host: str, pairs: Iterable[tuple[str, str]], rules: ActiveRules
+    ) -> ActiveRules:
+        """Rules, and those that hold at a leaf only for URLs that have certain parts."""
+        beside = leaf.rules_beside(pairs)
+        if self.hosts.is_counting:
+            beside = {h: at for h, at in beside.items() if self.hosts.confirms(at, h, host)}
+        if not beside:
+            return rules
+        key = " ".join([host, *(f"{h.number}@{at.name}" for h, at in beside.items())])
+        found = leaf.rules_by_host.get(key)
+        if found is None:
+            if len(leaf.rules_by_host) >= _MAX_HOSTS_PER_LEAF:
+                leaf.rules_by_host.clear()
+            found = leaf.rules_by_host[key] = ActiveRules({**rules.pattern_of, **beside})
+        return found
+
     def observe_host(self, host: str) -> None:
         """Note that a page of a host was fetched: the second host ends the time in which the first spoke for all."""
         if host != self.host and not self.hosts.is_counting:
-            patterns = self.tree.patterns.values()
+            patterns = self.tree.all_patterns
             self.hosts.begin(self.host, ((at, h, found) for at in patterns for h, found in at.evidence.items()))
             self.version += 1
 
@@ -254,7 +273,7 @@ class Site:
         self.version += 1
         if not confirms:
             for leaf in self.chains:
-                if pattern in leaf.lineage:
+                if pattern.covers(leaf):
                     self.readmit_by_rule(leaf, hypothesis)
 
     def ensure_part(self, name: str) -> PartHypotheses | None:
@@ -330,6 +349,13 @@ class Site:
             return part_tag(sum(part_hashes) - hypothesis.shift) if part_hashes else 0
         return self.coarsen_tag(hypothesis, part_tag(sum(part_hashes))) or 0 if part_hashes else 0
 
+    def differs_without(self, url: NormalizedUrl, rule: Hypothesis, content: int) -> bool:
+        """Whether the page that lacks the part of which any value will do is known to differ from this content."""
+        there = url.remaining.get(rule.names[0])
+        bare = url.identity - (rule.shift if there is None else there[2]) & compact.U64_MASK
+        entry = self.index.entry_at(url.rules, bare)
+        return entry is not None and entry_content(entry) != content
+
     def coarsen_tag(self, hypothesis: Hypothesis, tag: int | None) -> int | None:
         """A tag; for a random part 0 or 1, as no session id is special."""
         return min(tag, 1) if tag is not None and self.hypotheses.is_random(hypothesis) else tag
@@ -349,13 +375,6 @@ class Site:
             self.skips.readmit_chain(compact.BY_RULES, chains.pop(rules))
 
     def readmit_by_content(self, content: int) -> None:
-    def differs_without(self, url: NormalizedUrl, rule: Hypothesis, content: int) -> bool:
-        """Whether the page that lacks the part of which any value will do is known to differ from this content."""
-        there = url.remaining.get(rule.names[0])
-        bare = url.identity - (rule.shift if there is None else there[2]) & compact.U64_MASK
-        entry = self.index.entry_at(url.rules, bare)
-        return entry is not None and entry_content(entry) != content
-
         """Readmit all URLs that were skipped in favour of a content."""
         self.skips.readmit_chain(compact.BY_CONTENT, self.contents.latest_skip(content))
 
