@@ -20,7 +20,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from scrapy_simdedup.crawl.delivery import Delivery
-from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicatePage, refusing
+from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicatePage, SkippedRequest, refusing
 from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.live_stats import LiveStats
 from scrapy_simdedup.crawl.requests import handler_name, is_opted_in, passes_item_on
@@ -110,9 +110,9 @@ class NearDuplicateDownloaderMiddleware(RuntimeComponent):
                 with FailSafe("Could not count what became of the link to %s", request.url):
                     self.runtime.links.answered(request, response, request.meta.get(META_VERDICT))
 
-    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy's signature
+    def process_exception(self, request: Request, exception: Exception) -> None:
         """Note that no response comes."""
-        self.runtime.links.failed(request)
+        self.runtime.links.failed(request, is_known=isinstance(exception, SkippedRequest))
 
 
 class DeliveryOuterMiddleware(RuntimeComponent):

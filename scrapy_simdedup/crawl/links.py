@@ -220,9 +220,9 @@ class DeferredLinks:
             self.follow(request)
         self._end(request, is_new)
 
-    def failed(self, request: Request) -> None:
-        """Note that no response came."""
-        self._end(request, None)
+    def failed(self, request: Request, *, is_known: bool) -> None:
+        """Note that no response came; ``is_known`` where a rule says that it would show what is known."""
+        self._end(request, False if is_known else None)
 
     def _has_new_heading(self, response: TextResponse, pattern: str) -> bool:
         """Whether no page with the heading of this one was near another before, of those that the pattern leads to.
