@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -82,6 +83,19 @@ async def test_a_pattern_that_leads_only_to_repeats_ends_and_the_summary_says_so
     assert len(left) == 200 - NEEDED
     assert left[0].pattern == "127.0.0.1/post?replytocom"
     assert left[0].url not in site.urls(*site.requested)
+
+
+@on_asyncio
+async def test_a_link_that_a_rule_about_urls_skips_leads_to_nothing_new(site: Site, tmp_path: Path) -> None:
+    serve_repeats(site, 200)
+    file = tmp_path / "rules.json"
+    rule = {"order": 1, "urlPattern": {"include": ["/post"]}, "processor": "queryRemoval", "args": ["replytocom"]}
+    file.write_text(json.dumps([rule]))
+    settings = ADDON | {"SIMDEDUP_URL_LEARNING": "skip", "SIMDEDUP_URL_RULES": [str(file)]}
+    done = await crawl(Following, settings, urls=site.urls("/post"))
+    assert done.stat("urls/skipped") > NEEDED / 2
+    assert done.stat("links/tried") == NEEDED
+    assert done.stat("links/left") == 200 - NEEDED
 
 
 @on_asyncio
