@@ -33,7 +33,12 @@ cdef enum:
     MAX_SAMPLING = 1 << 15
     SAMPLING_BITS = 4
     FIRST_UNITS = 6
-    MAX_JOINED_BY = 17
+    KIND = 30
+    LONG = 0
+    SHORT = 2
+    NUMBERED = 3
+    MOST_BITS = 14
+    MAX_JOINED_BY = 3 * MOST_BITS + 1
     HEAD_SIZE = 21
     ROW_SIZE = 4
     MAX_LENGTH = 100  # of amounts
@@ -70,6 +75,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef tuple block
     cdef str text, said
     cdef bint is_inset, is_counted, is_first = True  # of the headings
+    cdef uint64_t kind = LONG
     cdef Py_ssize_t first_heading = -1, first_line = -1
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
@@ -91,7 +97,8 @@ def page_units(found, blocks, Py_ssize_t size):
                 first_line = row if first_line < 0 else first_line
                 first_heading = row if first_heading < 0 and block[3] else first_heading
             said = without_age(text) if may_have_age(text) else text
-            places[row] = place_of(block[5], said, seen)
+            kind = LONG if len(said) > MAX_LENGTH else NUMBERED if may_be_counter(said) else SHORT
+            places[row] = place_of(block[5], said, seen, kind == NUMBERED)
         digest, end = 0, place + lengths[row]
         while place < end:
             digest += hashes[place]
@@ -103,8 +110,10 @@ def page_units(found, blocks, Py_ssize_t size):
                 digest = crc32(without_numbers(text).encode("utf-8", "surrogatepass")) if is_counted else digests[row]
                 comments += <uint32_t> digest
                 stand |= 1u << (<uint32_t> block[5] * SPREAD >> 28)
-        if classes[row] > BOILERPLATE and said != text:
-            digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
+        if classes[row] > BOILERPLATE:
+            if said != text:
+                digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
+            digests[row] = digests[row] & ((<uint64_t> 1 << KIND) - 1) | kind << KIND
     comments = (comments & 0xFFFF) << 16 | stand
     headline = max(0, first_line if first_heading < 0 else first_heading)
     made += samples, size, comments
@@ -156,10 +165,10 @@ cdef bint may_have_age(str text):
     return False
 
 
-cdef uint32_t place_of(path, str text, dict seen) except? 0:
+cdef uint32_t place_of(path, str text, dict seen, bint is_numbered) except? 0:
     """The place of a block of the content; see :func:`scrapy_simdedup.fingerprint.text_units._places`."""
     cdef uint32_t which
-    if len(text) <= MAX_LENGTH and may_be_counter(text):
+    if is_numbered:
         which = crc32(without_numbers(text).encode("utf-8", "surrogatepass"))
     else:
         seen[path] = number = seen.get(path, 0) + 1
@@ -254,54 +263,78 @@ cdef tuple table_of(units, clocks, Py_ssize_t room):
     cdef const Py_ssize_t[::1] lengths = units.lengths
     cdef const uint8_t[::1] classes = units.block_classes
     cdef const uint8_t[::1] pass_over = units.pass_over.view(np.uint8)
-    cdef Py_ssize_t row, made = 0, joined_by = 0, in_texts = 0, in_content = 0
+    cdef Py_ssize_t row, made = 0, kept = 0, joined_by = 0, in_texts = 0, in_content = 0
     cdef uint64_t sequence = 0
     cdef bint is_index
-    kept_digests, kept_places = np.empty(len(digests), np.uint64), np.empty(len(digests), np.uint16)
-    cdef uint64_t[::1] into = kept_digests
-    cdef uint16_t[::1] into_places = kept_places
+    of_table = np.empty(len(digests), np.uint64), np.empty(len(digests), np.uint16), np.zeros(len(digests), np.uint8)
+    cdef uint64_t[::1] into = of_table[0]
+    cdef uint16_t[::1] into_places = of_table[1]
+    cdef uint8_t[::1] are_clocks = of_table[2]
     for row in range(digests.shape[0]):
         if classes[row] > BOILERPLATE:
             in_content += lengths[row]
             in_texts += 0 if pass_over[row] else lengths[row]
     is_index = 2 * in_texts < in_content
     for row in range(digests.shape[0]):
-        if classes[row] <= BOILERPLATE or (pass_over[row] and not is_index) or (clocks and places[row] in clocks):
+        if classes[row] <= BOILERPLATE or (pass_over[row] and not is_index):
             continue
         into[made] = digests[row]
         into_places[made] = places[row] & 0xFFFF
-        sequence += mixed(digests[row]) * (2 * <uint64_t> made + 1)
+        are_clocks[made] = bool(clocks) and places[row] in clocks
         made += 1
-    while count_rows(into[:made], joined_by) > room and joined_by < MAX_JOINED_BY - 1:
+    while count_rows(into[:made], are_clocks, joined_by) > room and joined_by < MAX_JOINED_BY - 1:
         joined_by += 1
-    return sequence, joined_by, packed_rows(into[:made], into_places[:made], joined_by)
+    for row in range(made):
+        if not are_clocks[row] or is_alone(row, into[row], joined_by):
+            sequence += mixed(into[row]) * (2 * <uint64_t> kept + 1)
+            kept += 1
+    return sequence, joined_by, packed_rows(into[:made], into_places, are_clocks, joined_by)
 
 
-cdef inline bint ends_row(Py_ssize_t unit, uint64_t digest, Py_ssize_t joined_by) noexcept:
-    """Whether a unit is the last one of a row, if neighbours are joined."""
-    return unit < FIRST_UNITS or (digest >> 16 & ((<uint64_t> 1 << joined_by) - 1)) == 0
+cdef inline bint is_alone(Py_ssize_t unit, uint64_t digest, Py_ssize_t joined_by) noexcept:
+    """Whether a unit shares its row with none."""
+    cdef Py_ssize_t step = (joined_by - 1) // MOST_BITS
+    return unit < FIRST_UNITS or joined_by == 0 or digest >> KIND > (LONG if step == 0 else SHORT if step == 1 else NUMBERED)
 
 
-cdef Py_ssize_t count_rows(const uint64_t[::1] digests, Py_ssize_t joined_by) noexcept:
-    cdef Py_ssize_t row, made = 1 if digests.shape[0] else 0
-    for row in range(digests.shape[0] - 1):
-        made += ends_row(row, digests[row], joined_by)
+cdef inline bint ends_row(uint64_t digest, Py_ssize_t joined_by) noexcept:
+    """Whether a unit that shares its row is the last one of it, whatever stands behind."""
+    return (digest >> 16 & ((<uint64_t> 2 << (joined_by - 1) % MOST_BITS) - 1)) == 0
+
+
+cdef Py_ssize_t count_rows(const uint64_t[::1] digests, const uint8_t[::1] are_clocks, Py_ssize_t joined_by) noexcept:
+    cdef Py_ssize_t row, made = 0
+    cdef bint alone, is_open = False
+    for row in range(digests.shape[0]):
+        alone = is_alone(row, digests[row], joined_by)
+        if are_clocks[row] and not alone:
+            continue
+        made += alone or not is_open
+        is_open = not alone and not ends_row(digests[row], joined_by)
     return made
 
 
-cdef bytes packed_rows(const uint64_t[::1] digests, const uint16_t[::1] places, Py_ssize_t joined_by):
-    """The rows of the table, each the sum of its digests and the place of its first unit, both with the low byte first."""
-    cdef bytes made = PyBytes_FromStringAndSize(NULL, ROW_SIZE * count_rows(digests, joined_by))
-    cdef uint8_t* into = <uint8_t*> PyBytes_AS_STRING(made)
-    cdef Py_ssize_t row, first = 0
+cdef bytes packed_rows(
+    const uint64_t[::1] digests, const uint16_t[::1] places, const uint8_t[::1] are_clocks, Py_ssize_t joined_by
+):
+    """The rows of the table, each a sum of digests, and the place if it is of one unit; with the low byte first."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, ROW_SIZE * count_rows(digests, are_clocks, joined_by))
+    cdef uint8_t* into = <uint8_t*> PyBytes_AS_STRING(made) - ROW_SIZE
+    cdef Py_ssize_t row
     cdef uint64_t joined = 0
+    cdef bint alone, is_open = False
     for row in range(digests.shape[0]):
+        alone = is_alone(row, digests[row], joined_by)
+        if are_clocks[row] and not alone:
+            continue
+        if alone or not is_open:
+            into, joined = into + ROW_SIZE, 0
+            into[2], into[3] = places[row] & 0xFF, places[row] >> 8
+        else:
+            into[2], into[3] = 0, 0
         joined += digests[row]
-        if row == digests.shape[0] - 1 or ends_row(row, digests[row], joined_by):
-            into[0], into[1] = joined & 0xFF, joined >> 8 & 0xFF
-            into[2], into[3] = places[first] & 0xFF, places[first] >> 8
-            into += ROW_SIZE
-            first, joined = row + 1, 0
+        into[0], into[1] = joined & 0xFF, joined >> 8 & 0xFF
+        is_open = not alone and not ends_row(digests[row], joined_by)
     return made
 
 

@@ -29,15 +29,15 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
 from scrapy_simdedup.fingerprint.text_units import (
-    FIRST_UNITS,
     SAMPLE_OF,
+    SHARED_PLACE,
     Mask,
     PageUnits,
-    Places,
     TextUnits,
     filter_places,
     is_sampled,
     kept_places,
+    rows_of,
     sequence_digest,
     table_rows,
 )
@@ -85,7 +85,7 @@ class OwnRun(NamedTuple):
     """Which blocks of the page these are, shape (m,)."""
 
 
-_NO_ROWS, _ = table_rows(np.zeros(0, np.uint64), np.zeros(0, np.uint32), 0)
+_NO_ROWS = rows_of(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
 
 
 class LookUp(NamedTuple):
@@ -141,7 +141,7 @@ class LookUp(NamedTuple):
         elsewhere on the other pages, or its neighbours in the row are others. Of a block without a shingle that was
         looked up the tables tell, where each unit has a row.
         """
-        own = new_units(self.units, others, self.units.without(clocks)) & self.units.of_content
+        own = new_units(self.units, others, clocks) & self.units.of_content
         is_known = self.missing > 0
         if not any(other.joined_by for other in others):
             is_known |= self.looked_up == 0
@@ -193,17 +193,15 @@ def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
 
     What the new rows say is told only where they stand in place of others, and neither page has more than ``most``.
     """
-    chosen = units.in_table.nonzero()[0]
-    digests = units.digests[chosen]
-    if sequence_digest(digests) == other.sequence:
+    table = table_rows(units, other.joined_by)
+    rows, chosen, blocks_of_row = table.rows, table.blocks, table.counts
+    if sequence_digest(units.digests[chosen]) == other.sequence:
         return OtherRows()
-    rows, first = table_rows(digests, units.places[chosen], other.joined_by)
     mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
     lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
     if not lost or not new or max(len(lost), len(new)) > most:
         return OtherRows(lost, new, are_joined=other.joined_by > 0)
     is_new = np.array([digest not in theirs for digest in mine])
-    blocks_of_row = np.diff(first, append=len(chosen))
     asked = np.zeros(len(units.lengths), np.bool_)
     asked[chosen[np.repeat(is_new, blocks_of_row)]] = True
     found = look_up(units, [other], asked)
@@ -230,24 +228,25 @@ class ReplacedLines(NamedTuple):
         return replaced
 
 
-def new_units(units: PageUnits, others: Sequence[TextUnits], chosen: Mask) -> Mask:
-    """Which of the chosen blocks of a page are in no row of some unit tables, at whatever place; shape (m,).
+def new_units(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> Mask:
+    """Which blocks of the table of a page are in no row of some unit tables, at whatever place; shape (m,).
 
-    Where a table joins its rows, a new unit makes its row new, and so its neighbours seem to be.
+    Where a table joins its rows, a new unit makes its row new, and so its neighbours seem to be. Clocks are
+    passed over.
     """
-    digests, places = units.digests[chosen], units.places[chosen]
-    is_new = np.ones(len(digests), np.bool_)
+    is_new = units.without(clocks)
     for other in others:
-        is_new &= _are_in_new_rows(digests, places, other)
-    found = np.zeros(len(chosen), np.bool_)
-    found[chosen.nonzero()[0][is_new]] = True
-    return found
+        table = table_rows(units, other.joined_by, clocks)
+        lacks = ~np.isin(table.rows["digest"], other.rows["digest"])
+        of_blocks = np.zeros(len(is_new), np.bool_)
+        of_blocks[table.blocks[np.repeat(lacks, table.counts)]] = True
+        is_new &= of_blocks
+    return is_new
 
 
 def count_lacking(units: PageUnits, other: TextUnits, clocks: Collection[int] = ()) -> int:
     """How many rows of a page the unit table of another page lacks."""
-    chosen = units.without(clocks)
-    rows, _ = table_rows(units.digests[chosen], units.places[chosen], other.joined_by)
+    rows = _without(table_rows(units, other.joined_by, clocks).rows, clocks)
     return int(np.count_nonzero(~np.isin(rows["digest"], other.rows["digest"])))
 
 
@@ -260,40 +259,57 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
        them, since of hundreds of rows of 16 bits some are equal by chance. Lines that differ from one of the other page
        in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
 
-    Where a page is so long that its rows are joined, only of the first ones is known whether they were replaced.
+    Of rows that several units share nobody knows which of them was replaced.
     """
     found = ReplacedLines(np.zeros(len(units.lengths), np.bool_), np.zeros(len(units.lengths), np.bool_))
-    chosen, passed_over = units.without(clocks).nonzero()[0], kept_places(clocks)
-    digests, places = units.digests[chosen], units.places[chosen]
-    rows, _ = table_rows(digests, places, 0)
-    mine = rows["digest"].tolist()
-    counts = Counter(mine)
-    lines, numbers = set(range(len(chosen))), set[int]()
+    tables = {joined_by: _LineRows(units, joined_by, clocks) for joined_by in {other.joined_by for other in others}}
+    lines, numbers = set(range(len(units.lengths))), set[int]()
     for other in others:
-        first, theirs, known = None, other.rows, counts
-        if other.joined_by:
-            first, is_known = FIRST_UNITS, _are_in_new_rows(digests, places, other)
-            is_known[:first] = True
-            theirs, known = theirs[:first], Counter(rows["digest"][is_known].tolist())
-        theirs = theirs[~np.isin(theirs["place"], passed_over)] if passed_over else theirs
-        replaced = dict(_replaced_rows(mine[:first], theirs, known))
+        replaced = tables[other.joined_by].replaced(_without(other.rows, clocks))
         lines &= replaced.keys()
         if not lines:
             break
-        texts = ((row, units.samples[chosen[row]]) for row in lines)
-        numbers |= {row for row, text in texts if has_plain_number(text) and rows["place"][row] in replaced[row]}
-    rest = [(row, units.samples[chosen[row]]) for row in sorted(lines - numbers)]
-    found.words[chosen[[row for row, text in rest if is_name(text) or is_sum(text)]]] = True
-    found.numbers[chosen[sorted(lines & numbers)]] = True
+        same_words = (at for at in lines if kept_places([int(units.places[at])])[0] in replaced[at])
+        numbers |= {at for at in same_words if has_plain_number(units.samples[at])}
+    rest = [(at, units.samples[at]) for at in sorted(lines - numbers)]
+    found.words[[at for at, text in rest if is_name(text) or is_sum(text)]] = True
+    found.numbers[sorted(lines & numbers)] = True
     return found
 
 
-def _are_in_new_rows(digests: Hashes, places: Places, other: TextUnits) -> Mask:
-    """Which units of a page are in a row that another table lacks."""
-    rows, first = table_rows(digests, places, other.joined_by)
-    lacks = ~np.isin(rows["digest"], other.rows["digest"])
-    found: Mask = np.repeat(lacks, np.diff(first, append=len(digests)))
-    return found
+def _without(rows: NDArray[np.void], clocks: Collection[int]) -> NDArray[np.void]:
+    return rows[~np.isin(rows["place"], kept_places(clocks))] if clocks else rows
+
+
+class _LineRows:
+    """The rows of a page, but for clocks, beside unit tables that are joined in one way."""
+
+    def __init__(self, units: PageUnits, joined_by: int, clocks: Collection[int]) -> None:
+        table = table_rows(units, joined_by, clocks)
+        at, kept = table.blocks[table.first], np.ones(len(table.rows), np.bool_)
+        if clocks:
+            kept = ~table.are_alone | ~np.isin(units.places[at], list(clocks))
+        self._mine: list[int] = table.rows["digest"][kept].tolist()
+        self._counts = Counter(self._mine)
+        self._at, self._are_lines = at[kept].tolist(), table.are_alone[kept].tolist()
+        self._shared: list[tuple[int, list[int]]] = []
+        if joined_by:
+            digests = rows_of(units.digests[table.blocks], units.places[table.blocks])["digest"].tolist()
+            spans = zip(table.rows["digest"].tolist(), table.first.tolist(), table.counts.tolist(), strict=True)
+            self._shared = [(row, digests[first : first + count]) for row, first, count in spans if count > 1]
+
+    def replaced(self, theirs: NDArray[np.void]) -> dict[int, set[int]]:
+        """The blocks that stand where a table has other rows, with the places of these.
+
+        Of blocks that share a row, and of rows that others share, nobody knows that.
+        """
+        counts = self._counts
+        if self._shared:  # what another row of theirs has is on the page, too
+            counts, known = counts.copy(), set(theirs["digest"].tolist())
+            for row, digests in self._shared:
+                counts.update(() if row in known else digests)
+        found = _replaced_rows(self._mine, theirs, counts)
+        return {self._at[row]: places for row, places in found if self._are_lines[row]}
 
 
 def _replaced_rows(
@@ -301,7 +317,7 @@ def _replaced_rows(
 ) -> Iterator[tuple[int, set[int]]]:
     """The rows of a table that stand where another has other rows, with the places of these.
 
-    ``counts`` says how often the page has a row, be it behind those that are compared.
+    ``counts`` says how often the page has a row, be it a part of one that is joined.
     """
     other, lost_places = theirs["digest"].tolist(), theirs["place"].tolist()
     begin = _common_beginning(mine, other)
@@ -313,7 +329,7 @@ def _replaced_rows(
     aligned = SequenceMatcher(None, gone, ours, autojunk=False)
     for how, start_lost, end_lost, start, end in aligned.get_opcodes():
         lost = range(begin + start_lost, begin + end_lost) if how == "replace" else ()
-        places = {lost_places[at] for at in lost if their_counts[other[at]] > counts[other[at]]}
+        places = {lost_places[at] for at in lost if their_counts[other[at]] > counts[other[at]]} - {SHARED_PLACE}
         if places:
             new = (at for at in range(begin + start, begin + end) if counts[mine[at]] > their_counts[mine[at]])
             yield from ((at, places) for at in new)
@@ -374,7 +390,7 @@ class FilterBank:
 
 def have_rows(units: PageUnits, others: Sequence[TextUnits]) -> Mask:
     """Which blocks of a page are rows of the unit table of one of some pages, at the same place; shape (m,)."""
-    rows, _ = table_rows(units.digests, units.places, 0)
+    rows = rows_of(units.digests, units.places)
     tables = np.concatenate([_NO_ROWS, *(other.rows for other in others if not other.joined_by)])
     found: Mask = np.isin(rows.view(np.uint32), tables.view(np.uint32))
     return found

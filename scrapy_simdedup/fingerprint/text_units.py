@@ -7,7 +7,9 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
    Bloom filter with one hash, Bloom 1970). A shingle that the page has is in the filter for certain, another one with a
    chance of a quarter to two fifths; a run of shingles that are in it is on the page.
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
-   digest of all. Where a page has more units than the table has room for, neighbours behind the first ones share a row.
+   digest of all. Where a page has more units than the table has room for, neighbours behind the first ones share a row:
+   long ones first, of which the filter tells much, then short lines without a number, and all only where there is no
+   other way. So the counter at the foot of a long text has a row for itself, and so has the price.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
 4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`), and one of
    the *offer*, what data and buttons say of prices and stock (:mod:`scrapy_simdedup.page.hidden_texts`).
@@ -61,7 +63,15 @@ NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 block that is boilerplate for its place alone may be a comment."""
 FIRST_UNITS = 6
 """The first units of the content, which share no row: the name of a thing and its facts are among them."""
-_MAX_JOINED_BY = 17
+_KIND, LONG, SHORT, NUMBERED = np.uint64(30), 0, 2, 3
+"""The highest two of the 32 bits of a digest of the content tell long texts, short lines, and those with a number."""
+_MOST_BITS = 14
+"""The bits of a digest by which neighbours are joined at most."""
+SHARED_PLACE = 0
+"""What the table has in place of the place of a row of several units."""
+_SHARING = (LONG, SHORT, NUMBERED)
+"""Which kinds of units share rows with neighbours, and those before them: one more after each :data:`_MOST_BITS`."""
+_MAX_JOINED_BY = len(_SHARING) * _MOST_BITS + 1
 _HEAD = struct.Struct("<2HBQI2H")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
 comments, of the title and of the offer."""
@@ -87,7 +97,7 @@ class PageUnits(NamedTuple):
     lengths: Rows
     """How many shingles each block has; shape (m,)."""
     digests: Hashes
-    """A digest of the text of each block, 32 bits; shape (m,)."""
+    """A digest of the text of each block, 32 bits, of which two tell the kind of a block of the content; shape (m,)."""
     places: Places
     """The place of each block of the content in the layout, 0 for others; shape (m,)."""
     block_classes: BlockClasses
@@ -237,6 +247,9 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
             digests[at] = crc32(text.encode("utf-8", "surrogatepass"))
     places = np.zeros(len(chosen), np.uint32)
     places[in_content] = _places(paths[in_content], said)
+    kinds = [NUMBERED if _may_be_counter(text) else SHORT if len(text) <= MAX_LENGTH else LONG for text in said]
+    digests[in_content] &= (_ODD << _KIND) - _ODD
+    digests[in_content] |= np.array(kinds, np.uint64) << _KIND
     of_content = (classes > BOILERPLATE) & ~pass_over
     of_heading = of_content & np.array(headings, np.bool_)
     return PageUnits(
@@ -302,7 +315,7 @@ class TextUnits:
     sequence: int = 0
     """64 bits of the units of the content in their order."""
     joined_by: int = 0
-    """The number of bits of a digest that are 0 where a row of the table ends; 0 where each unit has a row."""
+    """How units share rows, a step of :func:`table_rows`; 0 where each has its own."""
     table: bytes = b""
     """The unit table; see :attr:`rows`."""
     comments: int = 0
@@ -364,7 +377,7 @@ class TextUnits:
 def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUnits:
     """What is kept of the text units of a page.
 
-    Clocks are left out of the table: a row that holds one beside other units would always differ.
+    Clocks are left out of the rows that they would share with other units, which would always differ.
     """
     hashes = units.hashes[np.repeat(~units.pass_over, units.lengths)]
     most = MAX_FILTER_BITS * SAMPLE_OF // (LEAST_BITS_PER_SAMPLE * max(1, len(hashes)))
@@ -375,15 +388,13 @@ def python_keep_units(units: PageUnits, clocks: Collection[int] = ()) -> TextUni
     bits = np.zeros(8 * size, np.uint8)
     bits[filter_places(sample, size)] = 1
     packed = np.packbits(bits, bitorder="little").tobytes()
-    content = units.without(clocks)
-    digests, places = units.digests[content], units.places[content]
     room = (MAX_BYTES - _HEAD.size - size) // _TABLE_DTYPE.itemsize
     joined_by = 0
-    rows, _ = table_rows(digests, places, joined_by)
-    while len(rows) > room and joined_by < _MAX_JOINED_BY - 1:
+    table = table_rows(units, joined_by, clocks)
+    while len(table.rows) > room and joined_by < _MAX_JOINED_BY - 1:
         joined_by += 1
-        rows, _ = table_rows(digests, places, joined_by)
-    made = sequence_digest(digests), joined_by, rows.tobytes()
+        table = table_rows(units, joined_by, clocks)
+    made = sequence_digest(units.digests[table.blocks]), joined_by, table.rows.tobytes()
     return TextUnits(sampling, packed, *made, units.comments, units.title, units.offer)
 
 
@@ -406,21 +417,54 @@ def sequence_digest(digests: Hashes) -> int:
     return int((fmix64(digests) * weights).sum(dtype=np.uint64))
 
 
-def table_rows(digests: Hashes, places: Places, joined_by: int) -> tuple[NDArray[np.void], Rows]:
-    """The rows of a unit table, and the number of the first unit of each.
+class PageRows(NamedTuple):
+    """The rows that a page has in a unit table."""
+
+    rows: NDArray[np.void]
+    """Rows as :attr:`TextUnits.rows` has them; shape (n,)."""
+    blocks: Rows
+    """Which blocks of the page are in the rows, in their order; shape (k,)."""
+    first: Rows
+    """Where among these the blocks of each row begin; shape (n,)."""
+    counts: Rows
+    """How many blocks each row has, shape (n,)."""
+    are_alone: Mask
+    """Which rows have a block that would share none with other neighbours either, shape (n,)."""
+
+
+def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -> PageRows:
+    """The rows of a page in a unit table.
 
     Neighbours are joined by their content, so that most rows behind an added unit stay as they are: a row ends behind a
-    unit whose digest ends with so many zeros, and behind each of the first ones.
+    unit whose digest ends with so many zeros. Behind and before each of the first units it ends as well, and of each
+    whose kind shares no row yet: long texts do from the first step on, short lines after :data:`_MOST_BITS` more of
+    them, and those with a number at last. Clocks share none, and are in no row.
     """
-    first = np.arange(len(digests))
-    if joined_by and len(digests):
-        ends = digests >> np.uint64(16) & np.uint64((1 << joined_by) - 1) == 0
-        ends[:FIRST_UNITS] = True
-        first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
-        digests = np.add.reduceat(digests, first)
-    rows = np.empty(len(first), _TABLE_DTYPE)
-    rows["digest"], rows["place"] = digests & np.uint64(0xFFFF), places[first] & _KEPT
-    return rows, first
+    blocks = units.in_table.nonzero()[0]
+    digests = units.digests[blocks]
+    if not joined_by or not len(blocks):
+        rows, ones = rows_of(digests, units.places[blocks]), np.ones_like(blocks)
+        return PageRows(rows, blocks, np.arange(len(blocks)), ones, ones > 0)
+    step, bits = divmod(joined_by - 1, _MOST_BITS)
+    is_alone = digests >> _KIND > _SHARING[step]
+    is_alone[:FIRST_UNITS] = True
+    if clocks:
+        kept = is_alone | ~np.isin(units.places[blocks], list(clocks))
+        blocks, digests, is_alone = blocks[kept], digests[kept], is_alone[kept]
+    ends = is_alone | (digests >> np.uint64(16) & np.uint64((2 << bits) - 1) == 0)
+    ends[:-1] |= is_alone[1:]
+    first = np.concatenate(([0], ends[:-1].nonzero()[0] + 1))
+    counts = np.diff(first, append=len(blocks))
+    rows = rows_of(np.add.reduceat(digests, first), units.places[blocks[first]])
+    rows["place"][counts > 1] = SHARED_PLACE
+    return PageRows(rows, blocks, first, counts, is_alone[first])
+
+
+def rows_of(digests: Hashes, places: Places) -> NDArray[np.void]:
+    """Rows of a unit table, made of digests and places of any length."""
+    rows = np.empty(len(digests), _TABLE_DTYPE)
+    rows["digest"], rows["place"] = digests & np.uint64(_KEPT), places & _KEPT
+    return rows
 
 
 def kept_places(places: Iterable[int]) -> list[int]:

@@ -1,8 +1,8 @@
 """What changed on a page: the text units that differ from those that its record kept of it, and its template.
 
 1. Units of clocks are passed over, places whose text changes by itself. A long text that is a good part of its page is
-   none, whatever stands at its place on other pages. Where rows are joined, the record may be older than what is known
-   of the clocks: then their units are among its rows.
+   none, whatever stands at its place on other pages. Where one shares its row, the record may be older than what is
+   known of the clocks: then it is in that row.
 2. Where the digests of the two sequences are equal, nothing changed.
 3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
@@ -27,15 +27,16 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.hashing import word_hasher
+from scrapy_simdedup.fingerprint.hashing import Rows, word_hasher
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
 from scrapy_simdedup.fingerprint.text_units import (
-    Mask,
+    SHARED_PLACE,
     PageUnits,
     Places,
     TextUnits,
     kept_places,
+    rows_of,
     sequence_digest,
     table_rows,
 )
@@ -84,14 +85,14 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     is_joined = before.joined_by > 0
     if clocks and not is_joined:
         clocks = set(clocks) - _places_of_page(units, clocks)
-    chosen = units.without(())
-    if is_joined and clocks and sequence_digest(units.digests[chosen]) != before.sequence:
-        chosen = units.without(clocks)
-    digests, places, lengths = units.digests[chosen], units.places[chosen], units.lengths[chosen]
-    if sequence_digest(digests) == before.sequence:
+    table = table_rows(units, before.joined_by)
+    if is_joined and clocks and sequence_digest(units.digests[table.blocks]) != before.sequence:
+        table = table_rows(units, before.joined_by, clocks)
+    rows, chosen, first, is_alone = table.rows, table.blocks, table.first, table.counts == 1
+    places = units.places[chosen]
+    if sequence_digest(units.digests[chosen]) == before.sequence:
         equal_spots = (spots[chosen].tolist() for spots in spots_of(units)[:2])
         return UnitComparison(UnitChanges(), {}, frozenset(chain(places.tolist(), *equal_spots)), 0.0)
-    rows, first = table_rows(digests, places, before.joined_by)
     old = before.rows
     added, removed = list(range(len(rows))), list(range(len(old)))
     # Equal texts are told apart by their places, and so are the few texts of a page whose short digests are equal.
@@ -100,11 +101,12 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     is_equal = np.ones(len(rows), np.bool_)
     is_equal[added] = False
     row_places = places[first] if len(rows) else places
-    share = float(np.add.reduceat(lengths, first)[~is_equal].sum() / max(1, lengths.sum())) if len(rows) else 0.0
-    is_alone = np.diff(first, append=len(places)) == 1  # of units that share a row nobody knows which one differs
-    at = chosen.nonzero()[0][first]
+    lengths = np.add.reduceat(units.lengths[chosen], first) if len(rows) else first
+    share = float(lengths[~is_equal].sum() / max(1, lengths.sum()))
+    at = chosen[first]
     spots, number_spots, beside = (of_units[at] for of_units in spots_of(units))
     of_rows = row_places, spots, number_spots
+    # Of units that share a row nobody knows which one differs.
     equal_places = frozenset(chain.from_iterable(of_row[is_equal & is_alone].tolist() for of_row in of_rows))
     removed_at = Counter(old["place"][removed].tolist())
     edited_places = {
@@ -112,33 +114,34 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         for number in added
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
-    kept_clocks = set() if is_joined else set(kept_places(clocks))
+    are_clocks = is_alone & np.isin(row_places, list(clocks))
+    kept_clocks = set(kept_places(clocks))
     edited_spots, beside_spots = dict[int, str](), dict[int, int]()
+    for one, other in _in_place_of_others(rows, added, old, removed):
+        has_words = rows["place"][one] == old["place"][other]
+        if has_words and (are_clocks[one] or not is_counter(units.samples[at[one]])):
+            continue
+        if not is_alone[one] or old["place"][other] == SHARED_PLACE:
+            continue
+        spot = int(number_spots[one] if has_words else spots[one])
+        if spot:
+            edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
+        # A clock whose text has no number now may have had one before: then that was known by its words.
+        if (spot or int(row_places[one])) in clocks:
+            added.remove(one)
+            removed.remove(other)
+    added = [number for number in added if not are_clocks[number]]
+    removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
     if not is_joined:
-        for one, other in _in_place_of_others(rows, added, old, removed):
-            has_words = rows["place"][one] == old["place"][other]
-            if has_words and (int(row_places[one]) in clocks or not is_counter(units.samples[at[one]])):
-                continue
-            spot = int(number_spots[one] if has_words else spots[one])
-            if spot:
-                edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
-            # A clock whose text has no number now may have had one before: then that was known by its words.
-            if (spot or int(row_places[one])) in clocks:
-                added.remove(one)
-                removed.remove(other)
-        added = [number for number in added if int(row_places[number]) not in clocks]
-        removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
-        removed = _without_moves_to_boilerplate(units, before, chosen, removed)
+        removed = _without_moves_to_boilerplate(units, before, removed)
         edited_at = set(old["place"][removed].tolist())
-        new = set(_without_moves_from_boilerplate(units, before, chosen, added))
+        new = set(_without_moves_from_boilerplate(units, before, at, added))
         # A few words more may be in no sample, so that the text seems to have stood there; at its place it was edited.
         added = [number for number in added if number in new or int(rows["place"][number]) in edited_at]
     added_at = Counter(rows["place"][added].tolist())
     removed_at = Counter(old["place"][removed].tolist())
     edited = (added_at & removed_at).total()
-    reordered = 0
-    if not added and not removed:
-        reordered = _moved(rows, old, kept_clocks)
+    reordered = 0 if added or removed else _moved(rows, old, kept_clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
     return UnitComparison(changes, edited_places, equal_places, share, edited_spots, beside_spots)
 
@@ -185,7 +188,7 @@ def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collecti
 
     Where a table joins its rows, a new unit makes its row new. Clocks are passed over; such tables lack them already.
     """
-    return bool(new_units(units, others, units.without(clocks)).any())
+    return bool(new_units(units, others, clocks).any())
 
 
 def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
@@ -211,18 +214,18 @@ def _without_pairs(
     return left
 
 
-def _without_moves_to_boilerplate(units: PageUnits, before: TextUnits, chosen: Mask, removed: list[int]) -> list[int]:
+def _without_moves_to_boilerplate(units: PageUnits, before: TextUnits, removed: list[int]) -> list[int]:
     """The rows that a page lacks also outside of its content, where each unit has a row."""
-    others, _ = table_rows(units.digests[~chosen], units.places[~chosen], 0)
-    elsewhere = set(others["digest"].tolist())
+    others = ~units.in_table
+    elsewhere = set(rows_of(units.digests[others], units.places[others])["digest"].tolist())
     return [number for number in removed if int(before.rows["digest"][number]) not in elsewhere]
 
 
-def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, chosen: Mask, added: list[int]) -> list[int]:
-    """The rows that an earlier version lacked also outside of its content, where each unit has a row."""
+def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, at: Rows, added: list[int]) -> list[int]:
+    """The rows that an earlier version lacked also outside of its content; ``at`` says which block each row has."""
     asked = np.zeros(len(units.lengths), np.bool_)
-    asked[chosen.nonzero()[0][added]] = True
-    stood_there = are_on(units, FilterBank([before]), asked, 1.0)[0][chosen]
+    asked[at[added]] = True
+    stood_there = are_on(units, FilterBank([before]), asked, 1.0)[0][at]
     return [number for number in added if not stood_there[number]]
 
 

@@ -255,16 +255,23 @@ async def test_the_first_comment_of_a_page_is_seen_below_its_views(sqlite_store:
     assert kinds[18:] == ["unchanged"] * 8 + ["changed"]
 
 
+@pytest.mark.parametrize("above", [0, 3000])
 @on_asyncio
-async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author_is_none(sqlite_store: str) -> None:
-    """The line has other words on each page, so it is known by what stands around it. A price is never known so."""
+async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author_is_none(
+    sqlite_store: str, above: int
+) -> None:
+    """The line has other words on each page, so it is known by what stands around it. A price is never known so.
+
+    On a page of so many paragraphs these share rows, and the lines do not.
+    """
     kinds = []
     for run in range(3):
         async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
             for number in range(12):
                 name = "Zoe" if (run, number) == (2, 10) else f"{NAMES[number % 10]} {sentence(number, 1)[:-1]}"
                 price = 900 + number + ((run, number) == (2, 11))
-                html = f"<article><h1>{sentence(('day', number), 4)}</h1><p>By {name}, {number * 9 + run} views</p>"
+                html = f"<article><h1>{sentence(('day', number), 4)}</h1>{prose((number, 'above'), above)}"
+                html += f"<p>By {name}, {number * 9 + run} views</p>"
                 html += f"{prose(number, 100)}<p>{name} paid {price} EUR</p></article>"
                 kinds.append((await detector.add(html, url=f"https://log.example/{number}")).kind)
     assert kinds[12:] == ["changed"] * 5 + ["unchanged"] * 7 + ["unchanged"] * 10 + ["changed"] * 2

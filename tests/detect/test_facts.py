@@ -21,24 +21,26 @@ FACTS = {
 """What differs, the page, its kind, and whether the text of a duplicate differs."""
 
 
-@pytest.mark.parametrize("paragraphs", [0, 60])
+@pytest.mark.parametrize(("above", "below"), [(0, 0), (0, 60), (60, 0), (30, 30)])
 @pytest.mark.parametrize("name", FACTS)
 @on_asyncio
-async def test_two_other_texts_or_a_price_make_another_page_under_one_headline(name: str, paragraphs: int) -> None:
+async def test_two_other_texts_or_a_price_make_another_page_under_one_headline(
+    name: str, above: int, below: int
+) -> None:
     """One line of other words may be the quote of the day, and one of other numbers how often the page was read.
 
-    Of a text of so many paragraphs the record has a row for the first ones only.
+    In a record of so many paragraphs most of them share rows with others.
     """
     body, kind, other_text = FACTS[name]
-    text = "".join(prose(("terms", number), 30) for number in range(paragraphs))
+    head, text = ("".join(prose((many, number), 30) for number in range(many)) for many in (above, below))
     async with NearDuplicateDetector() as detector:
         before = {"a counter": "<p>Read 40 times</p>", "a share": "<p>Yes: 40 %</p>"}
-        first = before.get(name, "") + JOB.format("Erfurt", 56_000, "Felix Winter") + text
+        first = head + before.get(name, "") + JOB.format("Erfurt", 56_000, "Felix Winter") + text
         for number, html in enumerate((page("job", body=first), *map(page, range(8)))):
             verdict = await detector.judge(html, url=f"https://jobs.example/{number}")
             assert verdict.page is not None
             await detector.confirm(verdict.page)
-        verdict = await detector.judge(page("job", body=body + text), url="https://jobs.example/jobs/12")
+        verdict = await detector.judge(page("job", body=head + body + text), url="https://jobs.example/jobs/12")
         assert (verdict.kind, verdict.other_text) == (kind, other_text)
         assert verdict.is_duplicate == (kind == "identical")
 

@@ -243,7 +243,7 @@ async def test_two_names_in_a_long_list_keep_a_page_where_headlines_say_nothing(
 
     def members(name: str, title: str = title.format("members")) -> str:
         rows = "".join(f"<tr><td>{said(('member', row), 3)}" for row in range(300))
-        own = "".join(f"<tr><td>{said(('maker', row), 2)} {line.format(name)}" for row in range(4))
+        own = "".join(f"<tr><td>{said(('maker', row), 2)} {line.format(name)}" for row in range(2))
         return f"<title>{title}</title><table>{rows}{own}</table>"
 
     async with NearDuplicateDetector(secret="members") as detector:

@@ -386,16 +386,48 @@ def test_what_a_page_is_tagged_with_is_its_own() -> None:
     assert changes(page([*PARAGRAPHS, tags.format("Lift")]), page([*PARAGRAPHS, tags.format("Guest toilet")]))
 
 
-def test_a_long_page_that_is_the_same_is_unchanged_whenever_its_clock_was_learned() -> None:
-    """Its record may have been made before: then the clock is a part of a row."""
-    lines = [" ".join(pages.words(("line", number), 20)) for number in range(150)]
-    before, now = (page([*lines, f"In stock: {count} of them"]) for count in (7, 8))
+LINES = [" ".join(pages.words(("line", number), 20)) for number in range(150)]
+CLOCKS = {
+    "a counter": ("In stock: 7 of them", "In stock: 8 of them", True),
+    "a quote": ("Better late than never. " * 6, "Waste not, want not. " * 6, False),
+}
+"""What a clock says at two times, and whether it has a row for itself on a long page."""
+
+
+@pytest.mark.parametrize("at", [20, 149])
+@pytest.mark.parametrize("name", CLOCKS)
+def test_a_long_page_that_is_the_same_is_unchanged_whenever_its_clock_was_learned(name: str, at: int) -> None:
+    """Its record may have been made before: then a long clock is a part of a row."""
+    *texts, is_alone = CLOCKS[name]
+    before, now = (page([*LINES[:at], text, *LINES[at:]]) for text in texts)
     assert before.units is not None
     assert before.units.joined_by > 0
     assert before.page_units is not None
     assert now.page_units is not None
-    clock = before.page_units.places[before.page_units.samples.index("In stock: 7 of them")]
-    assert not compare_units(before.page_units, before.units, {int(clock)}).changes
-    assert compare_units(now.page_units, before.units, {int(clock)}).changes
-    known = keep_units(before.page_units, {int(clock)})
-    assert not compare_units(now.page_units, known, {int(clock)}).changes
+    start = texts[0][:20]
+    clock = next(
+        place
+        for place, sample in zip(before.page_units.places.tolist(), before.page_units.samples, strict=True)
+        if sample.startswith(start)
+    )
+    assert not compare_units(before.page_units, before.units, {clock}).changes
+    found = compare_units(now.page_units, before.units, {clock})
+    assert (not found.changes, clock in found.edited_places) == (is_alone, is_alone)
+    known = keep_units(before.page_units, {clock})
+    assert not compare_units(now.page_units, known, {clock}).changes
+
+
+def test_of_a_long_page_whose_counter_changed_an_edit_is_seen_and_told_from_it() -> None:
+    price, counted = "Price: {} EUR", "Read {} times by all of us"
+    before, counter, both = (
+        page([*LINES, price.format(now[0]), LINES[0], counted.format(now[1])]) for now in ((7, 1), (7, 2), (8, 2))
+    )
+    assert before.units is not None
+    assert before.units.joined_by > 0
+    assert counter.page_units is not None
+    assert both.page_units is not None
+    first = compare_units(counter.page_units, before.units)
+    assert [*first.edited_places.values()] == [counted.format(2)]
+    clocks = set(first.edited_places)
+    assert not compare_units(counter.page_units, before.units, clocks).changes
+    assert compare_units(both.page_units, before.units, clocks).changes == UnitChanges(edited=1)
