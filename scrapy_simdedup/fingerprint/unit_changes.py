@@ -119,9 +119,8 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     edited_spots, beside_spots = dict[int, str](), dict[int, int]()
     for one, other in _in_place_of_others(rows, added, old, removed):
         has_words = rows["place"][one] == old["place"][other]
-        if has_words and (are_clocks[one] or not is_counter(units.samples[at[one]])):
-            continue
-        if not is_alone[one] or old["place"][other] == SHARED_PLACE:
+        is_shared = not is_alone[one] or old["place"][other] == SHARED_PLACE
+        if is_shared or (has_words and (are_clocks[one] or not is_counter(units.samples[at[one]]))):
             continue
         spot = int(number_spots[one] if has_words else spots[one])
         if spot:
