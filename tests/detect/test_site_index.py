@@ -62,7 +62,7 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
             result = asked.compare(other)
             within = result.distance <= SEARCH_RADIUS * bits // 64 or asked.exact == other.exact
             alike = result.similarity
-            if alike >= drop and asked.exact != other.exact and index.is_only_boilerplate(asked, other, drop):
+            if alike >= drop and index.is_only_boilerplate(asked, other, drop):
                 alike = BELOW_THRESHOLD_FACTOR * drop
             if made.key == key or not within or alike < near:
                 continue
@@ -96,12 +96,14 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
     for _ in range(data.draw(st.integers(1, 25))):
         action = data.draw(st.sampled_from(["append", "append", "settle", "settle", "read", "read again"]))
         if action == "append":
-            made = record(
+            fp, key, run = (
                 data.draw(prints()),
                 data.draw(KEYS),
-                data.draw(st.sampled_from(["reserved", "reserved", "reserved", "duplicate", "confirmed"])),
                 data.draw(st.sampled_from(["monday", "monday", "tuesday"])),
             )
+            state = data.draw(st.sampled_from(["reserved", "reserved", "reserved", "duplicate", "confirmed"]))
+            # Of a page that both runs fetch, a follower keeps the version of its own run, which the log has no more.
+            made = record(fp, key if run == "monday" else key.upper(), state, run)
             log_ = now(store.append(SITE, made, now(store.read(SITE)).cursor))
         elif action == "settle":
             id_, outcome = (
