@@ -11,6 +11,7 @@ import io
 import json
 import re
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -228,7 +229,9 @@ class Warc(FeedFormat):
         """Write to a file, each record compressed by itself, as archives are."""
         super().__init__(file)
         self._archive = package_of("warc", "warcio.warcwriter").WARCWriter(file, gzip=True)
-        self._kept = sqlite3.connect("", isolation_level=None)  # in memory, and on disk where it grows
+        # In memory, and on disk where it grows; whichever thread collects the writer closes it.
+        self._kept = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._kept.close)
         self._kept.execute("CREATE TABLE kept (url TEXT PRIMARY KEY, response TEXT) WITHOUT ROWID")
 
     @staticmethod

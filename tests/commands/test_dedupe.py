@@ -551,9 +551,11 @@ def test_a_line_that_is_nested_too_deep_is_kept_and_the_others_are_judged(tmp_pa
     deep = b"[" * 100_000 + b"]" * 100_000 + b"\n"
     in_a_field = b'{"url": ' + b"[" * 980 + b"]" * 980 + b"}\n"
     feed.write_bytes(deep + in_a_field + lines(items()))
-    answer = perform_here("dedupe", feed, "-o", output, "--json")
-    kinds, reasons = {"new": 3, "identical": 2, "unjudged": 3}, {"no_item": 2, "too_short": 1}
-    assert answer.json == {"read": 8, "kept": 6, "dropped": 2, "kinds": kinds, "unjudged": reasons}
+    answer = perform_here("dedupe", feed, "-o", output, "--json").json
+    reasons = {"no_item": 2, "too_short": 1}, {"no_item": 1, "empty": 1, "too_short": 1}
+    assert answer.pop("unjudged") in reasons  # the second from Python 3.13 on, which reads deeper lines
+    kinds = {"new": 3, "identical": 2, "unjudged": 3}
+    assert answer == {"read": 8, "kept": 6, "dropped": 2, "kinds": kinds}
     assert output.read_bytes().startswith(deep + in_a_field)
 
 
