@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Any
 
 from lxml import etree
@@ -65,15 +66,16 @@ _CODE = ("script", "style", "template", "iframe", "svg")
 _IS_POSTED = re.compile(r"<form\b[^>]{0,1000}\smethod\s*=\s*[\"']?post", re.IGNORECASE).match
 _OPTION, MAX_OPTIONS = re.compile(r"<option\b([^>]{0,1000})>([^<]{0,200})"), 200
 """A choice: its attributes and its text; and how many of them are read of a form."""
+_INPUT, _BUTTON_TYPES = re.compile(r"<input\b[^<>]{0,1000}>"), frozenset({"submit", "button"})
 _IS_DISABLED = re.compile(r"\sdisabled(?=[\s=]|$)").search
 MAX_FORMS, MAX_FORM_LENGTH = 20, 100_000
 """Forms that are looked at, and how many characters of each: some sites have one around the whole page."""
-_OFFER_WORD, _OFFER_MARK = "vailability", 'vailability"'
+_OFFER_WORD, _has_offer_mark = "vailability", re.compile(r"vailability(?=[\"'\s/>])").search
 """Both stand in all data that tells whether something is to be had. The first is in some texts as well, but is found
-faster, as quotation marks are many."""
+faster."""
 _PROPERTY = re.compile(r'"(price|lowPrice|highPrice|availability)"\s*:\s*"?([^\s",}\]]{1,80})')
-_IN_TAGS = _OFFER_MARK, 'price:amount"', 'itemprop="price"'
-"""One of these stands in the tag of each fact of microdata or Open Graph; to look for tags takes ten times as long."""
+_IN_TAG = re.compile(r"""(?:vailability|price:amount|\bitemprop\s*=\s*["']?price)(?=["'\s/>])""")
+"""This stands in the tag of each fact of microdata or Open Graph; to look for tags takes ten times as long."""
 MAX_TAGS, MAX_TAG_LENGTH = 200, 500
 _NAME = re.compile(r"(?:(?:product|og):)?(price|availability)(?::amount)?").fullmatch
 _NUMBER = re.compile(r"\d+")
@@ -164,7 +166,7 @@ def _letters(element: HtmlElement) -> str:
 
 def tells_availability(html: str) -> bool:
     """Whether a page has data that tell whether something is to be had."""
-    return _OFFER_WORD in html and _OFFER_MARK in html
+    return _OFFER_WORD in html and _has_offer_mark(html) is not None
 
 
 def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: bool, has_data: bool) -> str:
@@ -188,6 +190,8 @@ def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: 
 
 def _of_forms(html: str) -> Iterator[str]:
     """What buttons and choices of forms say; to look for them in the tree takes a tenth of the time of parsing it."""
+    if "<FORM" in html:  # then all tags are written so
+        html = html.lower()
     end = 0
     for _ in range(MAX_FORMS):
         at = html.find("<form", end)
@@ -197,10 +201,19 @@ def _of_forms(html: str) -> Iterator[str]:
         end = at + MAX_FORM_LENGTH if end < 0 else end
         form = html[at:end]
         yield from _of_choices(form)
-        at = 0
-        while (at := form.find("<button", at)) >= 0 and (close := form.find("</button", at)) >= 0:
-            yield _label(form[at:close])
-            at = close
+        yield from _of_buttons(form)
+
+
+def _of_buttons(form: str) -> Iterator[str]:
+    at = 0
+    while (at := form.find("<button", at)) >= 0 and (close := form.find("</button", at)) >= 0:
+        tag, _, label = form[at:close].partition(">")
+        yield _label(label, tag)
+        at = close
+    for tag in islice(map(itemgetter(0), _INPUT.finditer(form)), MAX_OPTIONS):
+        attributes = attributes_of_tag(tag)
+        if attributes.get("type", "").lower() in _BUTTON_TYPES:
+            yield _label(attributes.get("value", ""), tag)
 
 
 def _of_choices(form: str) -> set[str]:
@@ -210,15 +223,13 @@ def _of_choices(form: str) -> set[str]:
     """
     if "<option" not in form or not _IS_POSTED(form):
         return set()
-    return {
-        _label(found[2]) + (" (disabled)" if _IS_DISABLED(found[1]) else "")
-        for found in islice(_OPTION.finditer(form), MAX_OPTIONS)
-    }
+    return {_label(found[2], found[1]) for found in islice(_OPTION.finditer(form), MAX_OPTIONS)}
 
 
-def _label(html: str) -> str:
+def _label(html: str, attributes: str) -> str:
     text = " ".join(unescape(_TAG.sub(" ", html)).split())
-    return text if is_price(text) else _NUMBER.sub("#", text)
+    label = text if is_price(text) else _NUMBER.sub("#", text)
+    return f"{label} (disabled)" if _IS_DISABLED(attributes) else label
 
 
 def _of_json_ld(root: HtmlElement) -> Iterator[str]:
@@ -229,15 +240,11 @@ def _of_json_ld(root: HtmlElement) -> Iterator[str]:
 
 
 def _of_tags(html: str) -> Iterator[str]:
-    for mark in _IN_TAGS:
-        at = 0
-        for _ in range(MAX_TAGS):
-            at = html.find(mark, at) + len(mark)
-            if at < len(mark):
-                break
-            start, end = html.rfind("<", max(0, at - MAX_TAG_LENGTH), at), html.find(">", at, at + MAX_TAG_LENGTH)
-            if start >= 0 and end >= 0 and html[start : start + 5].lower() in {"<meta", "<link"}:
-                yield from _of_tag(attributes_of_tag(html[start : end + 1]))
+    for found in islice(_IN_TAG.finditer(html), MAX_TAGS):
+        at = found.end()
+        start, end = html.rfind("<", max(0, at - MAX_TAG_LENGTH), at), html.find(">", at, at + MAX_TAG_LENGTH)
+        if start >= 0 and end >= 0 and html[start : start + 5].lower() in {"<meta", "<link"}:
+            yield from _of_tag(attributes_of_tag(html[start : end + 1]))
 
 
 def _of_tag(attributes: dict[str, str]) -> Iterator[str]:

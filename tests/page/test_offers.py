@@ -19,6 +19,10 @@ OFFERS = {
     "the button of a cart": ("<form><button type=submit> Sold  out</button></form>", "Sold out"),
     "a button with a price": ("<form><button>Buy for 29 EUR</button></form>", "Buy for 29 EUR"),
     "a button with a counter": ("<form><button>Like (12)</button></form>", "Like (#)"),
+    "an input that is a button": ("<form><input type=submit disabled value='Sold out'></form>", "Sold out (disabled)"),
+    "what is written into a form": ("<form><input type=text value=chairs><input name=token value=a81f></form>", ""),
+    "tags in capitals": ("<FORM><INPUT NAME=c TYPE=SUBMIT VALUE='Add to cart'></FORM>", "add to cart"),
+    "a button that is disabled": ("<form><button name=a disabled>Buy</button></form>", "Buy (disabled)"),
     "a button outside of forms": ("<button>Next picture</button>", ""),
     "choices": (
         "<form method='POST'><select><option value=1 selected>S<option value=2 disabled>M &amp; L</select></form>",
@@ -34,6 +38,10 @@ OFFERS = {
     "JSON-LD without an offer": (JSON_LD.format('{"@type": "Article", "headline": "Tides"}'), ""),
     "data of a script": (f"<script>state = {STOCK}</script>", ""),
     "microdata": ('<link itemprop="availability" href="http://schema.org/SoldOut">', "availability SoldOut"),
+    "microdata without quotation marks": (
+        "<meta itemprop=price content=29><link itemprop=availability href=//schema.org/SoldOut>",
+        "availability SoldOut\nprice 29",
+    ),
     "microdata of the thing and of others": (
         '<ul><li itemscope><meta itemprop="price" content="99"></ul>'
         "<div itemscope><h1>Chair</h1><i itemprop=offers itemscope>"
