@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport memcpy, strcmp, strlen
+from libc.string cimport strcmp, strlen
 from lxml.includes.etreepublic cimport _Element, attributeValue, import_lxml__etree
 from lxml.includes.tree cimport (
     XML_CDATA_SECTION_NODE,
@@ -279,16 +279,28 @@ cdef class Walk:
         return 0
 
     cdef int add(self, const char* text, Py_ssize_t size) except -1:
+        """Add a text to the line; white space as single blanks, unless details are asked for."""
         cdef void* made
-        cdef Py_ssize_t room
+        cdef Py_ssize_t room, at
+        cdef char* end
+        cdef bint behind_space = self.length > 0 and self.line[self.length - 1] == c" "
         if self.length + size > self.room:
             room = 2 * (self.length + size) + 1000
             made = PyMem_Realloc(self.line, room)
             if made is NULL:
                 raise MemoryError
             self.line, self.room = <char*> made, room
-        memcpy(self.line + self.length, text, size)
-        self.length += size
+        end = self.line + self.length
+        for at in range(size):
+            if <unsigned char> text[at] > 32 or self.detailed or not is_space_byte(text[at]):
+                end[0] = text[at]
+                end += 1
+                behind_space = False
+            elif not behind_space:
+                end[0] = c" "
+                end += 1
+                behind_space = True
+        self.length = end - self.line
         return 0
 
     cdef int end_line(self) except -1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,7 +51,8 @@ class BlockTree:
     """
 
     texts: list[str]
-    """The text of each block, without the white space around it; never blank."""
+    """The text of each block, without the white space around it; never blank. White space within is single blanks, as
+    the template indents texts; but not where details are asked for, as the content model makes use of it."""
     text_roles: list[int]
     """The ``HEADING``, ``H1`` and ``PARAGRAPH`` bits of each block."""
     link_lengths: list[int]
@@ -125,6 +127,7 @@ _END = etree.Element("br")
 
 
 _OF_NUMBER = "0123456789 \t\n\v\f\r"
+_SPACES = re.compile(r"[\t-\r\x1c-\x1f ]+")
 
 
 def _leads_on(element: etree._Element) -> bool:
@@ -167,9 +170,12 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
     number = -1
     in_link = False
 
+    def shown(text: str) -> str:
+        return (text if detailed else _SPACES.sub(" ", text)).strip()
+
     def end_line(node: int, box: int, text_roles: int, linked: int, last: int) -> None:
         nonlocal begun, images
-        text = "".join(line).strip()
+        text = shown("".join(line))
         line.clear()
         if text:
             if text_roles & HEADING:
@@ -201,7 +207,7 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
             if tail and (line or not tail.isspace()):
                 line.append(tail)
                 if in_link:
-                    linked += len(tail.strip())
+                    linked += len(shown(tail))
         around.append((inside, is_block, node, box, path, class_path, text_roles, in_link))
         inside = element
         number += 1
@@ -258,7 +264,7 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
         if text and (line or not text.isspace()):
             line.append(text)
             if in_link:
-                linked += len(text.strip())
+                linked += len(shown(text))
     of_boxes = boxes, box_parents, box_roles, box_paths, headings
     details = link_counts, image_counts, last_elements, box_tags, box_class_paths, bodies
     return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, *details, named

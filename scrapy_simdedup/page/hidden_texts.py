@@ -66,7 +66,8 @@ _CODE = ("script", "style", "template", "iframe", "svg")
 _IS_POSTED = re.compile(r"<form\b[^>]{0,1000}\smethod\s*=\s*[\"']?post", re.IGNORECASE).match
 _OPTION, MAX_OPTIONS = re.compile(r"<option\b([^>]{0,1000})>([^<]{0,200})"), 200
 """A choice: its attributes and its text; and how many of them are read of a form."""
-_INPUT, _BUTTON_TYPES = re.compile(r"<input\b[^<>]{0,1000}>"), frozenset({"submit", "button"})
+_INPUT = re.compile(r"<input\b[^<>]{0,1000}>")
+_IS_BUTTON = re.compile(r"\stype\s*=\s*[\"']?(?:submit|button)\b", re.IGNORECASE).search
 _IS_DISABLED = re.compile(r"\sdisabled(?=[\s=]|$)").search
 MAX_FORMS, MAX_FORM_LENGTH = 20, 100_000
 """Forms that are looked at, and how many characters of each: some sites have one around the whole page."""
@@ -190,7 +191,7 @@ def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: 
 
 def _of_forms(html: str) -> Iterator[str]:
     """What buttons and choices of forms say; to look for them in the tree takes a tenth of the time of parsing it."""
-    if "<FORM" in html:  # then all tags are written so
+    if "<form" not in html:  # its tags are in capitals
         html = html.lower()
     end = 0
     for _ in range(MAX_FORMS):
@@ -211,9 +212,8 @@ def _of_buttons(form: str) -> Iterator[str]:
         yield _label(label, tag)
         at = close
     for tag in islice(map(itemgetter(0), _INPUT.finditer(form)), MAX_OPTIONS):
-        attributes = attributes_of_tag(tag)
-        if attributes.get("type", "").lower() in _BUTTON_TYPES:
-            yield _label(attributes.get("value", ""), tag)
+        if _IS_BUTTON(tag):
+            yield _label(attributes_of_tag(tag).get("value", ""), tag)
 
 
 def _of_choices(form: str) -> set[str]:

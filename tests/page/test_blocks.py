@@ -41,6 +41,17 @@ def test_blocks_are_the_lines_that_a_reader_sees(html: str, texts: list[str]) ->
     assert outline_of(html).texts == texts
 
 
+@pytest.mark.parametrize("space", [" ", "\n", "\r\n\t\t    ", " " * 200, "<!-- ad -->\n  "])
+def test_how_a_page_is_indented_changes_nothing(space: str) -> None:
+    """A cache that minifies pages answers some requests, and the application answers others."""
+    menu = "<p>Read our<a href=/a>full{0}review</a>{0}<a href=/b>{0}more{0}of{0}them{0}</a>{0}</p>"
+    html = f"<main>{{0}}<h1>Tide{{0}}clocks</h1>{menu}<p>By{{0}}Ann,{{0}}{{0}}3 May</p>{{0}}</main>"
+    found, minified = read_page(html.format(space)), read_page(html.format(" "))
+    assert found.blocks == minified.blocks
+    assert found.blocks[0].text == "Tide clocks"
+    assert outline_of(html.format(space)).link_lengths == outline_of(html.format(" ")).link_lengths
+
+
 def test_a_block_knows_what_its_text_is() -> None:
     """Inline elements inside a heading or paragraph belong to it."""
     found = outline_of("<h1>a <em>b</em></h1><h2>c</h2><p>d <a href=/>e</a></p><div>f</div>")
