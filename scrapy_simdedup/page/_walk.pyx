@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strcmp, strlen
+from libc.string cimport memcpy, strcmp, strlen
 from lxml.includes.etreepublic cimport _Element, attributeValue, import_lxml__etree
 from lxml.includes.tree cimport (
     XML_CDATA_SECTION_NODE,
@@ -281,26 +281,20 @@ cdef class Walk:
     cdef int add(self, const char* text, Py_ssize_t size) except -1:
         """Add a text to the line; white space as single blanks, unless details are asked for."""
         cdef void* made
-        cdef Py_ssize_t room, at
-        cdef char* end
-        cdef bint behind_space = self.length > 0 and self.line[self.length - 1] == c" "
+        cdef Py_ssize_t room
+        cdef bint is_behind_blank
         if self.length + size > self.room:
             room = 2 * (self.length + size) + 1000
             made = PyMem_Realloc(self.line, room)
             if made is NULL:
                 raise MemoryError
             self.line, self.room = <char*> made, room
-        end = self.line + self.length
-        for at in range(size):
-            if <unsigned char> text[at] > 32 or self.detailed or not is_space_byte(text[at]):
-                end[0] = text[at]
-                end += 1
-                behind_space = False
-            elif not behind_space:
-                end[0] = c" "
-                end += 1
-                behind_space = True
-        self.length = end - self.line
+        if self.detailed:
+            memcpy(self.line + self.length, text, size)
+            self.length += size
+        else:
+            is_behind_blank = self.length > 0 and self.line[self.length - 1] == c" "
+            self.length += copy_shown(self.line + self.length, text, is_behind_blank)
         return 0
 
     cdef int end_line(self) except -1:
@@ -324,6 +318,22 @@ cdef class Walk:
                 self.images = 0
         self.length = self.linked = self.begun = 0
         return 0
+
+
+cdef Py_ssize_t copy_shown(char* line, const char* text, bint is_behind_blank) noexcept:
+    """Copy a text that ends with a null, white space and no-break spaces as single blanks; how many bytes it has then."""
+    cdef char* end = line
+    cdef unsigned char byte = text[0]
+    cdef bint is_blank
+    while byte:
+        is_blank = is_space_byte(byte) if byte <= 32 else byte == 0xC2 and <unsigned char> text[1] == 0xA0
+        if not is_blank or not is_behind_blank:
+            end[0] = c" " if is_blank else byte
+            end += 1
+        is_behind_blank = is_blank
+        text += 2 if byte == 0xC2 and is_blank else 1
+        byte = text[0]
+    return end - line
 
 
 cdef inline bint is_plain(xmlNode* element) noexcept:

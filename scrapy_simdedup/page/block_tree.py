@@ -127,7 +127,7 @@ _END = etree.Element("br")
 
 
 _OF_NUMBER = "0123456789 \t\n\v\f\r"
-_SPACES = re.compile(r"[\t-\r\x1c-\x1f ]+")
+_SPACES = re.compile(r"[\t-\r\x1c-\x1f \xa0]+")
 
 
 def _leads_on(element: etree._Element) -> bool:

@@ -41,7 +41,7 @@ def test_blocks_are_the_lines_that_a_reader_sees(html: str, texts: list[str]) ->
     assert outline_of(html).texts == texts
 
 
-@pytest.mark.parametrize("space", [" ", "\n", "\r\n\t\t    ", " " * 200, "<!-- ad -->\n  "])
+@pytest.mark.parametrize("space", [" ", "\n", "\r\n\t\t    ", " " * 200, "&nbsp;", " \xa0", "<!-- ad -->\n  "])
 def test_how_a_page_is_indented_changes_nothing(space: str) -> None:
     """A cache that minifies pages answers some requests, and the application answers others."""
     menu = "<p>Read our<a href=/a>full{0}review</a>{0}<a href=/b>{0}more{0}of{0}them{0}</a>{0}</p>"
