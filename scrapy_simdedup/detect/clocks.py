@@ -5,8 +5,8 @@ not what changed about a page. A price that changes on 3 % of the pages is.
 
 1. A place is watched from the first time that its text differs between two visits of a page.
 2. Each page counts once per run: its text is equal there, or it differs. A page that comes to the byte as it was is
-   equal at all places that its record keeps. Where more than a quarter of the content
-   differs, other places than counters say nothing: the page was rewritten.
+   equal at all places that its record keeps. What a page says anew under several URLs counts once. Where more than a
+   quarter of the content differs, other places than counters say nothing: the page was rewritten.
 3. From :data:`MIN_PAGES` pages on, a place that differs on :data:`CLOCK_SHARE` of them is a clock, if they are enough
    to tell that it does on more than :data:`STILL_SHARE` of all; until it differs on less. The newest articles come
    first, and are edited most.
@@ -45,7 +45,7 @@ MAX_EDITED_SHARE = 0.25
 MAX_PLACES = 12
 """Places of a site that are watched: of more, those that differ least are forgotten."""
 MAX_WITNESSES = 4_096
-"""Contents of a site that are remembered to have been seen in this run."""
+"""Texts of a site at a place of a content that are remembered to have been seen in this run."""
 MAX_SEEN = 200
 """Pages that a place remembers; beyond, both counts are halved, so that a site may change."""
 MAX_SITES = 10_000
@@ -69,7 +69,7 @@ class ClockEvidence:
     edited_share: float = 0.0
     """The share of the words of the content that are in units without an equal one, 0..1."""
     content: int = 0
-    """A digest of the page's content; 0 where none is known. Under however many URLs, a content is one witness."""
+    """A digest of the page's content; 0 where none is known. What its URLs say anew counts once."""
     beside: dict[int, int] = field(default_factory=dict)
     """Of an edited place that no unit table keeps, a place beside it."""
     kept: frozenset[int] = frozenset()
@@ -148,17 +148,14 @@ class SiteClocks:
 
         A thread that got a reply, and stands under the URL of each of its posts, has changed once.
         """
-        if evidence.content:
-            if evidence.content in self._witnesses:
-                return False
-            if len(self._witnesses) >= MAX_WITNESSES:
-                self._witnesses.clear()
-            self._witnesses.add(evidence.content)
+        news = self._news(evidence)
+        if not news:
+            return False
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
         has_words = {text for place, text in evidence.edited.items() if self._differed_before(place)}
         for place, sample in evidence.edited.items():
-            if place in evidence.beside and sample in has_words:
+            if place not in news or (place in evidence.beside and sample in has_words):
                 continue  # a line that is known by its words need not be known by what stands around it
             if not is_rewritten or is_counter(sample):
                 counts = self.places.setdefault(place, PlaceCounts(place))
@@ -173,6 +170,17 @@ class SiteClocks:
             self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
         self.unsaved += 1
         return is_news
+
+    def _news(self, evidence: ClockEvidence) -> set[int]:
+        """The places whose texts no page with this content has shown in this run, 0 for a page that is equal at all."""
+        if not evidence.content:
+            return {0, *evidence.edited}
+        told = {hash((evidence.content, *edited)): edited[0] for edited in evidence.edited.items() or [(0, "")]}
+        new = told.keys() - self._witnesses
+        if len(self._witnesses) >= MAX_WITNESSES:
+            self._witnesses.clear()
+        self._witnesses |= new
+        return {told[witness] for witness in new}
 
     def __bytes__(self) -> bytes:
         return json.dumps([astuple(counts) for counts in self.places.values()], separators=(",", ":")).encode()

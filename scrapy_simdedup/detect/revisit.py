@@ -18,6 +18,7 @@ from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.unit_changes import Change, UnitChanges, compare_units, what_changed
+from scrapy_simdedup.page.amounts import is_amount
 from scrapy_simdedup.store.base import IMPORTED, Record
 
 
@@ -155,14 +156,16 @@ def _witness(page: PageFingerprint, edited: Collection[int]) -> int:
     """A digest of the page's content for :class:`~scrapy_simdedup.detect.clocks.ClockEvidence`; 0 where none is known.
 
     What was edited on a page is edited under each of its URLs, of which each may have a line of its own, such as
-    "Reply to Ann". So the page is known by its h1, its longest unit, and the places that were edited.
+    "Reply to Ann". So the page is known by its h1 and its longest unit; without an h1, as products of one description
+    may be, by the amounts that it had before, too.
     """
     assert page.page_units is not None
     if page.units is None or not edited:
         return 0 if page.units is None else page.units.sequence
     units = page.page_units
     longest = int(units.digests[np.where(units.in_table, units.lengths, 0).argmax()]) if len(units.lengths) else 0
-    return hash((page.h1, longest, *sorted(edited))) or 1
+    amounts = () if page.h1 else (units.samples[at] for at in units.without(edited).nonzero()[0].tolist())
+    return hash((page.h1, longest, *filter(is_amount, amounts))) or 1
 
 
 def imported_record(

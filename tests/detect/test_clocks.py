@@ -182,6 +182,15 @@ def test_a_content_under_many_urls_is_one_witness() -> None:
     assert clocks.clocks == {77}
 
 
+def test_a_line_that_is_another_under_each_url_of_a_content_makes_no_clock_of_an_edit_beside_it() -> None:
+    """Where each URL has a session, the page is compared with itself under another post: "Reply to Ann" differs."""
+    clocks = SiteClocks()
+    for number in range(40):
+        edited = {77: QUOTE, 88: f"Reply to {NAMES[number % 10]} {number}"}
+        clocks.observe(ClockEvidence(edited, frozenset(), content=1), "monday")
+    assert clocks.clocks == {88}
+
+
 @on_asyncio
 async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(tmp_path: Path) -> None:
     """A review stands under each of its reply links, and each says whom the reply is to; its mark was corrected."""
@@ -198,6 +207,34 @@ async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(tmp_path: P
         changed = await visit(store, str(run), pages)
     assert "https://r.example/9" in changed
     assert not {f"https://r.example/{n}" for n in range(1, 9)} & changed.keys()
+
+
+@pytest.mark.parametrize("session", ["", "in each URL"])
+@pytest.mark.parametrize("clock", ["Seen {seen} times", "In stock: {stock}", "Today is the {day}th of May"])
+@on_asyncio
+async def test_products_of_one_description_without_a_headline_tell_of_a_clock_each(
+    sqlite_store: str, clock: str, session: str
+) -> None:
+    """Each has a print view beside it. Of five runs with new prices, from the third on all others are unchanged."""
+    prices = dict.fromkeys(range(30), 29)
+    for run in range(5):
+        edited = set(random.Random(run).sample(range(30), 3)) if run else set()
+        exported = set()
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(30):
+                prices[number] += number in edited
+                facts = f"<td>Clock {NAMES[number % 10]}<td>{7 * number + prices[number]}.90 EUR<td>{number % 4} cm"
+                stock = random.Random(f"{number} {run}").randint(0, 5)
+                told = clock.format(seen=17 * number + 3 * run, stock=stock, day=4 + run)
+                html = f"<table><tr>{facts}</table>{prose('of all', 160)}<p>{told}</p>"
+                url = f"https://shop.example/product?id={number}{session and f'&sid={run}'}"
+                for view, menu in (("", "<div><a href='/'>Shop</a></div>"), ("&print=1", "")):
+                    page = f"<title>Clock {number}</title><body>{menu}<div>{html}</div>"
+                    if not (await detector.add(page, url=url + view)).is_duplicate:
+                        exported.add(number)
+        assert edited <= exported
+        if run >= 2:
+            assert exported == edited
 
 
 @on_asyncio
@@ -220,8 +257,11 @@ async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeti
 
 @pytest.mark.parametrize("is_sent", [True, False])
 @pytest.mark.parametrize("line", ["{number}.{edition} cm", "Found {edition} days after {said}", "{said}"])
+@pytest.mark.parametrize("edited", [{0, 1, 3, *range(5, 60, 5)}])
 @on_asyncio
-async def test_edits_on_a_few_of_many_static_pages_make_no_clock(tmp_path: Path, line: str, is_sent: bool) -> None:
+async def test_edits_on_a_few_of_many_static_pages_make_no_clock(
+    tmp_path: Path, line: str, is_sent: bool, edited: set[int]
+) -> None:
     """What is served from files comes to the byte as it was, or not at all: its places do not change by themselves."""
     store = f"sqlite:///{(tmp_path / 'museum.sqlite').as_posix()}"
 
@@ -229,7 +269,6 @@ async def test_edits_on_a_few_of_many_static_pages_make_no_clock(tmp_path: Path,
         told = line.format(number=number, edition=edition, said=sentence((number, edition), 6))
         return f"<title>Vase {number}</title><main><h1>Vase {number}</h1><p>{told}</p>{prose(number, 90)}</main>"
 
-    edited = {0, 1, 3, *range(5, 60, 5)}
     await visit(store, "first", {f"https://m.example/{n}": item(n, 0) for n in range(60)})
     async with NearDuplicateDetector(store, run="second", unchanged="drop") as detector:
         for number in range(60):
