@@ -3,7 +3,8 @@
 "3 hours ago", "in stock: 7", a rotating quote: where a place differs on most revisits of the site's pages, its text is
 not what changed about a page. A price that changes on 3 % of the pages is.
 
-1. A place is watched from the first time that its text differs between two visits of a page.
+1. A place is watched from the first time that its text differs between two visits of a page. Of the last
+   :data:`MAX_RECENT` pages of the run it is known as well whether they were equal there.
 2. Each page counts once per run: its text is equal there, or it differs. A page that comes to the byte as it was is
    equal at all places that its record keeps. What a page says anew under several URLs counts once. Where more than a
    quarter of the content differs, other places than counters say nothing: the page was rewritten.
@@ -20,10 +21,12 @@ that does not come to be a clock.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Callable
+from array import array
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field
+from itertools import islice
 from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
@@ -46,6 +49,8 @@ MAX_PLACES = 12
 """Places of a site that are watched: of more, those that differ least are forgotten."""
 MAX_WITNESSES = 4_096
 """Texts of a site at a place of a content that are remembered to have been seen in this run."""
+MAX_RECENT, MAX_EQUAL = 32, 256
+"""Pages of a site that are remembered to have been seen in this run, and of each the places with an equal text."""
 MAX_SEEN = 200
 """Pages that a place remembers; beyond, both counts are halved, so that a site may change."""
 MAX_SITES = 10_000
@@ -118,6 +123,10 @@ class PlaceCounts:
         return self.is_clock != was_clock
 
 
+def _packed(places: Iterable[int]) -> bytes:
+    return array("H", kept_places(islice(places, MAX_EQUAL))).tobytes()
+
+
 class SiteClocks:
     """The watched places of one site; ``raw`` is the ``bytes()`` of its clocks as they were saved."""
 
@@ -126,6 +135,8 @@ class SiteClocks:
         self.unsaved: int = 0
         """Observations since they were saved."""
         self._witnesses: set[int] = set()
+        self._recent: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECENT)
+        """Of each of the last pages what is ``equal`` and ``kept`` in its evidence, 16 bits of each place."""
         with suppress(ValueError, TypeError):  # what cannot be read is learned again
             self.places = {counts.place: counts for counts in (PlaceCounts(*row) for row in json.loads(raw or "[]"))}
 
@@ -158,18 +169,26 @@ class SiteClocks:
             if place not in news or (place in evidence.beside and sample in has_words):
                 continue  # a line that is known by its words need not be known by what stands around it
             if not is_rewritten or is_counter(sample):
-                counts = self.places.setdefault(place, PlaceCounts(place))
+                counts = self.places.get(place) or self._watch(place, evidence.beside.get(place, 0))
                 counts.sample, counts.is_amount = sample[:SAMPLE_LENGTH], is_amount(sample)
-                counts.beside = evidence.beside.get(place, 0)
                 is_news |= counts.observe(run_number, differs=True)
-        for place in self.equal_places(evidence):
+        equal = self.equal_places(evidence)
+        for place in equal:
             is_news |= self.places[place].observe(run_number, differs=False)
+        self._recent.append((_packed(evidence.equal), _packed(evidence.kept)))
         if len(self.places) > MAX_PLACES:
             # By how likely they are to become clocks: a place that was seen once stays behind each that nearly is one.
             most = sorted(self.places.values(), key=lambda of: (of.is_clock, of.differed / (of.seen + 1)), reverse=True)
             self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
-        self.unsaved += 1
+        self.unsaved += bool(evidence.edited or equal)
         return is_news
+
+    def _watch(self, place: int, beside: int) -> PlaceCounts:
+        """Watch a place from now on, with what the last pages said about it."""
+        counts = self.places[place] = PlaceCounts(place, beside=beside)
+        of_pages = kept_places([place])[0], counts.in_table
+        counts.seen = sum(at in array("H", of) for page in self._recent for at, of in zip(of_pages, page, strict=True))
+        return counts
 
     def _news(self, evidence: ClockEvidence) -> set[int]:
         """The places whose texts no page with this content has shown in this run, 0 for a page that is equal at all."""
@@ -216,8 +235,6 @@ class ClockBook:
     async def observe(self, site: str, evidence: ClockEvidence) -> None:
         """Take in two versions of a page."""
         clocks = await self.of(site)
-        if not (evidence.edited or clocks.equal_places(evidence)):
-            return
         if clocks.observe(evidence, self._run) or clocks.unsaved >= SAVE_EVERY:
             await self._save(site, clocks)
 

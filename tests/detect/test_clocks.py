@@ -257,7 +257,7 @@ async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeti
 
 @pytest.mark.parametrize("is_sent", [True, False])
 @pytest.mark.parametrize("line", ["{number}.{edition} cm", "Found {edition} days after {said}", "{said}"])
-@pytest.mark.parametrize("edited", [{0, 1, 3, *range(5, 60, 5)}])
+@pytest.mark.parametrize("edited", [{0, 1, 3, *range(5, 60, 5)}, {*range(40, 60)}], ids=["here and there", "in a row"])
 @on_asyncio
 async def test_edits_on_a_few_of_many_static_pages_make_no_clock(
     tmp_path: Path, line: str, is_sent: bool, edited: set[int]
