@@ -15,7 +15,7 @@ not what changed about a page. A price that changes on 3 % of the pages is.
    prices of a shop may rise on one day.
 
 A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each. A place that is met late takes the seat of one
-that does not come to be a clock.
+that does not come to be a clock. A line takes one seat: it is known by its words, or by what stands around it.
 """
 
 from __future__ import annotations
@@ -145,9 +145,10 @@ class SiteClocks:
         """The places that are clocks."""
         return frozenset(place for place, counts in self.places.items() if counts.is_clock)
 
-    def _differed_before(self, place: int) -> bool:
-        counts = self.places.get(place)
-        return counts is not None and counts.beside == 0 < counts.differed
+    def _differed(self, evidence: ClockEvidence, *, by_spot: bool) -> dict[str, int]:
+        """By edited line how often its words differed before, or what stands at its spot."""
+        places = [(self.places[at], text) for at, text in evidence.edited.items() if at in self.places]
+        return {text: counts.differed for counts, text in places if (counts.beside > 0) is by_spot}
 
     def equal_places(self, evidence: ClockEvidence) -> set[int]:
         """The watched places at which the text of a page is equal."""
@@ -164,10 +165,12 @@ class SiteClocks:
             return False
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
-        has_words = {text for place, text in evidence.edited.items() if self._differed_before(place)}
+        by_words, by_spot = self._differed(evidence, by_spot=False), self._differed(evidence, by_spot=True)
         for place, sample in evidence.edited.items():
-            if place not in news or (place in evidence.beside and sample in has_words):
-                continue  # a line that is known by its words need not be known by what stands around it
+            # A line is known by its words or by what stands around it: by what has differed on more pages.
+            words, spot = by_words.get(sample, 0), by_spot.get(sample, 0)
+            if place not in news or (words >= max(1, spot) if place in evidence.beside else spot > words):
+                continue
             if not is_rewritten or is_counter(sample):
                 counts = self.places.get(place) or self._watch(place, evidence.beside.get(place, 0))
                 counts.sample, counts.is_amount = sample[:SAMPLE_LENGTH], is_amount(sample)
@@ -177,8 +180,10 @@ class SiteClocks:
             is_news |= self.places[place].observe(run_number, differs=False)
         self._recent.append((_packed(evidence.equal), _packed(evidence.kept)))
         if len(self.places) > MAX_PLACES:
-            # By how likely they are to become clocks: a place that was seen once stays behind each that nearly is one.
-            most = sorted(self.places.values(), key=lambda of: (of.is_clock, of.differed / (of.seen + 1)), reverse=True)
+            # By how likely they are to become clocks: a place that was seen once stays behind each that nearly is one,
+            # and goes for another one that was.
+            newest = reversed(self.places.values())
+            most = sorted(newest, key=lambda of: (of.is_clock, of.differed / (of.seen + 1)), reverse=True)
             self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
         self.unsaved += bool(evidence.edited or equal)
         return is_news

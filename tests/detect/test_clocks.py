@@ -317,6 +317,26 @@ async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author
 
 
 @on_asyncio
+async def test_the_points_of_those_who_answer_are_clocks_and_an_answer_is_none(sqlite_store: str) -> None:
+    """The line below each answer has the words of one of many people, who all get points: what stands around tells."""
+    found = []
+    for run in range(4):
+        changed = set()
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in random.Random(run).sample(range(60), 60):
+                texts = ""
+                for answer in range(1 + number % 3 + (run == 3 and number in {7, 8})):
+                    by = f"{NAMES[(number + answer) % 10]} {sentence((number, answer), 1)[:-1]}"
+                    texts += f"<p>{sentence((number, answer), 30)}</p><div>{by} {90 * answer + 7 * run} points</div>"
+                html = f"<h1>{sentence(number, 5)}</h1>{prose(number, 90)}<p>Viewed {9 * number + run} times</p>{texts}"
+                if (await detector.add(f"<main>{html}</main>", url=f"https://a.example/{number}")).kind == "changed":
+                    changed.add(number)
+        found.append(changed)
+    assert found[3] == {7, 8}
+    assert len(found[2]) <= 1
+
+
+@on_asyncio
 async def test_a_line_that_changes_by_itself_may_have_a_number_now_and_then(sqlite_store: str) -> None:
     """Then it is known by other words, and no word of it is left on the next visit; what is another line is seen."""
     towns = ["Leith", "Perth", "Oban", "Wick"]
