@@ -8,7 +8,8 @@
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
    place the text was *edited*, the others were *added* or *removed*. A line with a number that stands where another
    line stood is known by its spot besides, the units around it: of "Thursday, 5 May" on the day after no word is left.
-   So is one whose numbers alone differ, but for amounts: "by Ann, 12 views" has other words on each page.
+   So is one whose numbers alone differ, but for amounts: "by Ann, 12 views" has other words on each page. Where the
+   words change by themselves, so do the numbers.
 4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
 5. With equal sets in another order, units were *reordered*.
 
@@ -126,7 +127,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         if spot:
             edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
         # A clock whose text has no number now may have had one before: then that was known by its words.
-        if (spot or int(row_places[one])) in clocks:
+        if (spot or int(row_places[one])) in clocks or int(spots[one]) in clocks:
             added.remove(one)
             removed.remove(other)
     added = [number for number in added if not are_clocks[number]]

@@ -317,6 +317,24 @@ async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author
 
 
 @on_asyncio
+async def test_a_line_whose_words_change_by_themselves_may_keep_them_and_have_another_number(sqlite_store: str) -> None:
+    """A doctor who is recommended at random is the same one as before now and then."""
+    for run in range(4):
+        changed = set()
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(40):
+                phone = 5500 + number + (run == 3 and number == 9)
+                name = sentence((number, 0 if (run, number) == (3, 8) else run), 2)[:-1]
+                near = f"<div>Recommended: <b>Dr {name}</b>, {number + run} km away</div>"
+                html = f"<title>{number}</title><h3>Dr {sentence(number, 2)}</h3><p>Phone: 030 {phone}</p>"
+                html = f"<div>{html}{prose(number, 60)}{near}</div>"
+                if (await detector.add(html, url=f"https://d.example/{number}")).kind == "changed":
+                    changed.add(number)
+        if run >= 2:
+            assert changed == ({9} if run == 3 else set())
+
+
+@on_asyncio
 async def test_the_points_of_those_who_answer_are_clocks_and_an_answer_is_none(sqlite_store: str) -> None:
     """The line below each answer has the words of one of many people, who all get points: what stands around tells."""
     found = []
