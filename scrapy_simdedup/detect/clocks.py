@@ -21,7 +21,6 @@ that does not come to be a clock. A line takes one seat: it is known by its word
 from __future__ import annotations
 
 import json
-from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -123,8 +122,9 @@ class PlaceCounts:
         return self.is_clock != was_clock
 
 
-def _packed(places: Iterable[int]) -> bytes:
-    return array("H", kept_places(islice(places, MAX_EQUAL))).tobytes()
+def _packed(places: Iterable[int]) -> str:
+    """What a unit table keeps of places, a character of 16 bits for each: it is found at once there."""
+    return "".join(map(chr, kept_places(islice(places, MAX_EQUAL))))
 
 
 class SiteClocks:
@@ -135,8 +135,8 @@ class SiteClocks:
         self.unsaved: int = 0
         """Observations since they were saved."""
         self._witnesses: set[int] = set()
-        self._recent: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECENT)
-        """Of each of the last pages what is ``equal`` and ``kept`` in its evidence, 16 bits of each place."""
+        self._recent: deque[tuple[str, str]] = deque(maxlen=MAX_RECENT)
+        """Of each of the last pages what is ``equal`` and ``kept`` in its evidence."""
         with suppress(ValueError, TypeError):  # what cannot be read is learned again
             self.places = {counts.place: counts for counts in (PlaceCounts(*row) for row in json.loads(raw or "[]"))}
 
@@ -191,8 +191,8 @@ class SiteClocks:
     def _watch(self, place: int, beside: int) -> PlaceCounts:
         """Watch a place from now on, with what the last pages said about it."""
         counts = self.places[place] = PlaceCounts(place, beside=beside)
-        of_pages = kept_places([place])[0], counts.in_table
-        counts.seen = sum(at in array("H", of) for page in self._recent for at, of in zip(of_pages, page, strict=True))
+        at, beside_it = _packed([place]), chr(counts.in_table)
+        counts.seen = sum(at in equal or beside_it in kept for equal, kept in self._recent)
         return counts
 
     def _news(self, evidence: ClockEvidence) -> set[int]:
