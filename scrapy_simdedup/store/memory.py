@@ -9,19 +9,20 @@ import sqlite3
 import weakref
 from array import array
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from scrapy_simdedup.store import sqlite
 from scrapy_simdedup.store.base import STEPS, FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
+from scrapy_simdedup.store.sqlite import JOURNAL_TABLES, SqliteJournals
 
+Result = TypeVar("Result")
 STEP = 1_000
 """Changes that are read at a time."""
 
 
-class MemoryStore(FingerprintStore):
+class MemoryStore(SqliteJournals):
     """Keeps each record once, packed; journals are in a temporary SQLite database."""
 
     lasts = waits = False
@@ -73,31 +74,9 @@ class MemoryStore(FingerprintStore):
         for site in [site for site, log in self._logs.items() if log.counter]:
             yield site
 
-    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
-        with self._failures():
-            return sqlite.put_note(self._notes, journal, key, value, once=once)
-
-    async def get_note(self, journal: str, key: bytes) -> bytes | None:
-        with self._failures():
-            return sqlite.get_note(self._notes, journal, key)
-
-    async def read_notes(self, journal: str, after: int = 0) -> Notes:
-        with self._failures():
-            return sqlite.read_notes(self._notes, journal, after)
-
-    async def journals(self) -> AsyncIterator[str]:
-        with self._failures():
-            names = sqlite.journals(self._notes)
-        for name in names:
-            yield name
-
-    async def delete_journal(self, journal: str) -> None:
-        with self._failures():
-            while not sqlite.delete_journal(self._notes, journal):
-                pass
-
-    def _failures(self) -> AbstractContextManager[None]:
-        return store_errors("memory", "the file for what does not fit into memory cannot be used", sqlite3.Error)
+    async def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        with store_errors("memory", "the file for what does not fit into memory cannot be used", sqlite3.Error):
+            return work(self._notes)
 
     @property
     def _notes(self) -> sqlite3.Connection:
@@ -106,7 +85,7 @@ class MemoryStore(FingerprintStore):
         if self._journals is None:
             self._journals = sqlite3.connect("", isolation_level=None, check_same_thread=False)
             weakref.finalize(self, self._journals.close)
-            for statement in sqlite.JOURNAL_TABLES:
+            for statement in JOURNAL_TABLES:
                 self._journals.execute(statement)
         return self._journals
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from typing import TypeVar
 
 from scrapy_simdedup.store import base
 from scrapy_simdedup.store.sqlite_file import BEGIN, SqliteFile
 
+Result = TypeVar("Result")
 VERSION = 2
 """Version of the tables; the columns of ``page`` are the fields of ``Record``, in their order."""
 TABLES, JOURNAL_TABLES = (
@@ -73,7 +76,59 @@ DELETE FROM note WHERE position IN
 CLOSE_JOURNAL = "DELETE FROM journal WHERE name = ?"
 
 
-class SqliteStore(base.FingerprintStore):
+class SqliteJournals(base.FingerprintStore):
+    """The journals of a store that has a SQLite database for them, whatever it keeps its records in."""
+
+    @abstractmethod
+    async def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Do some work with the database."""
+
+    async def _rest(self) -> None:
+        """Let other work go on between two parts of a long task."""
+
+    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
+        def put_note(db: sqlite3.Connection) -> bytes:
+            with db:
+                db.execute(BEGIN)
+                there = _find_note(db, journal, key)
+                if there is not None and (once or there == value):
+                    return there
+                db.execute(ADD_JOURNAL, (journal,))
+                db.execute(WRITE_NOTE, (journal, key, value))
+            return value
+
+        return await self._run(put_note)
+
+    async def get_note(self, journal: str, key: bytes) -> bytes | None:
+        return await self._run(lambda db: _find_note(db, journal, key))
+
+    async def read_notes(self, journal: str, after: int = 0) -> base.Notes:
+        rows = await self._run(lambda db: db.execute(READ_NOTES, (journal, after, PART)).fetchall())
+        return base.Notes(tuple(value for _, value in rows), rows[-1][0] if rows else after, len(rows) < PART)
+
+    async def journals(self) -> AsyncIterator[str]:
+        for (name,) in await self._run(lambda db: db.execute(JOURNALS).fetchall()):
+            yield name
+
+    async def delete_journal(self, journal: str) -> None:
+        def delete_part(db: sqlite3.Connection) -> bool:
+            with db:
+                db.execute(BEGIN)
+                is_last = db.execute(DELETE_JOURNAL, (journal, PART)).rowcount < PART
+                if is_last:
+                    db.execute(CLOSE_JOURNAL, (journal,))
+            return is_last
+
+        while not await self._run(delete_part):
+            await self._rest()
+
+
+def _find_note(db: sqlite3.Connection, journal: str, key: bytes) -> bytes | None:
+    found = db.execute(FIND_NOTE, (journal, key)).fetchone()
+    return None if found is None else bytes(found[0])
+
+
+class SqliteStore(SqliteJournals):
     """Records in a SQLite file. Calls run inline: a commit takes a fraction of a millisecond.
 
     The URL is ``sqlite:///relative/path``, ``sqlite:////absolute/path`` or ``sqlite:///C:/path``, else a SettingError
@@ -98,15 +153,21 @@ class SqliteStore(base.FingerprintStore):
     async def close(self) -> None:
         self._file.close()
 
+    async def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        return await self._file.run(work)
+
+    async def _rest(self) -> None:
+        await self._sleep(0)
+
     async def set_default(self, name: str, value: str) -> str:
         def set_default(db: sqlite3.Connection) -> str:
             db.execute(SET_DEFAULT, (name, value))
             return str(db.execute(GET_DEFAULT, (name,)).fetchone()[0])
 
-        return await self._file.run(set_default)
+        return await self._run(set_default)
 
     async def read(self, site: str, after: int = 0) -> base.Tail:
-        rows = await self._file.run(lambda db: db.execute(READ, (after, site, PART)).fetchall())
+        rows = await self._run(lambda db: db.execute(READ, (after, site, PART)).fetchall())
         if not rows:
             return base.Tail((), 0)
         # A site without news is one row that has its counter alone.
@@ -129,7 +190,7 @@ class SqliteStore(base.FingerprintStore):
                     db.execute(SUPERSEDE, {"site": site, "id": id_})
             return id_
 
-        return await self._file.run(append)
+        return await self._run(append)
 
     async def load(self, parts: Sequence[base.LogPart]) -> list[int | None]:
         def load(db: sqlite3.Connection) -> list[int | None]:
@@ -146,7 +207,7 @@ class SqliteStore(base.FingerprintStore):
                     db.executemany(LOAD, [(number, *base.COLUMNS(record)) for record in part.numbered()])
             return counters
 
-        return await self._file.run(load)
+        return await self._run(load)
 
     async def settle(self, site: str, id: int, state: base.Outcome, now: float) -> None:  # noqa: A002 - the field's name
         values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(base.STEPS[state]))}
@@ -160,7 +221,7 @@ class SqliteStore(base.FingerprintStore):
                 elif state != "released":
                     db.execute(SUPERSEDE, values)
 
-        await self._file.run(settle)
+        await self._run(settle)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Tombstones are deleted with the first heartbeat of another day."""
@@ -173,77 +234,21 @@ class SqliteStore(base.FingerprintStore):
                     db.execute(ADVANCE, values)
                     db.execute(FORGET, values)
 
-        await self._file.run(forget)
+        await self._run(forget)
 
     async def heartbeat(self, worker: str, now: float) -> None:
-        await self._file.run(lambda db: db.execute(HEARTBEAT, (worker, now)))
+        await self._run(lambda db: db.execute(HEARTBEAT, (worker, now)))
         if not self._tidy:  # once, and by the same clock that wrote them
             self._tidy = True
             old = (now - base.TOMBSTONE_SECONDS,)
-            await self._file.run(lambda db: (db.execute(PURGE, old), db.execute(SILENT, old)))
+            await self._run(lambda db: (db.execute(PURGE, old), db.execute(SILENT, old)))
 
     async def heartbeats(self) -> dict[str, float]:
-        return dict(await self._file.run(lambda db: db.execute(HEARTBEATS).fetchall()))
+        return dict(await self._run(lambda db: db.execute(HEARTBEATS).fetchall()))
 
     async def count(self) -> int:
-        return int((await self._file.run(lambda db: db.execute(COUNT).fetchone()))[0])
+        return int((await self._run(lambda db: db.execute(COUNT).fetchone()))[0])
 
     async def sites(self) -> AsyncIterator[str]:
-        for (name,) in await self._file.run(lambda db: db.execute(SITES).fetchall()):
+        for (name,) in await self._run(lambda db: db.execute(SITES).fetchall()):
             yield name
-
-    async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:
-        return await self._file.run(lambda db: put_note(db, journal, key, value, once=once))
-
-    async def get_note(self, journal: str, key: bytes) -> bytes | None:
-        return await self._file.run(lambda db: get_note(db, journal, key))
-
-    async def read_notes(self, journal: str, after: int = 0) -> base.Notes:
-        return await self._file.run(lambda db: read_notes(db, journal, after))
-
-    async def journals(self) -> AsyncIterator[str]:
-        for name in await self._file.run(journals):
-            yield name
-
-    async def delete_journal(self, journal: str) -> None:
-        while not await self._file.run(lambda db: delete_journal(db, journal)):
-            await self._sleep(0)
-
-
-def put_note(db: sqlite3.Connection, journal: str, key: bytes, value: bytes, *, once: bool) -> bytes:
-    """Write a note; see :meth:`~scrapy_simdedup.store.base.FingerprintStore.put_note`."""
-    with db:
-        db.execute(BEGIN)
-        there = get_note(db, journal, key)
-        if there is not None and (once or there == value):
-            return there
-        db.execute(ADD_JOURNAL, (journal,))
-        db.execute(WRITE_NOTE, (journal, key, value))
-    return value
-
-
-def get_note(db: sqlite3.Connection, journal: str, key: bytes) -> bytes | None:
-    """The note with a key."""
-    found = db.execute(FIND_NOTE, (journal, key)).fetchone()
-    return None if found is None else bytes(found[0])
-
-
-def read_notes(db: sqlite3.Connection, journal: str, after: int) -> base.Notes:
-    """The notes that were written since the cursor was ``after``, or the first part of them."""
-    rows = db.execute(READ_NOTES, (journal, after, PART)).fetchall()
-    return base.Notes(tuple(value for _, value in rows), rows[-1][0] if rows else after, len(rows) < PART)
-
-
-def journals(db: sqlite3.Connection) -> list[str]:
-    """The names of all journals."""
-    return [name for (name,) in db.execute(JOURNALS).fetchall()]
-
-
-def delete_journal(db: sqlite3.Connection, journal: str) -> bool:
-    """Delete the oldest notes of a journal, and the journal itself with the last; False if notes are left."""
-    with db:
-        db.execute(BEGIN)
-        is_all = db.execute(DELETE_JOURNAL, (journal, PART)).rowcount < PART
-        if is_all:
-            db.execute(CLOSE_JOURNAL, (journal,))
-    return is_all
