@@ -32,9 +32,8 @@ from scrapy_simdedup.report.neighbours import push_largest
 from scrapy_simdedup.report.tallies import SiteTally
 from scrapy_simdedup.store.base import Record
 
-SITE_FIELDS = ("site", "revisited", "changed", "similarity", "changes_per_visit", "redesign")
 PAGE_FIELDS = ("url", "visits", "changes", "changes_per_day", "last_changed", "last_seen")
-"""What ``drift`` tells of a site and of a page."""
+"""What ``drift`` tells of a page."""
 MOVE_REASONS = {"changed": "shows another content", "not met": "not met"}
 """Why a page counts as gone from its old URL, in words; any other reason is the status of the old URL."""
 DEFAULT_SHARE, MAX_DUE_SHOWN = 0.5, 20
@@ -133,10 +132,10 @@ async def run_drift(context: Context) -> int:
             read += 1
     most_changed.sort(reverse=True, key=lambda entry: entry[:3])
     sites, runs = list(tally.drift[:limit]), history.changes[:limit]
-    pages = [_fields(record, PAGE_FIELDS) for *_, record in most_changed]
+    pages = [{name: getattr(record, name) for name in PAGE_FIELDS} for *_, record in most_changed]
     redesigns = [row for row in history.changes if row.redesign is not None][:limit]
     data = {
-        "sites": [_fields(row, SITE_FIELDS) for row in sites],
+        "sites": [asdict(row) for row in sites],
         "runs": [asdict(row) for row in runs],
         "redesigns": [asdict(row) for row in redesigns],
         "pages": pages,
@@ -150,10 +149,6 @@ DRIFT = Action(
     run_drift,
     (SITE, option("-n", "--limit", type=positive_int, default=20, metavar="N", help="rows of a table; default: 20")),
 )
-
-
-def _fields(thing: DriftRow | Record, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in names}
 
 
 def _drift_lines(

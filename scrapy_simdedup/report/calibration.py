@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from scrapy_simdedup.detect.names import ALL_SITES, PageSettings
 from scrapy_simdedup.display import plural
@@ -163,15 +164,12 @@ def _choose(
     by_labels = [(label.similarity, not label.same) for label in labels]
     by_headlines = [(pair.similarity, pair.headline_differs) for pair in pairs]
     found, because = (by_labels, "labels") if _has_enough_pairs(by_labels) else (by_headlines, "headlines")
+    unchanged = partial(SiteThresholds, site, len(pairs), own.identical, own.near, changed=False)
     if not _has_enough_pairs(found):
-        return SiteThresholds(
-            site, len(pairs), own.identical, own.near, changed=False, because="too few pages are alike to tell"
-        )
+        return unchanged(because="too few pages are alike to tell")
     identical = _choose_threshold(found, own.identical, IDENTICAL_FROM)
     if identical > THRESHOLD_GRID[-1]:  # as good as off
-        return SiteThresholds(
-            site, len(pairs), own.identical, own.near, changed=False, because=NO_THRESHOLD_FITS[because]
-        )
+        return unchanged(because=NO_THRESHOLD_FITS[because])
     # Pages that are only tagged as near may differ from their originals, so their threshold stays.
     near = min(identical, _choose_threshold(found, own.near, NEAR_FROM) if own.drop == "near" else own.near)
     changed = (identical, near) != (own.identical, own.near)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from lxml import etree
+from lxml.builder import E  # type: ignore[import-not-found]  # lxml-stubs lacks it
 
 from scrapy_simdedup.display import shorten
 
@@ -34,25 +35,19 @@ def h(tag: str, *children: Child | Iterable[Child], **attributes: str | None) ->
     >>> to_html(h("p", "1 < 2 ", h("b", "!"), class_="sum", aria_label="so"))
     '<p class="sum" aria-label="so">1 &lt; 2 <b>!</b></p>'
     """
-    made = etree.Element(tag)
-    for name, value in attributes.items():
-        if value is not None:
-            made.set(name.rstrip("_").replace("_", "-"), replace_invalid_xml(value))
-    for child in children:
-        for part in [child] if child is None or isinstance(child, (str, etree._Element)) else child:  # noqa: SLF001
-            _append(made, part)
+    named = {
+        name.rstrip("_").replace("_", "-"): replace_invalid_xml(value)
+        for name, value in attributes.items()
+        if value is not None
+    }
+    parts = (
+        part
+        for child in children
+        for part in ([child] if child is None or isinstance(child, (str, etree._Element)) else child)  # noqa: SLF001
+        if part is not None
+    )
+    made: Element = E(tag, named, *(replace_invalid_xml(part) if isinstance(part, str) else part for part in parts))
     return made
-
-
-def _append(made: Element, part: Child) -> None:
-    if part is None:
-        return
-    if not isinstance(part, str):
-        made.append(part)
-    elif len(made):
-        made[-1].tail = (made[-1].tail or "") + replace_invalid_xml(part)
-    else:
-        made.text = (made.text or "") + replace_invalid_xml(part)
 
 
 def replace_invalid_xml(text: str) -> str:

@@ -81,24 +81,19 @@ class RunTally:
     """Counts the pages and repeats of each run."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, list[float]] = {}
+        self._runs: dict[str, report.RunRow] = {}
 
     def add(self, record: Record) -> None:
         """Count one record."""
-        seen = record.last_seen
-        run = self._runs.setdefault(record.run, [0, 0, seen, seen])
-        run[0] += 1
-        run[1] += record.state == "duplicate"
-        run[2], run[3] = min(run[2], seen), max(run[3], seen)
+        seen, is_repeat = record.last_seen, record.state == "duplicate"
+        run = self._runs.get(record.run) or report.RunRow(record.run, 0, 0, seen, seen)
+        first, last = min(run.first, seen), max(run.last, seen)
+        self._runs[record.run] = report.RunRow(run.run, run.pages + 1, run.repeats + is_repeat, first, last)
 
     @property
     def rows(self) -> tuple[report.RunRow, ...]:
         """The rows of the runs table, the latest run first."""
-        rows = (
-            report.RunRow(name, int(pages), int(repeats), first, last)
-            for name, (pages, repeats, first, last) in self._runs.items()
-        )
-        return tuple(sorted(rows, key=lambda row: -row.last)[:MAX_RUNS])
+        return tuple(sorted(self._runs.values(), key=lambda row: -row.last)[:MAX_RUNS])
 
 
 @dataclass(slots=True)
