@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Any, TypeAlias, cast
 from zlib import crc32
 
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.hidden_texts import open_noscripts
-from scrapy_simdedup.page.roles import (
-    ARIA_ROLES,
-    BLOCK,
-    BODY_PROPERTIES,
-    BOX,
-    HAS_SLUG_ID,
-    HEADING,
-    IGNORES_NAMES,
-    LINK,
-    NODE_ROLES,
-    SKIPPED,
-    TAG_FLAGS,
-    TAG_IDS,
-    TEXT_ROLES,
-    RoleWords,
-)
 
 Ints: TypeAlias = list[int]
 Walked: TypeAlias = tuple[
@@ -109,7 +93,7 @@ def class_path_of(path: int, tag: str, classes: str | None) -> int:
     return (path * PATH_FACTOR + of_tag + (crc32(classes.encode()) if classes else 0)) & 0xFFFF_FFFF
 
 
-def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = False) -> BlockTree:
+def build_block_tree(root: HtmlElement, words: role.RoleWords, *, detailed: bool = False) -> BlockTree:
     """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
 
     Where the page stands in a ``<noscript>``, that element becomes one whose text is read. ``detailed`` fills the lists
@@ -120,10 +104,6 @@ def build_block_tree(root: HtmlElement, words: RoleWords, *, detailed: bool = Fa
     if open_noscripts(root, walked[0]):
         walked = walk(root, words, detailed)
     return BlockTree(*walked, title.strip())
-
-
-_END = etree.Element("br")
-"""An element behind the page: a line break outside of all others ends what is open."""
 
 
 _OF_NUMBER = "0123456789 \t\n\v\f\r"
@@ -142,10 +122,10 @@ def _leads_on(element: etree._Element) -> bool:
     return not (text.strip(_OF_NUMBER) or not text or text.isspace())
 
 
-def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> Walked:  # noqa: PLR0912, PLR0915 - calls cost as much again
+def python_walk(root: HtmlElement, words: role.RoleWords, detailed: bool = False) -> Walked:  # noqa: PLR0912, PLR0915 - what an element says is asked in one place
     """The fields of a :class:`BlockTree` in their order, without the title, from one walk without recursion.
 
-    1. Before an element begins, the elements that are over end: their text and the text behind them join the line.
+    1. The texts in an element and behind it join the line.
     2. A block element ends the line before it and the line inside it. A line that is not blank is a block of text.
     3. An element without text of the page's own is skipped with all it holds.
     4. The roles of any other element come from its tag, its ARIA role, and the words of its class and id.
@@ -153,121 +133,103 @@ def python_walk(root: HtmlElement, words: RoleWords, detailed: bool = False) -> 
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._walk` does the same.
     """
-    texts: list[str] = []
-    block_roles: list[int] = []
-    links: list[int] = []
-    nodes: list[int] = []
-    parents, node_roles, numbers = [-1], [0], [0]
-    boxes: list[int] = []
-    box_parents, box_roles, box_paths = [-1], [0], [0]
-    headings: list[int] = []
-    link_counts: list[int] = []
-    image_counts: list[int] = []
-    last_elements: list[int] = []
-    box_tags, box_class_paths, bodies = ([0], [0], [0]) if detailed else ([], [], [])
+    blocks: list[tuple[str, int, int, int, int, int, int, int]] = []
+    nodes, boxes = [(-1, 0, 0)], [(-1, 0, 0, 0, 0, 0)]
     line: list[str] = []
-    node = box = path = class_path = text_roles = named = linked = begun = images = 0
-    number = -1
-    in_link = False
+    is_block = node = box = path = class_path = text_roles = named = linked = begun = images = 0
+    number, in_link = -1, False
+    around: list[tuple[int, int, int, int, int, int, bool]] = []
 
     def shown(text: str) -> str:
         return (text if detailed else _SPACES.sub(" ", text)).strip()
 
-    def end_line(node: int, box: int, text_roles: int, linked: int, last: int) -> None:
-        nonlocal begun, images
-        text = shown("".join(line))
-        line.clear()
-        if text:
-            if text_roles & HEADING:
-                headings.append(len(texts))
-            texts.append(text)
-            block_roles.append(text_roles)
-            links.append(min(linked, len(text)) if linked else 0)
-            nodes.append(node)
-            boxes.append(box)
-            if detailed:
-                link_counts.append(begun)
-                image_counts.append(images)
-                last_elements.append(last)
-                images = 0
-        begun = 0
-
-    inside: Any = None  # the innermost element that is not over yet
-    is_block = 0
-    around: list[tuple[Any, int, int, int, int, int, int, bool]] = []
-    elements = chain(root.iter("*"), [_END])  # a list of them all would set off the garbage collector
-    for element in elements:
-        above = element.getparent()
-        while inside is not above:
-            if is_block and line:
-                end_line(node, box, text_roles, linked, number)
-                linked = 0
-            tail = inside.tail
-            inside, is_block, node, box, path, class_path, text_roles, in_link = around.pop()
-            if tail and (line or not tail.isspace()):
-                line.append(tail)
-                if in_link:
-                    linked += len(shown(tail))
-        around.append((inside, is_block, node, box, path, class_path, text_roles, in_link))
-        inside = element
-        number += 1
-        roles = TAG_FLAGS.get(element.tag, 0)
-        is_block = roles & BLOCK
-        if is_block and line:
-            end_line(node, box, text_roles, linked, number - 1)
-            linked = 0
-        if roles & SKIPPED and element.get("shadowrootmode") is None:
-            for _ in element.iterdescendants("*"):
-                next(elements)
-                number += 1
-            continue
-        aria = element.get("role")
-        if aria:
-            roles |= ARIA_ROLES.get(aria, 0)
-        if element.tag == "img":
-            images += 1
-        if not roles & IGNORES_NAMES:
-            classes = element.get("class")
-            by_name = words[classes] if classes else 0
-            if not roles & HAS_SLUG_ID and not (classes and "section" in classes):
-                identity = element.get("id")
-                if identity:
-                    by_name |= words[identity]
-            if by_name:
-                named |= by_name
-                roles |= by_name
-        if roles:
-            text_roles |= roles & TEXT_ROLES
-            if roles & LINK and (detailed or _leads_on(element)):
-                in_link = True
-                begun += 1
-            is_box = roles & BOX
-            if is_box:
-                path = (path * PATH_FACTOR + tag_number(element.tag)) & 0xFFFF_FFFF
-            roles &= NODE_ROLES
-            if roles:
-                parents.append(node)
-                node = len(node_roles)
-                node_roles.append(roles)
-                numbers.append(number)
-            if roles or is_box:
-                box_parents.append(box)
-                box = len(box_roles)
-                box_roles.append(roles)
-                box_paths.append(path)
-                if detailed:
-                    class_path = class_path_of(class_path, element.tag, element.get("class"))
-                    box_tags.append(TAG_IDS.get(element.tag, 0))
-                    box_class_paths.append(class_path)
-                    bodies.append(int(not BODY_PROPERTIES.isdisjoint(element.get("itemprop", "").split())))
-        text = element.text
+    def add_to_line(text: str | None) -> None:
+        nonlocal linked
         if text and (line or not text.isspace()):
             line.append(text)
             if in_link:
                 linked += len(shown(text))
-    of_boxes = boxes, box_parents, box_roles, box_paths, headings
-    details = link_counts, image_counts, last_elements, box_tags, box_class_paths, bodies
-    return texts, block_roles, links, nodes, parents, node_roles, numbers, *of_boxes, *details, named
+
+    def end_line(last: int) -> None:
+        nonlocal linked, begun, images
+        if line:
+            text = shown("".join(line))
+            if text:
+                blocks.append((text, text_roles, min(linked, len(text)), node, box, begun, images, last))
+                images = 0
+            line.clear()
+            linked = begun = 0
+
+    walker = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walker:
+        if event == "end":
+            if is_block:
+                end_line(number)
+            is_block, node, box, path, class_path, text_roles, in_link = around.pop()
+            add_to_line(element.tail)
+            continue
+        around.append((is_block, node, box, path, class_path, text_roles, in_link))
+        number += 1
+        roles = role.TAG_FLAGS.get(element.tag, 0)
+        is_block = roles & role.BLOCK
+        if is_block:
+            end_line(number - 1)
+        if roles & role.SKIPPED and element.get("shadowrootmode") is None:
+            number += sum(1 for _ in element.iterdescendants("*"))
+            walker.skip_subtree()
+            continue
+        aria = element.get("role")
+        if aria:
+            roles |= role.ARIA_ROLES.get(aria, 0)
+        if element.tag == "img":
+            images += 1
+        if not roles & role.IGNORES_NAMES:
+            classes = element.get("class")
+            by_name = words[classes] if classes else 0
+            if not roles & role.HAS_SLUG_ID and not (classes and "section" in classes):
+                identity = element.get("id")
+                if identity:
+                    by_name |= words[identity]
+            named |= by_name
+            roles |= by_name
+        text_roles |= roles & role.TEXT_ROLES
+        if roles & role.LINK and (detailed or _leads_on(element)):
+            in_link = True
+            begun += 1
+        is_box = roles & role.BOX
+        if is_box:
+            path = (path * PATH_FACTOR + tag_number(element.tag)) & 0xFFFF_FFFF
+        roles &= role.NODE_ROLES
+        if roles:
+            nodes.append((node, roles, number))
+            node = len(nodes) - 1
+        if roles or is_box:
+            class_path = class_path_of(class_path, element.tag, element.get("class")) if detailed else 0
+            is_body = detailed and not role.BODY_PROPERTIES.isdisjoint(element.get("itemprop", "").split())
+            boxes.append((box, roles, path, role.TAG_IDS.get(element.tag, 0), class_path, int(is_body)))
+            box = len(boxes) - 1
+        add_to_line(element.text)
+    texts, block_roles, links, of_nodes, of_boxes, *of_lines = _columns(blocks, 8)
+    box_parents, box_roles, box_paths, *of_tags = _columns(boxes, 6)
+    headings = [at for at, found in enumerate(block_roles) if found & role.HEADING]
+    details = (*of_lines, *of_tags) if detailed else ([], [], [], [], [], [])
+    fields = (
+        texts,
+        block_roles,
+        links,
+        of_nodes,
+        *_columns(nodes, 3),
+        of_boxes,
+        box_parents,
+        box_roles,
+        box_paths,
+        headings,
+    )
+    return cast("Walked", (*fields, *details, named))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
+    return list(map(list, zip(*rows, strict=True))) or [[] for _ in range(count)]
 
 
 try:
@@ -287,6 +249,13 @@ def python_subtree_totals(parents: Sequence[int], places: Sequence[int], values:
     for place in range(len(totals) - 1, 0, -1):
         totals[parents[place]] += totals[place]
     return totals
+
+
+def self_and_above(parents: Sequence[int], place: int) -> Iterator[int]:
+    """A place of a tree, and those around it, the innermost first."""
+    while place >= 0:
+        yield place
+        place = parents[place]
 
 
 def python_mark_ancestors(parents: Sequence[int], places: Iterable[int]) -> list[bool]:

@@ -163,9 +163,7 @@ def _child_around(parents: Sequence[int], outer: int, box: int) -> int:
 
 def python_count_mentions(texts: Sequence[str]) -> list[int]:
     """How often each text mentions cookies."""
-    everything = "\n".join(texts)
-    words = [word for word in COOKIE_WORDS if word in everything]
-    return [sum(map(text.count, words)) for text in texts] if words else [0] * len(texts)
+    return [sum(map(text.count, COOKIE_WORDS)) for text in texts]
 
 
 def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[bool]:

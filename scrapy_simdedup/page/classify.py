@@ -21,33 +21,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 from itertools import compress
 
+from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.amounts import has_number
-from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, self_and_above, subtree_totals
 from scrapy_simdedup.page.boilerplate_texts import find_consent_notices, find_related_lists
-from scrapy_simdedup.page.roles import (
-    AD,
-    ASIDE,
-    BOILERPLATE_ROLES,
-    BRANDING,
-    BY_SETTING,
-    BY_SHAPE,
-    COMMENT,
-    COOKIE,
-    FOOTER,
-    H1,
-    HEADER,
-    HEADING,
-    LAYOUT_ROLES,
-    MAIN,
-    MAIN_TAG,
-    NAV,
-    PARAGRAPH,
-    RELATED,
-    TEXT_ROLES,
-    WEAK_ROLES,
-    WIDGET,
-    WRAPPER_ROLES,
-)
 
 WRAPPER_SHARE = 0.8
 """An element with a larger share of the page's text is no boilerplate, whatever it is called."""
@@ -98,11 +75,11 @@ def classify_blocks(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
             if not roles[number]:
                 classes[number] = BlockClass.CONTENT if tree.text_roles[number] else BlockClass.UNMARKED
     for number in find_related_lists(tree, roles):
-        classes[number], roles[number] = BlockClass.BOILERPLATE, RELATED
+        classes[number], roles[number] = BlockClass.BOILERPLATE, role.RELATED
     for number, is_notice in enumerate(find_consent_notices(tree, roles)):
         if is_notice:
-            classes[number], roles[number] = BlockClass.BOILERPLATE, COOKIE
-    return (classes, roles) if tree.named_roles & LAYOUT_ROLES else _classify_by_shape(tree, classes, roles)
+            classes[number], roles[number] = BlockClass.BOILERPLATE, role.COOKIE
+    return (classes, roles) if tree.named_roles & role.LAYOUT_ROLES else _classify_by_shape(tree, classes, roles)
 
 
 def is_boilerplate(tree: BlockTree, headline: int) -> bool:
@@ -111,7 +88,7 @@ def is_boilerplate(tree: BlockTree, headline: int) -> bool:
     No notice holds a headline, and shapes count only where names do not.
     """
     _, roles = classify_by_roles(tree)
-    if roles[headline] or tree.named_roles & LAYOUT_ROLES:
+    if roles[headline] or tree.named_roles & role.LAYOUT_ROLES:
         return roles[headline] != 0
     return classify_blocks(tree)[1][headline] != 0
 
@@ -119,13 +96,13 @@ def is_boilerplate(tree: BlockTree, headline: int) -> bool:
 def python_classify_by_roles(tree: BlockTree) -> tuple[list[BlockClass], list[int]]:
     """What :func:`classify_blocks` returns, by the roles of the nodes alone."""
     inherited = _inherited_roles(tree)
-    roles = [inherited[node] & BOILERPLATE_ROLES for node in tree.role_nodes]
-    ignored = _roles_to_ignore(tree, roles, [inherited[node] & MAIN for node in tree.role_nodes])
+    roles = [inherited[node] & role.BOILERPLATE_ROLES for node in tree.role_nodes]
+    ignored = _roles_to_ignore(tree, roles, [inherited[node] & role.MAIN for node in tree.role_nodes])
     if ignored:
         roles = [found if found & ~ignored else 0 for found in roles]
     boilerplate, unmarked, content = BlockClass
     classes = [
-        boilerplate if found else content if of_text or inherited[node] & MAIN else unmarked
+        boilerplate if found else content if of_text or inherited[node] & role.MAIN else unmarked
         for found, of_text, node in zip(roles, tree.text_roles, tree.role_nodes, strict=True)
     ]
     return classes, roles
@@ -144,7 +121,7 @@ def _classify_by_shape(
         if steps and is_content[number]:
             classes[number] = BlockClass(max(BlockClass.BOILERPLATE, classes[number] - steps))
             if classes[number] is BlockClass.BOILERPLATE:
-                roles[number] = BY_SHAPE | (NAV if link else ASIDE)
+                roles[number] = role.BY_SHAPE | (role.NAV if link else role.ASIDE)
     return classes, roles
 
 
@@ -157,16 +134,16 @@ def _inherited_roles(tree: BlockTree) -> list[int]:
     made: list[int] = []
     for node, roles in enumerate(plausible):
         own, around = roles, made[tree.role_parents[node]] if node else 0
-        if roles & MAIN_TAG:
+        if roles & role.MAIN_TAG:
             around = 0
-        elif roles & MAIN and text[node] > WEAK_WRAPPER_SHARE * in_parts:
-            around &= ~WEAK_ROLES
-        if roles & COMMENT:
-            own &= ~ASIDE  # comments may stand aside, but a widget shows those of the whole site
-            if around & MAIN:  # the footer of an article may hold its comments
-                around &= ~FOOTER
+        elif roles & role.MAIN and text[node] > WEAK_WRAPPER_SHARE * in_parts:
+            around &= ~role.WEAK_ROLES
+        if roles & role.COMMENT:
+            own &= ~role.ASIDE  # comments may stand aside, but a widget shows those of the whole site
+            if around & role.MAIN:  # the footer of an article may hold its comments
+                around &= ~role.FOOTER
         both = own | around
-        made.append(both & ~HEADER if both & MAIN else both)  # the header of an article holds its title
+        made.append(both & ~role.HEADER if both & role.MAIN else both)  # the header of an article holds its title
     return made
 
 
@@ -177,34 +154,36 @@ def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list
     with what has these roles inside of them. Comments about as long as their article are comments, whatever a line more
     or less says.
     """
-    in_paragraphs = [len(t) if roles & PARAGRAPH else 0 for t, roles in zip(tree.texts, tree.text_roles, strict=True)]
+    in_paragraphs = [
+        len(t) if roles & role.PARAGRAPH else 0 for t, roles in zip(tree.texts, tree.text_roles, strict=True)
+    ]
     paragraphs = subtree_totals(tree.role_parents, tree.role_nodes, in_paragraphs)
-    headlines = (node for node, roles in zip(tree.role_nodes, tree.text_roles, strict=True) if roles & H1)
+    headlines = (node for node, roles in zip(tree.role_nodes, tree.text_roles, strict=True) if roles & role.H1)
     holds_headline = mark_ancestors(tree.role_parents, headlines)
     made = list(tree.node_roles)
     posts: set[tuple[int, int]] = set()
     for node, part in enumerate(parts):
-        is_comment = tree.node_roles[node] & COMMENT and not holds_headline[node]
+        is_comment = tree.node_roles[node] & role.COMMENT and not holds_headline[node]
         share = WRAPPER_SHARE if is_comment else WEAK_WRAPPER_SHARE
         if text[node] > WRAPPER_SHARE * text[0]:
-            made[node] &= ~BOILERPLATE_ROLES
+            made[node] &= ~role.BOILERPLATE_ROLES
         elif text[node] > share * text[0] or (part >= 0 and paragraphs[node] > share * paragraphs[part]):
             # What is called a sidebar and has no headline may be one: it can be most of a short page.
-            made[node] &= ~(WRAPPER_ROLES if holds_headline[node] else WEAK_ROLES)
+            made[node] &= ~(role.WRAPPER_ROLES if holds_headline[node] else role.WEAK_ROLES)
         elif holds_headline[node]:
-            made[node] &= ~WEAK_ROLES | HEADER | BRANDING
+            made[node] &= ~role.WEAK_ROLES | role.HEADER | role.BRANDING
             continue
-        if tree.node_roles[node] & ~made[node] & COMMENT:
+        if tree.node_roles[node] & ~made[node] & role.COMMENT:
             posts.add((tree.role_parents[node], tree.node_roles[node]))
     inside: dict[int, int] = {}  # each node of a post beside it, with the roles of the post
     for node, named in enumerate(zip(tree.role_parents, tree.node_roles, strict=True) if posts else ()):
         parent, roles = named
-        if named in posts and made[node] & COMMENT:
+        if named in posts and made[node] & role.COMMENT:
             inside[node] = roles
         elif parent in inside:
             inside[node] = inside[parent]
         if inside.get(node) == roles:
-            made[node] &= ~COMMENT
+            made[node] &= ~role.COMMENT
     return made
 
 
@@ -212,7 +191,7 @@ def _main_parts(tree: BlockTree) -> list[int]:
     """For each node, the innermost main part that it is or lies in; -1 outside of all."""
     parts: list[int] = []
     for node, (roles, parent) in enumerate(zip(tree.node_roles, tree.role_parents, strict=True)):
-        parts.append(node if roles & MAIN else parts[parent] if node else -1)
+        parts.append(node if roles & role.MAIN else parts[parent] if node else -1)
     return parts
 
 
@@ -227,10 +206,10 @@ def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[i
     content = size[0]
     least = MIN_CONTENT_SHARE * sum(size.values())
     if content <= least:
-        has_main = any(roles & MAIN for roles in tree.node_roles)
+        has_main = any(roles & role.MAIN for roles in tree.node_roles)
         in_main = sum(map(len, compress(tree.texts, is_in_main)))
-        return 0 if has_main and in_main <= least else WEAK_ROLES
-    return sum(role for role in (COMMENT, WIDGET, AD) if size[role] > content)
+        return 0 if has_main and in_main <= least else role.WEAK_ROLES
+    return sum(weak for weak in (role.COMMENT, role.WIDGET, role.AD) if size[weak] > content)
 
 
 def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
@@ -272,7 +251,7 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
     unlinked = (max(0, length - links) for length, links in zip(lengths, tree.link_lengths, strict=True))
     prose = subtree_totals(parents, boxes, unlinked)
     blocks = zip(boxes, tree.text_roles, is_marked, strict=True)
-    heads = mark_ancestors(parents, (box for box, roles, marked in blocks if marked and roles & H1))
+    heads = mark_ancestors(parents, (box for box, roles, marked in blocks if marked and roles & role.H1))
     count = subtree_totals(parents, boxes, [length > 0 for length in lengths])
     root = 0
     if prose[0]:
@@ -293,7 +272,7 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
         is_whole = text[around] == text[0]
         beside = mark_descendants(parents, (box == around for box in range(len(parents))))
         first, end = outside.index(False), len(outside) - outside[::-1].index(False)
-        if first and tree.text_roles[first - 1] & HEADING:
+        if first and tree.text_roles[first - 1] & role.HEADING:
             first -= 1
             outside[first] = False
         for numbers in range(first - 1, -1, -1), range(end, len(outside) if not is_whole else end):
@@ -307,7 +286,7 @@ def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked:
 
 def outside_main(tree: BlockTree, is_content: Sequence[bool]) -> list[bool]:
     """For each block, whether it lies outside the main parts; none does if these hold too little of the text."""
-    main = mark_descendants(tree.box_parents, (roles & MAIN > 0 for roles in tree.box_roles))
+    main = mark_descendants(tree.box_parents, (roles & role.MAIN > 0 for roles in tree.box_roles))
     outside = [not main[box] for box in tree.boxes]
     lengths = _content_lengths(tree, is_content)
     without = sum(compress(lengths, outside))
@@ -327,31 +306,31 @@ def find_misnomers(tree: BlockTree, roles: list[int]) -> list[int]:
        one, the page is about what is advertised.
     3. What ``SIMDEDUP_ROLE_WORDS`` names is what it is called: somebody who knows the site said so.
     """
-    dishes = unlinked_navigation(tree, roles) if tree.named_roles & NAV else []
-    if tree.named_roles & AD and _headline_is_advertised(tree):
-        return [found & (AD | dish) for found, dish in zip(roles, dishes or [0] * len(roles), strict=True)]
+    dishes = unlinked_navigation(tree, roles) if tree.named_roles & role.NAV else []
+    if tree.named_roles & role.AD and _headline_is_advertised(tree):
+        return [found & (role.AD | dish) for found, dish in zip(roles, dishes or [0] * len(roles), strict=True)]
     return dishes
 
 
 def python_unlinked_navigation(tree: BlockTree, roles: list[int]) -> list[int]:
     """For each block, ``NAV`` and the weak roles if it is called navigation, and is none; else 0. Empty without any."""
-    other_roles = ~(NAV | WEAK_ROLES) | HEADER
-    is_menu = [found & NAV > 0 and not found & other_roles for found in roles]
-    if tree.named_roles & BY_SETTING:
-        named = mark_descendants(tree.role_parents, [found & BY_SETTING > 0 for found in tree.node_roles])
+    other_roles = ~(role.NAV | role.WEAK_ROLES) | role.HEADER
+    is_menu = [found & role.NAV > 0 and not found & other_roles for found in roles]
+    if tree.named_roles & role.BY_SETTING:
+        named = mark_descendants(tree.role_parents, [found & role.BY_SETTING > 0 for found in tree.node_roles])
         is_menu = [called and not named[node] for called, node in zip(is_menu, tree.role_nodes, strict=True)]
     menu = list(compress(zip(tree.texts, tree.link_lengths, tree.text_roles, strict=True), is_menu))
     in_links = sum(links for _, links, _ in menu)
-    said = sum(len(text) for text, links, of in menu if not links and (of & TEXT_ROLES or has_number(text)))
+    said = sum(len(text) for text, links, of in menu if not links and (of & role.TEXT_ROLES or has_number(text)))
     if said < MIN_MENU_LENGTH or said <= in_links:
         return []
     blocks = zip(tree.texts, tree.link_lengths, is_menu, strict=True)
-    return [(NAV | WEAK_ROLES) * (called and 2 * links < len(text)) for text, links, called in blocks]
+    return [(role.NAV | role.WEAK_ROLES) * (called and 2 * links < len(text)) for text, links, called in blocks]
 
 
 def _headline_is_advertised(tree: BlockTree) -> bool:
     """Whether the ``<h1>`` of the page, or the heading that its title repeats, stands in a box called advertisement."""
-    headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
+    headlines = [number for number in tree.headings if tree.text_roles[number] & role.H1]
     title = tree.title[:MAX_TITLE]
     headlines = headlines or [number for number in tree.headings if tree.texts[number] in title]
     return bool(headlines) and all(_is_advertised(tree, tree.role_nodes[number]) for number in headlines)
@@ -359,9 +338,8 @@ def _headline_is_advertised(tree: BlockTree) -> bool:
 
 def _is_advertised(tree: BlockTree, node: int) -> bool:
     """Whether a node is called advertisement by its page, or one of those around it."""
-    while node >= 0 and not tree.node_roles[node] & AD:
-        node = tree.role_parents[node]
-    return node >= 0 and not tree.node_roles[node] & BY_SETTING
+    called = (tree.node_roles[one] for one in self_and_above(tree.role_parents, node) if tree.node_roles[one] & role.AD)
+    return not next(called, role.BY_SETTING) & role.BY_SETTING
 
 
 try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
@@ -155,18 +155,9 @@ def _round_off_definitions(tree: BlockTree, chosen: list[bool]) -> None:
     """
     if _DEFINITIONS not in tree.box_tags:
         return
-    outer, layouts = [0], set[int]()  # for each box, the outermost list that it is or lies in
-    for box in range(1, len(tree.box_parents)):
-        tag, around = tree.box_tags[box], outer[tree.box_parents[box]]
-        if around and tag in _NOT_IN_DEFINITIONS:
-            layouts.add(around)
-        outer.append(around or (box if tag == _DEFINITIONS else 0))
-    of_list: dict[int, list[int]] = defaultdict(list)
-    for number, box in enumerate(tree.boxes):
-        if outer[box] and outer[box] not in layouts:
-            of_list[outer[box]].append(number)
+    of_list, layouts = _blocks_inside(tree, {_DEFINITIONS}, _NOT_IN_DEFINITIONS, outermost=True)
     length = [len(text) for text in tree.texts]
-    for blocks in of_list.values():
+    for blocks in (blocks for around, blocks in of_list.items() if around not in layouts):
         is_menu = 2 * sum(tree.link_lengths[number] for number in blocks) >= sum(length[number] for number in blocks)
         belongs = _is_mostly_chosen(blocks, chosen, length) or _belongs_to_text(tree, blocks, chosen)
         if belongs and not is_menu:
@@ -183,20 +174,16 @@ def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
     """
     if _ROWS.isdisjoint(tree.box_tags) and _TABLE not in tree.box_tags:
         return
-    tables, rows, layouts = _tables_and_rows(tree)
-    of_row: dict[int, list[int]] = defaultdict(list)
-    of_table: dict[int, list[int]] = defaultdict(list)
-    for number, box in enumerate(tree.boxes):
-        if rows[box]:
-            of_row[rows[box]].append(number)
-        if tables[box]:
-            of_table[tables[box]].append(number)
+    of_table, layouts = _blocks_inside(tree, {_TABLE}, _NOT_IN_TABLES_OF_DATA)
+    of_row, _ = _blocks_inside(tree, _ROWS | {_TABLE})
+    table_of = {number: table for table, blocks in of_table.items() for number in blocks}
     length = [len(text) for text in tree.texts]
-    layouts |= {tables[row] for row, blocks in of_row.items() if sum(length[n] for n in blocks) > MAX_ROW_LENGTH}
-    for row, blocks in of_row.items():
-        if not tables[row] or tables[row] not in layouts:
+    rows = [(table_of.get(blocks[0]), blocks) for row, blocks in of_row.items() if tree.box_tags[row] != _TABLE]
+    layouts |= {table for table, blocks in rows if table and sum(length[n] for n in blocks) > MAX_ROW_LENGTH}
+    for table, blocks in rows:
+        if table not in layouts:
             _choose(blocks, chosen, _is_mostly_chosen(blocks, chosen, length))
-            if not tables[row] and _belongs_to_text(tree, blocks, chosen):
+            if table is None and _belongs_to_text(tree, blocks, chosen):
                 _choose(blocks, chosen, True)
     for table, blocks in of_table.items():
         if table not in layouts and (
@@ -222,18 +209,24 @@ def _belongs_to_text(tree: BlockTree, blocks: Sequence[int], chosen: Sequence[bo
     return tree.text_roles[before] & HEADING > 0 or (behind < len(chosen) and chosen[behind])
 
 
-def _tables_and_rows(tree: BlockTree) -> tuple[list[int], list[int], set[int]]:
-    """For each box the table, and the row or code, that it is or lies in, 0 for none; and the tables of a layout."""
-    tables, rows = [0], [0]
-    layouts: set[int] = set()
+def _blocks_inside(
+    tree: BlockTree, tags: Collection[int], not_inside: Collection[int] = (), *, outermost: bool = False
+) -> tuple[dict[int, list[int]], set[int]]:
+    """The blocks of each innermost (or outermost) box with one of some tags; and such boxes with a tag not meant there.
+
+    The tags are numbers of ``TAG_IDS``.
+    """
+    around, mixed = [0], set[int]()
     for box in range(1, len(tree.box_parents)):
-        tag, parent = tree.box_tags[box], tree.box_parents[box]
-        table = tables[parent]
-        if table and tag in _NOT_IN_TABLES_OF_DATA:
-            layouts.add(table)
-        tables.append(box if tag == _TABLE else table)
-        rows.append(box if tag in _ROWS else 0 if tag == _TABLE else rows[parent])
-    return tables, rows, layouts
+        tag, outer = tree.box_tags[box], around[tree.box_parents[box]]
+        if outer and tag in not_inside:
+            mixed.add(outer)
+        around.append(outer if tag not in tags or (outer and outermost) else box)
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes):
+        if around[box]:
+            found[around[box]].append(number)
+    return found, mixed
 
 
 def notes_of(root: HtmlElement, tree: BlockTree, chosen: Sequence[bool]) -> set[int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -60,41 +59,39 @@ class Boxes(NamedTuple):
 def find_boxes(tree: BlockTree, count: int) -> Boxes:
     """The boxes of a tree that was made with ``detailed=True`` and has so many blocks."""
     parents = tree.box_parents
-    number = len(parents)
+    first, end = [count] * len(parents), [0] * len(parents)
+    for block, box in enumerate(tree.boxes):
+        first[box], end[box] = min(first[box], block), block + 1
+    for box in range(len(parents) - 1, 0, -1):
+        parent = parents[box]
+        first[parent], end[parent] = min(first[parent], first[box]), max(end[parent], end[box])
     own = np.array(tree.box_roles, np.int64) | BITS_OF_TAG[np.array(tree.box_tags, np.int64)]
     own |= BITS["body_property"] * np.array(tree.box_bodies, np.int64)
-    bits = own.tolist()
-    first, end = list(repeat(count, number)), list(repeat(0, number))
-    for block, box in enumerate(tree.boxes):
-        if block < first[box]:  # noqa: PLR1730 - as below
-            first[box] = block
-        end[box] = block + 1
-    for box in range(number - 1, 0, -1):
-        parent = parents[box]
-        if first[box] < first[parent]:  # noqa: PLR1730 - calls of min and max take three times as long
-            first[parent] = first[box]
-        if end[box] > end[parent]:  # noqa: PLR1730 - as above
-            end[parent] = end[box]
-    for box in range(1, number):
-        bits[box] |= bits[parents[box]]
-    firsts, ends, up = np.array(first), np.array(end), np.array(parents, np.int64)
-    rows = np.flatnonzero(ends > firsts)  # a box that holds the same blocks as its parent follows it in this list
-    above = up[rows]
-    leads = np.flatnonzero((firsts[rows] != firsts[above]) | (ends[rows] != ends[above]) | (rows == 0))
-    is_lead = np.zeros(len(rows), np.int64)
-    is_lead[leads] = 1
-    number_of = np.zeros(number, np.int64)
-    number_of[rows] = np.cumsum(is_lead) - 1
-    kept = rows[leads]
-    return Boxes(
-        number_of[np.array(tree.boxes, np.int64)],
-        number_of[np.maximum(up[kept], 0)],
-        firsts[kept],
-        ends[kept],
-        np.bitwise_or.reduceat(own[rows], leads),
-        np.array(tree.box_class_paths, np.int64)[kept],
-        np.array(bits, np.int64),
+    around: list[int] = []
+    numbers: list[int] = []
+    kept: list[int] = []
+    bits: list[int] = []
+    for box, (parent, found) in enumerate(zip(parents, own.tolist(), strict=True)):
+        around.append(found | around[parent] if box else found)
+        if first[box] >= end[box]:
+            numbers.append(0)
+        elif box and (first[box], end[box]) == (first[parent], end[parent]):
+            numbers.append(numbers[parent])
+            bits[numbers[box]] |= found
+        else:
+            numbers.append(len(kept))
+            kept.append(box)
+            bits.append(found)
+    made = (
+        [numbers[box] for box in tree.boxes],
+        [numbers[max(0, parents[box])] for box in kept],
+        [first[box] for box in kept],
+        [end[box] for box in kept],
+        bits,
+        [tree.box_class_paths[box] for box in kept],
+        around,
     )
+    return Boxes(*(np.array(values, np.int64) for values in made))
 
 
 def depths_of(parents: Sequence[int]) -> Places:

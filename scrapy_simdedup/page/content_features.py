@@ -8,7 +8,7 @@ are one, so that wrappers do not matter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -81,43 +81,6 @@ PLACES = (
     *(f"down{level}" for level in range(1, content_boxes.LEVELS_DOWN + 1)),
 )
 """Which box around a block: ``up0`` is the innermost one, ``down1`` the outermost one below the page."""
-FEATURE_NAMES = tuple(
-    f"{what}.{name}"
-    for what, names in {
-        "block": (
-            "word_length links commas upper repeats in_li in_div index_place prose_before from_h1 chars_from_h1"
-            " long_back from_heading to_heading under_heading links_under_heading heading_level of_title from_title"
-            " links-1 repeats-1 elements_within2 links_within5 mean_within5 links_within12 group_count group_share"
-            " group_stop_ends group_spread group_density group_repeats group_first tag_group_count tag_group_length"
-            " tag_group_share tag_group_links tag_group_mean tag_group_stop_ends tag_group_density tag_group_repeats"
-            " top_steps top_beside of_h1_steps of_h1_share of_h1_prose of_h1_beside of_longest_steps of_longest_share"
-            " of_longest_links of_kin_steps of_kin_share of_kin_links of_kin_below around_navigation around_footer"
-            " around_cookie_notice around_main around_main_tag around_list around_table prose_around_main"
-            " prose_around_body_property"
-        ),
-        "up0": "length prose stops kin kin_share kin_links kin_mean p end elements repeats main",
-        "up1": "share links prose stop_ends kin_links p headings end image_share elements repeats boilerplate",
-        "up2": "links kin_links p p_own headings children anchors table boilerplate",
-        "up3": "links anchors image_share prices",
-        "up4": "stop_ends kin_links p_own end images image_share elements prices title",
-        "down1": (
-            "length mean stops kin_links p p_own end children anchors images image_share elements prices longest"
-            " boilerplate"
-        ),
-        "down2": (
-            "length blocks mean prose stop_ends kin_mean p p_own headings place end children images image_share"
-            " elements repeats prices longest boilerplate"
-        ),
-        "down3": "prose stops kin_links place children anchors images repeats prices title boilerplate",
-        "page": (
-            "length prose prose_blocks p headings kin kin_share images prices longest stop_ends in_lists in_main"
-            " in_main_tag in_form in_table in_aside"
-        ),
-    }.items()
-    for name in names.split()
-)
-"""The features that the trees are trained on. With three times as many, such as all numbers of each box around a block,
-the F1 is the same: boxes and blocks say most of it twice."""
 SAID_NAMES = (
     *("said", "said+1", "said+2", "said+3", "said-1", "said-2", "said-3"),
     *("said_within3", "said_within8", "said_within25"),
@@ -322,8 +285,8 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         tuple(blocks),
         tuple(numbers),
         tuple(page),
-        _table(blocks.values(), count),
-        _table(numbers.values(), size),
+        np.array(list(blocks.values()), np.float32),
+        np.array(list(numbers.values()), np.float32),
         np.array(list(page.values()), np.float32),
         np.stack(places),
         length,
@@ -331,13 +294,6 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         first,
         end,
     )
-
-
-def _table(rows: Collection[NDArray[np.generic]], width: int) -> Numbers:
-    made = np.empty((len(rows), width), np.float32)
-    for row, values in zip(made, rows, strict=True):
-        row[:] = values
-    return made
 
 
 def cumulated(values: NDArray[np.generic]) -> NDArray[np.int64]:

@@ -150,19 +150,16 @@ def open_noscripts(root: HtmlElement, texts: Sequence[str]) -> bool:
 
 def _letters(element: HtmlElement) -> str:
     """The text of an element without white space and code."""
-    parts = []
-    depth = 0
-    for event, found in etree.iterwalk(element, events=("start", "end")):
-        is_code = found.tag in _CODE
-        if event == "start":
-            depth += is_code
-            text = found.text
+    parts: list[str | None] = []
+    walker = etree.iterwalk(element, events=("start", "end"))
+    for event, found in walker:
+        if event == "end":
+            parts.append(found.tail if found is not element else None)
+        elif found.tag in _CODE:
+            walker.skip_subtree()
         else:
-            depth -= is_code
-            text = found.tail if found is not element else None
-        if text and not depth:
-            parts.append(text)
-    return "".join("".join(parts).split())
+            parts.append(found.text)
+    return "".join("".join(filter(None, parts)).split())
 
 
 def tells_availability(html: str) -> bool:
@@ -244,13 +241,10 @@ def _of_tags(html: str) -> Iterator[str]:
         at = found.end()
         start, end = html.rfind("<", max(0, at - MAX_TAG_LENGTH), at), html.find(">", at, at + MAX_TAG_LENGTH)
         if start >= 0 and end >= 0 and html[start : start + 5].lower() in {"<meta", "<link"}:
-            yield from _of_tag(attributes_of_tag(html[start : end + 1]))
-
-
-def _of_tag(attributes: dict[str, str]) -> Iterator[str]:
-    named = _NAME(attributes.get("itemprop") or attributes.get("property") or "")
-    if named:
-        yield _fact(named[1], attributes.get("content") or attributes.get("href") or "")
+            attributes = attributes_of_tag(html[start : end + 1])
+            named = _NAME(attributes.get("itemprop") or attributes.get("property") or "")
+            if named:
+                yield _fact(named[1], attributes.get("content") or attributes.get("href") or "")
 
 
 def _fact(name: str, value: str) -> str:

@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.amounts import beginning, has_plain_number, is_fact, is_figure, is_price, is_short
-from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree
+from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree, self_and_above
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts, tells_availability
@@ -149,7 +149,7 @@ def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
     content = BlockClass.CONTENT
     found = [at for at in tree.headings if tree.text_roles[at] & role.H1 and classes[at] is content]
     if len(found) > 1:
-        found.sort(key=lambda at: not _is_in_main(tree, tree.boxes[at]))
+        found.sort(key=lambda at: _outermost(tree, at, role.MAIN_TAG) < 0)
         if 2 * tree.link_lengths[found[0]] >= len(tree.texts[found[0]]):
             title = _words(tree.title[:MAX_TITLE_LENGTH])
             found.sort(key=lambda at: not title.startswith(_words(tree.texts[at])))
@@ -171,29 +171,19 @@ def find_lines_of_header(tree: BlockTree, roles: list[int]) -> list[int]:
     headlines = [at for at in tree.headings if tree.text_roles[at] & role.H1]
     if any(roles[at] != role.HEADER for at in headlines):
         return []
-    headers = {_outermost_header(tree, tree.boxes[at]) for at in headlines}
+    headers = {_outermost(tree, at, role.HEADER) for at in headlines}
     if len(headers) != 1:
         return []
-    inside = [
-        at for at, of in enumerate(roles) if of & role.HEADER and _outermost_header(tree, tree.boxes[at]) in headers
-    ]
+    inside = [at for at, of in enumerate(roles) if of & role.HEADER and _outermost(tree, at, role.HEADER) in headers]
     if any(tree.link_lengths[at] for at in inside):
         return []
     return [at for at in inside if roles[at] == role.HEADER and not tree.text_roles[at] & role.HEADING]
 
 
-def _outermost_header(tree: BlockTree, box: int) -> int:
-    found = -1
-    while box >= 0:
-        found = box if tree.box_roles[box] & role.HEADER else found
-        box = tree.box_parents[box]
-    return found
-
-
-def _is_in_main(tree: BlockTree, box: int) -> bool:
-    while box >= 0 and not tree.box_roles[box] & role.MAIN_TAG:
-        box = tree.box_parents[box]
-    return box >= 0
+def _outermost(tree: BlockTree, at: int, asked: int) -> int:
+    """The outermost box around a block that has a role; -1 if none has."""
+    around = self_and_above(tree.box_parents, tree.boxes[at])
+    return min((box for box in around if tree.box_roles[box] & asked), default=-1)
 
 
 def own_title(title: str, headline: str, headings: Collection[str]) -> str:

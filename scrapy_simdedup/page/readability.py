@@ -116,15 +116,11 @@ def _drop_minor_elements(root: HtmlElement, elements: Sequence[HtmlElement]) -> 
     """Drop elements, except one that holds most of the page's text; none if together they hold all of it."""
     if not elements:
         return
-    page = _count_letters(root)
-    sizes = {element: _count_letters(element) for element in outermost(elements)}
+    page = len(_letters(root.text_content()))
+    sizes = {element: len(_letters(element.text_content())) for element in outermost(elements)}
     minor = {element: size for element, size in sizes.items() if size <= MAX_HIDDEN_SHARE * page}
     if sum(minor.values()) < page:
         drop_elements(root, minor)
-
-
-def _count_letters(element: HtmlElement) -> int:
-    return len("".join(element.text_content().split()))
 
 
 def _find_article(root: HtmlElement) -> HtmlElement | None:

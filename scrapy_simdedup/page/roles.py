@@ -1,7 +1,7 @@
 """The roles of the parts of a page, and what gives them: tags, ARIA roles, and the words of class and id names.
 
-A new word is one word in :data:`ROLE_WORDS`. A new role is a name here and in the settings' ``RoleName``, a bit and its
-words. This module is data and one look-up.
+A new word is one word in :data:`ROLE_WORDS`. A new role is a name in the settings' ``RoleName``, a bit and its words.
+This module is data and one look-up.
 """
 
 from __future__ import annotations
@@ -10,16 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import get_args
 
-if TYPE_CHECKING:
-    from scrapy_simdedup.settings import RoleName
+from scrapy_simdedup.settings import RoleName
 
-_NAMES: tuple[RoleName, ...] = (
-    *("navigation", "header", "branding", "footer", "aside", "widget", "form", "cookie notice", "advertisement"),
-    *("related pages", "comments", "sharing", "dates and counters"),
-)
-ROLE_NAMES: dict[int, RoleName] = {1 << bit: name for bit, name in enumerate(_NAMES)}
+ROLE_NAMES: dict[int, RoleName] = {1 << bit: name for bit, name in enumerate(get_args(RoleName)) if name != "content"}
 """The name of each boilerplate role. Roles are bits, because an element collects those of all elements around it."""
 NAV, HEADER, BRANDING, FOOTER, ASIDE, WIDGET, FORM, COOKIE, AD, RELATED, COMMENT, SOCIAL, META = ROLE_NAMES
 BOILERPLATE_ROLES = sum(ROLE_NAMES)

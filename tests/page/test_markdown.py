@@ -355,6 +355,7 @@ def calls(html: str) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
+    page_markdown("<p>a</p>", url=URL)  # what is loaded once does not count
     sys.setprofile(count_call)
     try:
         page_markdown(html, url=URL)
