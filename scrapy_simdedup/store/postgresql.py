@@ -18,7 +18,7 @@ from psycopg_pool import AsyncConnectionPool
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.store import base
-from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
+from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker, RemoteStore
 
 VERSION = "2"
 """Version of the tables. ``simdedup_page`` has ``site``, the fields of ``Record`` in their order, and ``simhash``."""
@@ -100,7 +100,7 @@ REMEDIES = {
 """What to do, by a part of the driver's message."""
 
 
-class PostgresqlStore(base.FingerprintStore):
+class PostgresqlStore(RemoteStore):
     """Records in PostgreSQL. Changes of one site wait for each other under an advisory lock; sites are independent.
 
     The URL is ``postgresql://user:password@host:port/database``; options of libpq follow a ``?``. A ValueError says
@@ -133,12 +133,6 @@ class PostgresqlStore(base.FingerprintStore):
             open=False,
         )
         await self._pool.open()
-
-    def hurry(self) -> None:
-        self._breaker.in_a_hurry = True
-
-    def take_time(self) -> None:
-        self._breaker.take_time()
 
     async def close(self) -> None:
         await self._breaker.finish()
@@ -259,9 +253,7 @@ class PostgresqlStore(base.FingerprintStore):
             if missing := await rows(db, MISSING, (list(PARTS),)):
                 raise StoreError(name, f"lacks simdedup_{missing[0][0]}", GONE)
             ((found,),) = await rows(db, SET_DEFAULT, {"name": "tables", "value": VERSION})
-            if found != VERSION:
-                problem = f"has tables of version {found}; this scrapy-simdedup works with version {VERSION}"
-                raise StoreError(name, problem, "name another database, or use the scrapy-simdedup that made this one")
+            self._check_version("tables", found, VERSION)
 
 
 async def _configure(db: AsyncConnection[Any]) -> None:

@@ -29,7 +29,7 @@ from redis.exceptions import (
 
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import base
-from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker
+from scrapy_simdedup.store.remote import CALLS, CONNECT_SECONDS, CircuitBreaker, RemoteStore
 
 LAYOUT = "2"
 """Version of keys and records."""
@@ -73,7 +73,7 @@ HEAD = struct.Struct(">BdHI")
 """State, last seen, bytes of the key, bytes of the body; as in log.lua."""
 
 
-class RedisStore(base.FingerprintStore):
+class RedisStore(RemoteStore):
     """Records in Redis. Keys of a site share a hash tag, so a cluster keeps them on one node, and spreads the sites.
 
     The URL begins with ``redis://``, ``rediss://``, ``unix://`` or ``redis+cluster://``; options of redis-py follow a
@@ -97,16 +97,10 @@ class RedisStore(base.FingerprintStore):
         self._breaker.check_loop()
         self._client = self._connect()
         try:
-            await self._check_layout()
+            self._check_version("keys", await self.set_default("layout", LAYOUT), LAYOUT)
         except StoreError:
             await self.close()
             raise
-
-    def hurry(self) -> None:
-        self._breaker.in_a_hurry = True
-
-    def take_time(self) -> None:
-        self._breaker.take_time()
 
     async def close(self) -> None:
         await self._breaker.finish()
@@ -187,13 +181,6 @@ class RedisStore(base.FingerprintStore):
 
     async def delete_journal(self, journal: str) -> None:
         await self._breaker.run(lambda: answer_of(self._open.unlink(*journal_keys(journal))))
-
-    async def _check_layout(self) -> None:
-        layout = await self.set_default("layout", LAYOUT)
-        if layout != LAYOUT:
-            problem = f"has keys of version {layout}; this scrapy-simdedup works with version {LAYOUT}"
-            remedy = "name another database, or use the scrapy-simdedup that made this one"
-            raise StoreError(self._breaker.name, problem, remedy)
 
     async def _keys(self, before: str, after: str) -> set[str]:
         """The keys that begin and end so, found by a walk through all keys of the database, ours or not."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import StoreBusy, StoreError
+from scrapy_simdedup.store.base import FingerprintStore
 
 Result = TypeVar("Result")
 CALL_SECONDS = 5.0
@@ -117,6 +118,24 @@ class CircuitBreaker:
         self._calls.discard(task)
         if not task.cancelled():
             task.exception()  # nobody may be left to ask for it, and asyncio would complain
+
+
+class RemoteStore(FingerprintStore):
+    """A store over a network, whose calls go through a :class:`CircuitBreaker`."""
+
+    _breaker: CircuitBreaker
+
+    def hurry(self) -> None:
+        self._breaker.in_a_hurry = True
+
+    def take_time(self) -> None:
+        self._breaker.take_time()
+
+    def _check_version(self, what: str, found: str, ours: str) -> None:
+        if found != ours:
+            problem = f"has {what} of version {found}; this scrapy-simdedup works with version {ours}"
+            remedy = "name another database, or use the scrapy-simdedup that made this one"
+            raise StoreError(self._breaker.name, problem, remedy)
 
 
 async def _seconds_of(task: asyncio.Future[Any], limit: float) -> float:
