@@ -7,7 +7,6 @@ import os
 from argparse import ArgumentParser
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from scrapy_simdedup.batch import spark, verdict_files
 from scrapy_simdedup.batch.archives import Making
@@ -49,9 +48,12 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def run(context: Context) -> int:
     """Take one step, and print what came of it."""
-    if context.options.engine == "spark":
+    options = context.options
+    if options.step == "keep" and not options.verdicts:
+        raise SimdedupError("say with --verdicts where the verdicts are")
+    if options.engine == "spark":
         return _on_spark(context)
-    return {"fingerprint": _fingerprint, "judge": _judge, "keep": _keep}[context.options.step](context)
+    return {"fingerprint": _fingerprint, "judge": _judge, "keep": _keep}[options.step](context)
 
 
 BATCH = Action("judge an archive of any size, on all cores, with the verdicts of a crawl", run, (_add_options,))
@@ -130,8 +132,6 @@ def _write_report(context: Context, judging: Judging, summary: verdict_files.Sum
 
 def _keep(context: Context) -> int:
     options, inputs = context.options, _inputs(context)
-    if not options.verdicts:
-        raise SimdedupError("say with --verdicts where the verdicts are")
     dropped, done = 0, 0
     verdicts, superseded = Path(options.verdicts), list[verdict_files.DroppedPage]()
     if options.drop_superseded:
@@ -169,34 +169,27 @@ def _on_spark(context: Context) -> int:
         raise SimdedupError("set SIMDEDUP_SECRET: all steps and executors have to make the same hashes")
     secret = settings.secret.encode()
     making = Making.by(settings, secret)
-    if options.step == "keep" and not options.verdicts:
-        raise SimdedupError("say with --verdicts where the verdicts are")
-    session = spark.session(options.master)
+    session, output = spark.session(options.master), options.output
     with spark.said_by_tasks():
-        _take_step_on_spark(context, session, making, secret)
+        if options.step == "fingerprint":
+            inputs = _inputs(context)
+            prints = spark.fingerprint_files(session, inputs, settings, secret, _reading(context))
+            spark.write_prints(prints, output, making)
+            pages = session.read.parquet(output).count()
+            answer = {"pages": pages, "files": len(inputs)}
+            context.console.print_answer(answer, [_fingerprinted(pages, len(inputs), output)])
+        elif options.step == "judge":
+            run, parts = options.run or settings.run or "batch", options.partitions
+            prints = spark.read_prints(session, options.inputs, making)
+            made = spark.judge(prints, settings, secret, run=run, partitions=parts, by_host_above=options.by_host_above)
+            made.write.parquet(output)
+            summary = spark.summary_of(session.read.parquet(output))
+            context.console.print_answer(summary.as_dict(), summary.text())
+        else:
+            judged, inputs = session.read.parquet(options.verdicts), _inputs(context)
+            rows = spark.keep(session, inputs, judged, output, _reading(context)).collect()
+            _print_kept(context, len(rows), sum(row["dropped"] for row in rows))
     return YES
-
-
-def _take_step_on_spark(context: Context, session: Any, making: Making, secret: bytes) -> None:
-    options, settings, output = context.options, context.settings, context.options.output
-    if options.step == "fingerprint":
-        inputs = _inputs(context)
-        prints = spark.fingerprint_files(session, inputs, settings, secret, _reading(context))
-        spark.write_prints(prints, output, making)
-        pages = session.read.parquet(output).count()
-        answer = {"pages": pages, "files": len(inputs)}
-        context.console.print_answer(answer, [_fingerprinted(pages, len(inputs), output)])
-    elif options.step == "judge":
-        run, parts = options.run or settings.run or "batch", options.partitions
-        prints = spark.read_prints(session, options.inputs, making)
-        made = spark.judge(prints, settings, secret, run=run, partitions=parts, by_host_above=options.by_host_above)
-        made.write.parquet(output)
-        summary = spark.summary_of(session.read.parquet(output))
-        context.console.print_answer(summary.as_dict(), summary.text())
-    else:
-        judged, inputs = session.read.parquet(options.verdicts), _inputs(context)
-        rows = spark.keep(session, inputs, judged, output, _reading(context)).collect()
-        _print_kept(context, len(rows), sum(row["dropped"] for row in rows))
 
 
 def _inputs(context: Context) -> list[str]:

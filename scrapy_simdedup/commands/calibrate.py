@@ -23,13 +23,7 @@ from scrapy_simdedup.commands.console import (
 from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report.calibration import (
-    NO_THRESHOLD_FITS,
-    Calibration,
-    LabelledPair,
-    calibrate,
-    render_calibration,
-)
+from scrapy_simdedup.report import calibration
 from scrapy_simdedup.report.document import write_document
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, Reservoir, closest_pairs, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
@@ -58,11 +52,11 @@ async def run(context: Context) -> int:
             pages += 1
         pairs += closest_pairs(home, pool.values(), options.sample)
     labelled = labels.labelled_pairs(context.settings)
-    found = calibrate(pairs, labelled, context.settings, store=redact_password(url), pages=pages)
+    found = calibration.calibrate(pairs, labelled, context.settings, store=redact_password(url), pages=pages)
     if options.audit:
         write_borderline(found.borderline, options.audit)
     if options.output:
-        write_document(options.output, found, lambda: render_calibration(found, context.settings))
+        write_document(options.output, found, lambda: calibration.render_calibration(found, context.settings))
     context.console.print_answer(asdict(found), _text(found))
     return YES
 
@@ -80,7 +74,7 @@ CALIBRATE = Action(
 )
 
 
-def _text(found: Calibration) -> Iterator[str]:
+def _text(found: calibration.Calibration) -> Iterator[str]:
     pages = f"{found.sampled:,} of {found.pages:,} pages"
     yield StyledLine(f"{pages}, by similarity to the closest other page of their site")
     yield "(█ with the same headline, ░ with another):"
@@ -101,7 +95,7 @@ def _text(found: Calibration) -> Iterator[str]:
         [(f"{c.identical:.2f}", f"{c.near:.2f}", c.sampled, c.because, c.site) for c in found.choices[:SHOWN_SITES]],
     )
     yield ""
-    fits = all(choice.because not in NO_THRESHOLD_FITS.values() for choice in found.choices)
+    fits = all(choice.because not in calibration.NO_THRESHOLD_FITS.values() for choice in found.choices)
     yield found.setting or ("The thresholds in force fit every site." if fits else "No other thresholds fit better.")
     if found.borderline:
         yield ""
@@ -112,7 +106,7 @@ def _text(found: Calibration) -> Iterator[str]:
             yield f"    {pair.other}"
 
 
-def _histogram(found: Calibration) -> Iterator[str]:
+def _histogram(found: calibration.Calibration) -> Iterator[str]:
     """Bars for steps of 0.02; what is far below the thresholds is one step."""
     same, other = found.same_headline, found.other_headline
     edges = [0, *range(FIRST_STEP, 100, 2)]
@@ -154,7 +148,7 @@ class LabelledPages:
         if record.url in self._wanted and (fp := fingerprint_of(record)) is not None:
             self._found[record.url] = site, fp
 
-    def labelled_pairs(self, settings: DedupSettings) -> list[LabelledPair]:
+    def labelled_pairs(self, settings: DedupSettings) -> list[calibration.LabelledPair]:
         """The labels whose pages are both in the store, with the similarities of the pages."""
         made = []
         for one, other, same in self._labels:
@@ -162,7 +156,7 @@ class LabelledPages:
                 (site, fp), (_, other_fp) = self._found[one], self._found[other]
                 with suppress(FingerprintMismatch):
                     similarity = fp.compare(other_fp, identical=settings.identical, near=settings.near).similarity
-                    made.append(LabelledPair(site, one, other, similarity, same))
+                    made.append(calibration.LabelledPair(site, one, other, similarity, same))
         return made
 
 

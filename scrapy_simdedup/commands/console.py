@@ -12,7 +12,7 @@ import time
 import traceback
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import IO, Any, TextIO
@@ -204,7 +204,10 @@ def _cell(value: object) -> str:
 
 
 class Progress:
-    """The progress of a long task on a stream: a bar on a terminal, a line now and then in a file."""
+    """The progress of a long task on a stream: a bar on a terminal, a line now and then in a file.
+
+    A ``with`` gives :meth:`show`, and clears the line of a terminal in the end.
+    """
 
     def __init__(self, stream: TextIO, what: str, share: Callable[[int], float] | None) -> None:
         self._stream, self._what, self._share, self._terminal = stream, what, share, _is_terminal(stream)
@@ -223,8 +226,10 @@ class Progress:
             )
             self._stream.flush()
 
-    def end(self) -> None:
-        """Clear the line of a terminal."""
+    def __enter__(self) -> Callable[[int], None]:
+        return self.show
+
+    def __exit__(self, *_: object) -> None:
         if self._terminal and self._shown_at != self._start:
             self._stream.write(CLEAR_LINE)
             self._stream.flush()
@@ -282,10 +287,7 @@ class Console:
         """Characters per line of a terminal; anything else has no limit."""
         return shutil.get_terminal_size().columns if self.out.isatty() else 10_000
 
-    @contextmanager
-    def progress(
-        self, what: str, total: int | None = None, share: Callable[[int], float] | None = None
-    ) -> Iterator[Callable[[int], None]]:
+    def progress(self, what: str, total: int | None = None, share: Callable[[int], float] | None = None) -> Progress:
         """Show the progress of a long task; the function that this gives is called with the number done.
 
         ``what`` are the things that are counted, such as ``"pages read"``; their number at the end is the
@@ -293,11 +295,7 @@ class Console:
         """
         if total:
             share = lambda done: done / total  # noqa: E731
-        progress = Progress(self.err, what, share)
-        try:
-            yield progress.show
-        finally:
-            progress.end()
+        return Progress(self.err, what, share)
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -29,15 +29,7 @@ from scrapy_simdedup.crawl.url_skipper import load_rule_files
 from scrapy_simdedup.display import format_bytes, plural, redact_password
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report import UrlSavings
-from scrapy_simdedup.report.clusters import (
-    Cluster,
-    ClusterDetails,
-    NearPage,
-    NearPages,
-    TopClusters,
-    read_compared_pages,
-)
+from scrapy_simdedup.report import UrlSavings, clusters
 from scrapy_simdedup.report.document import build_report, write_report
 from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
 from scrapy_simdedup.store import store_by_url
@@ -139,24 +131,24 @@ async def run_clusters(context: Context) -> int:
     options = context.options
     if options.near:
         return await _run_near(context)
-    top = TopClusters(options.limit)
+    top = clusters.TopClusters(options.limit)
     async with context.open_store() as store:
         async for site, record in context.records(store, options.site, "pages counted"):
             top.add(site, record)
-        details = ClusterDetails(top.biggest, options.members)
+        details = clusters.ClusterDetails(top.biggest, options.members)
         for site in details.sites:
             async for _, record in context.records(store, site):
                 details.add(site, record)
-    clusters = details.clusters
-    data = {"clusters": [asdict(cluster) for cluster in clusters], "total": top.total}
-    context.console.print_answer(data, _cluster_lines(clusters, top.total, context.console.width))
-    return YES if clusters else NO
+    found = details.clusters
+    data = {"clusters": [asdict(cluster) for cluster in found], "total": top.total}
+    context.console.print_answer(data, _cluster_lines(found, top.total, context.console.width))
+    return YES if found else NO
 
 
 async def _run_near(context: Context) -> int:
     options = context.options
     async with context.open_store() as store:
-        near = NearPages(await read_compared_pages(store, options.site), options.limit)
+        near = clusters.NearPages(await clusters.read_compared_pages(store, options.site), options.limit)
         async for site, record in context.records(store, options.site, "pages counted"):
             near.add(site, record)
         for site in near.sites:
@@ -180,7 +172,7 @@ CLUSTERS = Action(
 )
 
 
-def _near_text(pages: tuple[NearPage, ...], total: int) -> Iterator[str]:
+def _near_text(pages: tuple[clusters.NearPage, ...], total: int) -> Iterator[str]:
     if not pages:
         yield StyledLine("No page that was kept is near another.")
         return
@@ -194,10 +186,10 @@ def _near_text(pages: tuple[NearPage, ...], total: int) -> Iterator[str]:
             yield f"  kept by {page.kept_by}"
 
 
-def _cluster_lines(clusters: list[Cluster], total: int, width: int) -> Iterator[str]:
+def _cluster_lines(found: list[clusters.Cluster], total: int, width: int) -> Iterator[str]:
     many = f"{total:,} pages are repeated; those with the most repeats:"
-    yield StyledLine(many if clusters else "No page is repeated.")
-    for cluster in clusters:
+    yield StyledLine(many if found else "No page is repeated.")
+    for cluster in found:
         yield ""
         yield f"{cluster.repeats:,} × {cluster.representative or 'a page that is not in the store any more'}"
         first = "" if cluster.original in {None, cluster.representative} else f", first {cluster.original}"

@@ -11,18 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from scrapy_simdedup.batch import records
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.batch.records import (
-    EXPORT_VERSION,
-    SHARED_METADATA,
-    LinesOfRecords,
-    TableOfRecords,
-    Thinning,
-    read_header,
-    read_lines,
-    read_records,
-    shared_metadata,
-)
 from scrapy_simdedup.batch.tables import metadata_of, open_table
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, option, read_share
 from scrapy_simdedup.crawl.requests import IMPORTED_LOG
@@ -47,7 +37,7 @@ async def run_export(context: Context) -> int:
     output = context.options.output
     is_table = (context.options.format or ("parquet" if is_parquet(output or "") else "jsonl")) == "parquet"
     with open_output(output, compress=not is_table) as file:
-        pages = await _export(context, file, TableOfRecords if is_table else LinesOfRecords)
+        pages = await _export(context, file, records.TableOfRecords if is_table else records.LinesOfRecords)
     if output:
         context.console.print_answer({"pages": pages, "file": output}, [f"{pages:,} pages are in {output}"])
     return YES
@@ -69,10 +59,12 @@ def is_parquet(name: str) -> bool:
     return name.lower().endswith(".parquet")
 
 
-async def _export(context: Context, file: IO[bytes], form: type[LinesOfRecords | TableOfRecords]) -> int:
+async def _export(
+    context: Context, file: IO[bytes], form: type[records.LinesOfRecords | records.TableOfRecords]
+) -> int:
     written, site = 0, ""
     unsettled: list[Record] = []
-    thinning = Thinning() if context.options.thin else None
+    thinning = records.Thinning() if context.options.thin else None
 
     async def end_site() -> None:
         for record in sorted(unsettled, key=lambda record: record.id):
@@ -87,8 +79,8 @@ async def _export(context: Context, file: IO[bytes], form: type[LinesOfRecords |
         journals = [name async for name in store.journals() if name in SITE_JOURNALS]
         metadata: dict[str, Any] | None = None
         if await anext(store.sites(), None) is not None:  # only a store with pages is sure to have them
-            shared = {name: await store.set_default(name, "") for name in SHARED_METADATA}
-            metadata = {"simdedup": EXPORT_VERSION, **shared}
+            shared = {name: await store.set_default(name, "") for name in records.SHARED_METADATA}
+            metadata = {"simdedup": records.EXPORT_VERSION, **shared}
         out = form(file, metadata)
         async for home, record in context.records(store, None, "pages written"):
             if home != site:
@@ -141,13 +133,13 @@ async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]
         if is_table:
             table = files.enter_context(open_table(file))
             total, share = table.metadata.num_rows, None
-            header = shared_metadata(metadata_of(table.schema_arrow)) if total else {}
-            records = read_records(table, partial(refuse, "row"))
+            header = records.shared_metadata(metadata_of(table.schema_arrow)) if total else {}
+            known_records = records.read_records(table, partial(refuse, "row"))
         else:
             head = file.readline()
             total, share = None, read_share(file)
-            header = read_header(head) if head else {}
-            records = read_lines(file, partial(refuse, "line"))
+            header = records.read_header(head) if head else {}
+            known_records = records.read_lines(file, partial(refuse, "line"))
         async with context.open_store(url) as store:
             for name, value in header.items():
                 if await store.set_default(name, value) != value:
@@ -157,7 +149,7 @@ async def _import(context: Context, file: IO[bytes], url: str) -> dict[str, int]
                     raise StoreError(redact_password(url), problem, "name another store")
             with context.console.progress("pages read", total, share) as show:
                 writer = BulkWriter(store)
-                for site, known in records:
+                for site, known in known_records:
                     if isinstance(known, SiteNote):
                         await store.put_note(known.journal, site.encode(), known.value, once=True)
                         continue

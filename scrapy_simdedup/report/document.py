@@ -17,19 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.display import format_time
-from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections
+from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections, tallies
 from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
 from scrapy_simdedup.report.elements import Element, h, replace_invalid_xml, to_html
 from scrapy_simdedup.report.history import read_run_history
-from scrapy_simdedup.report.tallies import (
-    AuditSample,
-    RunTally,
-    SiteTally,
-    TimelineTally,
-    VerdictTally,
-    find_stubs,
-    find_warnings,
-)
 from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
@@ -149,8 +140,9 @@ async def build_report(
     """
     history = await read_run_history(store, run=run)
     compared = await read_compared_pages(store)
-    runs, totals, times, sites = RunTally(), VerdictTally(), TimelineTally(), SiteTally(history)
-    top, audit, near = TopClusters(MAX_CLUSTERS), AuditSample(MAX_AUDITED, compared), NearPages(compared, MAX_CLUSTERS)
+    runs, totals, times = tallies.RunTally(), tallies.VerdictTally(), tallies.TimelineTally()
+    sites, audit = tallies.SiteTally(history), tallies.AuditSample(MAX_AUDITED, compared)
+    top, near = TopClusters(MAX_CLUSTERS), NearPages(compared, MAX_CLUSTERS)
     replay, stubs, read = Replay(MAX_REPLAYED), list[tuple[str, Record]](), count(1)
     async for site, record in live_records(store, None):
         progress(next(read))
@@ -185,14 +177,14 @@ async def build_report(
         dropped=totals.states["duplicate"] if crawl is None else crawl.dropped,
         unjudged=dict((totals.unjudged if crawl is None else crawl.unjudged).most_common()),
         savings=None if crawl is None else crawl.savings,
-        warnings=(*find_warnings(totals, settings), *(crawl.warnings if crawl else ())),
+        warnings=(*tallies.find_warnings(totals, settings), *(crawl.warnings if crawl else ())),
         similarities=totals.similarities,
         timeline=times.timeline,
         clusters=tuple(found),
         cluster_count=top.total,
         near_pages=near.pages,
         near_count=near.total,
-        stubs=tuple(find_stubs(stubs, found, sites.rows)),
+        stubs=tuple(tallies.find_stubs(stubs, found, sites.rows)),
         sites=sites.rows,
         site_count=sites.count,
         url_savings=(crawl.url_savings if crawl else None)
