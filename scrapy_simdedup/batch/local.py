@@ -13,20 +13,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from scrapy_simdedup.batch import tables
 from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, fingerprints, history_row, verdicts
 from scrapy_simdedup.batch.files import Reading, output_names, read_pages, whole_file
 from scrapy_simdedup.batch.records import EXPORT_VERSION, read_records, records_schema
-from scrapy_simdedup.batch.tables import (
-    ROWS_PER_BATCH,
-    TableWriter,
-    fingerprints_schema,
-    open_table,
-    package_of,
-    read_metadata,
-    sql_list,
-    sql_text,
-    verdicts_schema,
-)
+from scrapy_simdedup.batch.tables import sql_list, sql_text
 from scrapy_simdedup.batch.verdict_files import WORK
 from scrapy_simdedup.batch.workers import Watch, do_jobs
 from scrapy_simdedup.detect.names import host_of
@@ -84,7 +75,7 @@ def fingerprint_files(
         path = output / f"{output_name}.parquet"
         if path.exists():
             making_of(path).check(making, str(path))
-            yield name, package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
+            yield name, tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
         else:
             jobs.append((name, (name, number, path)))
     if jobs:
@@ -100,7 +91,7 @@ def fingerprint_file(
     damages: list[str] = []
     pages = 0
     with whole_file(path) as part:
-        writer = TableWriter(str(part), fingerprints_schema(), asdict(Making.by(settings, secret)))
+        writer = tables.TableWriter(str(part), tables.fingerprints_schema(), asdict(Making.by(settings, secret)))
         for batch in fingerprints(read_pages(name, number, reading, damages), settings, secret, watch):
             writer.add_batch(batch)
             pages += batch.num_rows
@@ -110,7 +101,7 @@ def fingerprint_file(
 
 def making_of(path: Path) -> Making:
     """How the fingerprints of a table were made."""
-    about = read_metadata(path, "table of fingerprints")
+    about = tables.read_metadata(path, "table of fingerprints")
     try:
         return Making(**about)
     except TypeError as exc:
@@ -133,13 +124,13 @@ def secret_in(history: str | None) -> bytes | None:
     """The secret that a table of records tells; None where it was given to its store, and is not there."""
     if history is None:
         return None
-    secret = str(read_metadata(Path(history), "table of records").get("secret", ""))
+    secret = str(tables.read_metadata(Path(history), "table of records").get("secret", ""))
     return bytes.fromhex(secret.removeprefix("own:")) if secret.startswith("own:") else None
 
 
 def check_history(history: str, making: Making, secret: bytes) -> None:
     """Check that fingerprints that are made now can be compared with a table of records."""
-    about = read_metadata(Path(history), "table of records")
+    about = tables.read_metadata(Path(history), "table of records")
     if about.get("fingerprint") != making.fingerprint:
         theirs = about.get("fingerprint") or "nobody knows what"
         raise SimdedupError(f"{history} has fingerprints of {theirs}, and these settings make {making.fingerprint}")
@@ -173,7 +164,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     Raises a SimdedupError if the fingerprints were made in another way, a site is too large, or the output is of other
     inputs.
     """
-    duckdb = package_of("batch", "duckdb")
+    duckdb = tables.package_of("batch", "duckdb")
     prints, secret = prints_in(judging.prints, judging.settings)
     making = Making.by(judging.settings, secret)
     for name in judging.history:
@@ -215,7 +206,7 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     for part in range(count):
         path = judging.output / f"verdicts-{part:05}.parquet"
         if path.exists():
-            done += package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows
+            done += tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows
         else:
             records = judging.records and judging.records / f"records-{part:05}.parquet"
             source = work / "parts" / f"part={part}"
@@ -234,9 +225,9 @@ def convert_history(watch: Watch, name: str, path: Path) -> None:  # noqa: ARG00
     def refuse(number: int, problem: str) -> None:
         raise SimdedupError(f"row {number}: {problem}")
 
-    schema = fingerprints_schema()
-    with Path(name).open("rb") as file, open_table(file) as table, whole_file(path) as part:
-        writer = TableWriter(str(part), schema)
+    schema = tables.fingerprints_schema()
+    with Path(name).open("rb") as file, tables.open_table(file) as table, whole_file(path) as part:
+        writer = tables.TableWriter(str(part), schema)
         for number, (site, record) in enumerate(read_records(table, refuse)):
             row = history_row(site, record, number)
             writer.add_row(tuple(map(row.get, schema.names)))
@@ -251,15 +242,15 @@ def _plan(judging: Judging, prints: list[Path]) -> dict[str, Any]:
     return {"files": files, "settings": settings, "run": judging.run, "partitions": judging.partitions} | by_host
 
 
-def _sizes(db: Any, tables: list[Path], prints: list[Path], judging: Judging) -> dict[str, int]:
+def _sizes(db: Any, sources: list[Path], prints: list[Path], judging: Judging) -> dict[str, int]:
     """The pages of each site; makes the view ``pages`` of the rows with their sites."""
     above = judging.by_host_above
-    rows = f"read_parquet({sql_list(tables)}, union_by_name = true)"
+    rows = f"read_parquet({sql_list(sources)}, union_by_name = true)"
     counted = f"SELECT site, count(*) FROM read_parquet({sql_list(prints)}) GROUP BY site"  # noqa: S608
     sizes = dict(db.execute(counted).fetchall())
     large = [site for site, pages in sizes.items() if above is not None and pages > above]
     if large:
-        arrow = package_of("batch", "pyarrow")
+        arrow = tables.package_of("batch", "pyarrow")
         db.create_function("host_of", host_of, ["VARCHAR"], "VARCHAR")
         db.register("large", arrow.table({"name": arrow.array(large, arrow.string())}))
         # What is known of a site as a whole has no URL, and is of no use to its hosts.
@@ -276,7 +267,7 @@ def _sizes(db: Any, tables: list[Path], prints: list[Path], judging: Judging) ->
 
 def _part(db: Any, sizes: dict[str, int], count: int, output: Path) -> None:
     """Write the rows of each site to one of some parts, of which none is much larger than its largest site."""
-    arrow, bins = package_of("batch", "pyarrow"), bins_of(sizes, count)
+    arrow, bins = tables.package_of("batch", "pyarrow"), bins_of(sizes, count)
     largest, places = list(bins), list(bins.values())
     placed = arrow.table({"site": arrow.array(largest, arrow.string()), "part": arrow.array(places, arrow.int32())})
     db.register("placed", placed)
@@ -300,14 +291,14 @@ def judge_part(
     secret: bytes,
 ) -> int:
     """Judge the sites of one part; its tables are there once they are complete."""
-    duckdb, pages, run, settings = package_of("batch", "duckdb"), 0, judging.run, judging.settings
+    duckdb, pages, run, settings = tables.package_of("batch", "duckdb"), 0, judging.run, judging.settings
     with ExitStack() as files:
         part = files.enter_context(whole_file(path))  # what is entered first is in its place last
         db = files.enter_context(duckdb.connect())
-        writer = TableWriter(str(part), verdicts_schema(), {"run": run})
-        store: TableWriter | None = None
+        writer = tables.TableWriter(str(part), tables.verdicts_schema(), {"run": run})
+        store: tables.TableWriter | None = None
         if records is not None:
-            store = TableWriter(
+            store = tables.TableWriter(
                 str(files.enter_context(whole_file(records))), records_schema(), _about_records(settings, secret)
             )
         remember = None if store is None else store.add_row
@@ -331,15 +322,15 @@ def _about_records(settings: DedupSettings, secret: bytes) -> dict[str, Any]:
 
 
 def _sorted(db: Any, source: Path) -> Iterable[Any]:
-    tables = sorted(source.glob("*.parquet"))
-    if not tables:
+    sources = sorted(source.glob("*.parquet"))
+    if not sources:
         return []
     db.execute("SET threads = 1")
     db.execute("SET enable_progress_bar = false")
     db.execute(f"SET memory_limit = '{SORT_BYTES >> 20}MiB'")
     db.execute(f"SET temp_directory = {sql_text(source / 'sort')}")
-    names = ", ".join(fingerprints_schema().names)
-    query = f"SELECT {names} FROM read_parquet({sql_list(tables)}, hive_partitioning = false) ORDER BY {ORDER}"  # noqa: S608
+    names = ", ".join(tables.fingerprints_schema().names)
+    query = f"SELECT {names} FROM read_parquet({sql_list(sources)}, hive_partitioning = false) ORDER BY {ORDER}"  # noqa: S608
     found = db.sql(query)
     read: Callable[[int], Iterable[Any]] = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader
-    return read(ROWS_PER_BATCH)
+    return read(tables.ROWS_PER_BATCH)

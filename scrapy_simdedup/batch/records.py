@@ -46,13 +46,11 @@ _FITS: dict[Any, Callable[[Any], bool]] = {
 """Whether a value fits a field, by the type of the field."""
 
 
-def _check_of(name: str, hint: Any) -> tuple[str, Callable[[Any], bool], bool]:
-    """A name, the check of its value, and whether None fits as well."""
-    types = (hint, *get_args(hint))
-    return name, next(_FITS[type_] for type_ in types if type_ in _FITS), type(None) in types
-
-
-_CHECKS = tuple(_check_of(name, hint) for name, hint in {"site": str, **get_type_hints(Record)}.items())
+_CHECKS = tuple(
+    (name, next(_FITS[part] for part in (hint, *get_args(hint)) if part in _FITS), type(None) in get_args(hint))
+    for name, hint in {"site": str, **get_type_hints(Record)}.items()
+)
+"""Of a site and each field of its record the name, the check, and whether None fits as well."""
 
 
 def checked_record(site: Any, record: Record) -> tuple[str, Record]:
