@@ -27,6 +27,9 @@ WHY_KEPT = {
     "own_url": ("repeat", "kept, of a URL that was fetched before in this run"),
 }
 """By the reason why pages are kept that repeat others: what they are called, and why, in words."""
+MAX_SHOWN_BOUND = 0.2
+"""The greatest bound of what the skipped lead to that is told. A small crawl has a greater one, however often it was
+checked, as the bound takes each request for one that is checked most seldom; there the checks are counted."""
 MIN_SHOWN_SECONDS = 0.05
 """Seconds that are told as saved; less would be shown as none."""
 
@@ -138,11 +141,16 @@ def _url_lines(stats: CrawlStats, mode: str, rules: Sequence[Rule]) -> list[str]
 
 def _check_lines(stats: CrawlStats) -> list[str]:
     asked, sampled, bound = stats["urls/asked"], stats["urls/sampled"], stats.unseen_bound
+    verified, wrong = stats["urls/verified"], stats["urls/verified_wrong"]
     if not asked and not sampled:
         return []
     line = f"  checks: {plural(asked, 'URL')} fetched twice, {sampled} of the skipped fetched as a sample"
-    sure = f"; at most {bound:.1%} of the skipped lead to content that was not fetched (95 % sure)"
-    return [line + (sure if bound < 1 else "")]
+    if bound <= MAX_SHOWN_BOUND:
+        line += f"; at most {bound:.1%} of the skipped lead to content that was not fetched (95 % sure)"
+    elif verified:
+        found = f"{wrong or 'none'} of {plural(verified, 'request')} that verified rules led to new content"
+        line += f"; {found}, which is too few to bound what the skipped lead to"
+    return [line]
 
 
 def _delivery_lines(stats: CrawlStats) -> list[str]:

@@ -171,6 +171,24 @@ class TestSites:
         ) in summary(stats)
 
 
+@pytest.mark.parametrize(
+    ("bound", "wrong", "said"),
+    [
+        (0.04, 0, "a sample; at most 4.0% of the skipped lead to content that was not fetched (95 % sure)"),
+        (0.9, 0, "a sample; none of 66 requests that verified rules led to new content, which is too few to bound"),
+        (0.9, 2, "a sample; 2 of 66 requests that verified rules led to new content, which is too few to bound"),
+    ],
+)
+def test_what_the_skipped_lead_to_is_bounded_where_many_were_and_else_the_checks_are_counted(
+    stats: CrawlStats, bound: float, wrong: int, said: str
+) -> None:
+    counts = {"urls/asked": 2, "urls/sampled": 11, "urls/verified": 66, "urls/verified_wrong": wrong}
+    for name, count in counts.items():
+        stats.increment(name, amount=count)
+    stats.urls_closed(7, bound)
+    assert said in summary(stats, url_mode="skip")
+
+
 @pytest.mark.parametrize(("mode", "acts"), [("off", False), ("observe", True), ("skip", True)])
 @on_asyncio
 async def test_rules_about_urls_that_cannot_act_are_named(
