@@ -142,17 +142,16 @@ def read_page(
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
-    """The first ``<h1>`` of the content; of several that of ``<main>``, as others may name the site or its parts.
+    """The first ``<h1>`` of the content; of several that with which the title begins, or else that of ``<main>``.
 
-    One that is a link leads home, if the title begins with the words of another.
+    Others may name the site or its parts.
     """
     content = BlockClass.CONTENT
     found = [at for at in tree.headings if tree.text_roles[at] & role.H1 and classes[at] is content]
     if len(found) > 1:
-        found.sort(key=lambda at: _outermost(tree, at, role.MAIN_TAG) < 0)
-        if 2 * tree.link_lengths[found[0]] >= len(tree.texts[found[0]]):
-            title = _words(tree.title[:MAX_TITLE_LENGTH])
-            found.sort(key=lambda at: not title.startswith(_words(tree.texts[at])))
+        title = _words(tree.title[:MAX_TITLE_LENGTH])
+        names_page = {at: title.startswith(_words(tree.texts[at])) for at in found}
+        found.sort(key=lambda at: (not names_page[at], _outermost(tree, at, role.MAIN_TAG) < 0))
     return tree.texts[found[0]] if found else ""
 
 
