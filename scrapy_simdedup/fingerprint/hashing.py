@@ -1,7 +1,8 @@
 """The words of texts, and the keyed 64-bit hashes of words and shingles, unpredictable without the secret.
 
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
-the same (Unicode's normalisation form KC), signs are no words, and marks count where they make a letter another one.
+the same (Unicode's normalisation form KC), signs are no words, and marks count where they make a letter another one,
+or are the vowels of their script.
 
 The functions work in numpy, on all words at once. Where the package was installed with its compiled part,
 :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
@@ -37,6 +38,11 @@ _UNSPACED_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
+_VOWELS_ARE_MARKS = re.compile(
+    "[\u0780-\u07bf\u0900-\u0dff\u0f00-\u0fff\u1700-\u177f\u1900-\u1aaf\u1b00-\u1bff\ua800-\uabff]"
+)
+"""Scripts that write vowels as marks, such as Devanagari, Bengali, Tamil and Tibetan: a word without them is another.
+Hebrew and Arabic leave theirs out as a rule."""
 _NON_WORD = re.compile(r"\W")
 """Signs, spaces, and marks."""
 CODE_POINT_MASK = np.uint32((1 << 21) - 1)
@@ -89,8 +95,9 @@ def normalised_words(text: str) -> str:
     codes = _fold(text)
     found = np.bitwise_or.reduce(codes)
     letters = _decode(codes)
-    if found & FAILS_QUICK_CHECK and (found & IS_MARK or not unicodedata.is_normalized("NFKC", letters)):
-        codes = _fold(normal_form(letters))
+    normal = normal_form(letters) if found & FAILS_QUICK_CHECK else letters
+    if found & IS_MARK or normal != letters:
+        codes = _fold(normal)
         codes = codes[codes & (IS_MARK | IS_OWN_WORD) != IS_MARK]
     elif not found & IS_OWN_WORD:
         return letters
@@ -136,7 +143,8 @@ def fold_table() -> CodePoints:
             table[here] = codes[here] | flag
     others = (other.start() for other in _NON_WORD.finditer(characters, 0, _MARKED))
     marks = [code for code in others if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
-    table[marks] |= codes[marks] | IS_MARK | FAILS_QUICK_CHECK
+    table[marks] |= codes[marks] | FAILS_QUICK_CHECK
+    table[[code for code in marks if not _VOWELS_ARE_MARKS.match(chr(code))]] |= IS_MARK
     table[_failing_quick_check(table & CODE_POINT_MASK)] |= FAILS_QUICK_CHECK
     return table
 

@@ -29,13 +29,19 @@ from scrapy_simdedup.fingerprint.hashing import TEXT_END, join_words, split_word
         ("カ\u3099ット", "ガ ッ ト"),
         ("ที่ว่าง", "ท ี ่ ว ่ า ง"),
         ("مُحَمَّد x\u0304", "محمد x"),
+        ("कल काल किल, बांग्ला", "कल काल किल बांग्ला"),
+        ("\u0915\u093c\u0932\u092e \u0958\u0932\u092e", "\u0915\u093c\u0932\u092e \u0915\u093c\u0932\u092e"),
+        ("தொழில் བོད་ཡིག", "தொழில் བོད ཡིག"),
         ("a\x1eb", "a b"),
         ("...", ""),
         ("", ""),
     ],
 )
 def test_words_are_runs_of_letters_and_digits_in_lower_case(text: str, words: str) -> None:
-    """In scripts that write no spaces a character is a word; compatible characters are the same."""
+    """In scripts that write no spaces a character is a word; compatible characters are the same.
+
+    Where marks are the vowels of a script, a word without them is another.
+    """
     assert [word.decode() for word in split_words(text)] == words.split()
 
 
@@ -55,6 +61,7 @@ def test_composed_and_decomposed_text_has_the_same_words(text: str) -> None:
 def test_marks_without_end_and_ligatures_without_end_cost_no_time() -> None:
     """Sorting 200,000 marks takes a minute; 200,000 ligatures stand for 3.6 million characters."""
     assert split_words("a" + "\u0301\u0327" * 100_000 + " end")[-1] == b"end"
+    assert split_words("क" + "\u094d\u093c" * 100_000 + " end")[-1] == b"end"
     assert len(split_words("\ufdfa" * 200_000)) == 1
 
 
