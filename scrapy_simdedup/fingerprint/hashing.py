@@ -1,8 +1,8 @@
 """The words of texts, and the keyed 64-bit hashes of words and shingles, unpredictable without the secret.
 
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
-the same (Unicode's normalisation form KC), signs are no words, and marks count where they make a letter another one,
-or are the vowels of their script.
+the same (Unicode's normalisation form KC). Signs are no words, but for check marks and the like; marks count where they
+make a letter another one, or are the vowels of their script.
 
 The functions work in numpy, on all words at once. Where the package was installed with its compiled part,
 :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
@@ -38,6 +38,8 @@ _UNSPACED_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
+_ANSWERS = re.compile("[\u25b3\u25cb-\u25cf\u2610-\u2612\u2705\u2713-\u2718\u274c]+")
+"""Check marks, crosses and circles: they may be all that a cell of a table says. Stars decorate as well."""
 _VOWELS_ARE_MARKS = re.compile(
     "[\u0780-\u07bf\u0900-\u0dff\u0f00-\u0fff\u1700-\u177f\u1900-\u1aaf\u1b00-\u1bff\ua800-\uabff]"
 )
@@ -137,7 +139,7 @@ def fold_table() -> CodePoints:
     # Of one character each, and whatever is next to it: the dotted I would become two, and a sigma's form depend.
     lower = characters.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4")
-    for runs, flag in ((_WORD_RUNS, 0), (_UNSPACED_SCRIPTS, IS_OWN_WORD)):
+    for runs, flag in ((_WORD_RUNS, 0), (_UNSPACED_SCRIPTS, IS_OWN_WORD), (_ANSWERS, IS_OWN_WORD)):
         for run in runs.finditer(characters):
             here = slice(*run.span())
             table[here] = codes[here] | flag

@@ -491,6 +491,27 @@ async def test_a_short_page_is_unchanged_whatever_its_code_says(store: Fingerpri
         assert not (await detector.add(notice("b", "Hours"), url=A)).is_duplicate
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("\u2713", "\u2717"), ("\u25cf\u25cf\u25cb", "\u25cf\u25cb\u25cb"), ("मेल", "मूल")]
+)
+@on_asyncio
+async def test_an_edit_may_be_one_check_mark_or_one_vowel(store: FingerprintStore, before: str, after: str) -> None:
+    """A cell of a table may say no more than whether a room has a shower."""
+
+    def room(shower: str) -> str:
+        return page(
+            "room", body=f"<table><tr><td>Shower<td>{shower}<tr><td>Balcony<td>\u2713</table>{prose('room', 90)}"
+        )
+
+    for day, shower, kind in (
+        ("monday", before, "new"),
+        ("tuesday", before, "unchanged"),
+        ("sunday", after, "changed"),
+    ):
+        async with run(store, day) as detector:
+            assert (await detector.add(room(shower), url=A)).kind == kind
+
+
 @on_asyncio
 async def test_a_page_in_work_that_is_fetched_again_is_not_dropped(store: FingerprintStore) -> None:
     """It was not delivered yet, so its repeat must not be lost; another page waits for whichever is more like it."""

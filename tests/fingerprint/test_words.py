@@ -24,6 +24,7 @@ from scrapy_simdedup.fingerprint.hashing import TEXT_END, join_words, split_word
         ("fullwidth ＡＢＣ１", "fullwidth abc1"),
         ("non\xa0breaking", "non breaking"),
         ("Brand™ ℃ 😀 3 m²", "brand 3 m2"),
+        ("WiFi\u2713, pool \u2717 \u25cf\u25cb \u2605", "wifi \u2713 pool \u2717 \u25cf \u25cb"),
         ("ΣΟΦΟΣ σοφός σοφο\u0301ς", "σοφοσ σοφόσ σοφόσ"),
         ("İstanbul I\u0307stanbul", "istanbul istanbul"),
         ("カ\u3099ット", "ガ ッ ト"),
