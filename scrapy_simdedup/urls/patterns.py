@@ -29,7 +29,7 @@ FEW_VALUES = 16
 MAX_CONDITIONS, MAX_CONDITIONS_HERE = 2000, 200
 """Conditions of a site, and of one leaf."""
 Condition = tuple[str, "str | None"]
-"""What a URL has beside a part: a parameter, whatever its value if that is None."""
+"""What a URL has beside a part: a parameter, whatever its value if that is None, but for no value at all."""
 
 
 class ActiveRules:
@@ -127,7 +127,7 @@ class PathPattern:
         refuted: set[Hypothesis] = set()
         for has_value in (True, False):  # what is known of a value counts for more than that the parameter is there
             for name, value in pairs:
-                verdicts = self.conditional.get((name, value if has_value else None), {})
+                verdicts = self.conditional.get((name, value if has_value or not value else None), {})
                 refuted.update(hypothesis for hypothesis, pattern in verdicts.items() if pattern is None)
                 for hypothesis, pattern in verdicts.items():
                     if pattern is not None:
@@ -220,7 +220,10 @@ class PatternTree:
                 continue
             default = part.values.get(value)
             is_word = default is not None and len(part.values) <= FEW_VALUES and not _DIGIT.search(value)
-            for condition in ((name, None), (name, value)) if is_word else ((name, None),):
+            conditions: list[Condition] = [(name, None)] if value else []
+            if is_word:
+                conditions.append((name, value))
+            for condition in conditions:
                 pattern = leaf.conditions.get(condition)
                 if pattern is None and len(leaf.conditions) < MAX_CONDITIONS_HERE:
                     pattern = self._add_condition(leaf, condition)

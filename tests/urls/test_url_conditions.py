@@ -70,6 +70,25 @@ def test_products_of_another_script_are_fetched() -> None:
     assert not learner.decide("https://shop.example/other.php?item=100&cat=2").skip
 
 
+@in_crawl_order
+def notebooks(rng: random.Random) -> Iterator[list[Page]]:
+    """A folder is the same from whichever note it is opened; without a name it is the folder of the note itself."""
+    for note in range(200):
+        url = f"{URL}?note={note}"
+        views = [(folder, view) for folder in rng.sample(range(12), 4) for view in ("list", "tiles")]
+        own = [Page(f"{url}&folder={folder}&view={view}", f"folder {folder} as {view}") for folder, view in views]
+        own += [Page(f"{url}&folder=&view={view}", f"folder of note {note} as {view}") for view in ("list", "tiles")]
+        yield [Page(url, f"note {note}"), *own]
+
+
+def test_an_empty_parameter_is_no_condition_of_what_holds_beside_it() -> None:
+    for seed in (1, 2):
+        rng = random.Random(seed)
+        outcome, _ = crawl_and_ask(notebooks(rng), UrlLearner(seed=seed, checks=0.05), 0.0, rng)
+        assert not outcome.lost
+        assert outcome.saved > 0.5
+
+
 def test_the_value_of_a_parameter_can_tell_pages_apart() -> None:
     """A print view is the same from all categories, a review is not."""
     learner = UrlLearner(thresholds=SURE, checks=1.0)
