@@ -321,19 +321,35 @@ cdef class Walk:
 
 
 cdef Py_ssize_t copy_shown(char* line, const char* text, bint is_behind_blank) noexcept:
-    """Copy a text that ends with a null, white space and no-break spaces as single blanks; how many bytes it has then."""
+    """Copy a text that ends with a null as ``python_walk`` shows it; how many bytes it has then."""
     cdef char* end = line
-    cdef unsigned char byte = text[0]
-    cdef bint is_blank
-    while byte:
-        is_blank = is_space_byte(byte) if byte <= 32 else byte == 0xC2 and <unsigned char> text[1] == 0xA0
-        if not is_blank or not is_behind_blank:
-            end[0] = c" " if is_blank else byte
+    cdef int size
+    while text[0]:
+        size = size_of_break(text)
+        if size:
+            text += size
+            continue
+        size = size_of_blank(text)
+        if not size or not is_behind_blank:
+            end[0] = c" " if size else text[0]
             end += 1
-        is_behind_blank = is_blank
-        text += 2 if byte == 0xC2 and is_blank else 1
-        byte = text[0]
+        is_behind_blank = size > 0
+        text += size or 1
     return end - line
+
+
+cdef inline int size_of_blank(const char* text) noexcept:
+    """The bytes of white space, or of a no-break space; else 0."""
+    if <unsigned char> text[0] <= 32:
+        return is_space_byte(text[0])
+    return 2 if text[0] == c"\xc2" and text[1] == c"\xa0" else 0
+
+
+cdef inline int size_of_break(const char* text) noexcept:
+    """The bytes of a soft hyphen or of a zero-width space; else 0."""
+    if text[0] == c"\xc2":
+        return 2 if text[1] == c"\xad" else 0
+    return 3 if text[0] == c"\xe2" and text[1] == c"\x80" and text[2] == c"\x8b" else 0
 
 
 cdef inline bint is_plain(xmlNode* element) noexcept:

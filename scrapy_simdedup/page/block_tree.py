@@ -36,7 +36,8 @@ class BlockTree:
 
     texts: list[str]
     """The text of each block, without the white space around it; never blank. White space within is single blanks, as
-    the template indents texts; but not where details are asked for, as the content model makes use of it."""
+    the template indents texts, and words are whole where they may be broken. Where details are asked for it stays, as
+    the content model makes use of it."""
     text_roles: list[int]
     """The ``HEADING``, ``H1`` and ``PARAGRAPH`` bits of each block."""
     link_lengths: list[int]
@@ -107,7 +108,8 @@ def build_block_tree(root: HtmlElement, words: role.RoleWords, *, detailed: bool
 
 
 _OF_NUMBER = "0123456789 \t\n\v\f\r"
-_SPACES = re.compile(r"[\t-\r\x1c-\x1f \xa0]+")
+_SPACES, _BREAKS = re.compile(r"[\t-\r\x1c-\x1f \xa0]+"), re.compile("[\xad\u200b]")
+"""White space and no-break spaces; soft hyphens and zero-width spaces, which part no words."""
 
 
 def _leads_on(element: etree._Element) -> bool:
@@ -141,7 +143,7 @@ def python_walk(root: HtmlElement, words: role.RoleWords, detailed: bool = False
     around: list[tuple[int, int, int, int, int, int, bool]] = []
 
     def shown(text: str) -> str:
-        return (text if detailed else _SPACES.sub(" ", text)).strip()
+        return (text if detailed else _SPACES.sub(" ", _BREAKS.sub("", text))).strip()
 
     def add_to_line(text: str | None) -> None:
         nonlocal linked

@@ -26,6 +26,7 @@ def outline_of(html: str) -> BlockTree:
         ("<table><tr><td>a<td>b</table>", ["a", "b"]),
         ("<ul><li>a<ul><li>b</ul></ul>", ["a", "b"]),
         ("<p>un<wbr>broken and <x-custom>unknown</x-custom> tags</p>", ["unbroken and unknown tags"]),
+        ("<p>Hy&shy;phens \u200band places\u200b to break</p>\u200b", ["Hyphens and places to break"]),
         ("<p> \n </p><div>&nbsp;</div><p>text</p>", ["text"]),
         ("<p>a</p></body>tail", ["a", "tail"]),
         ("<title>head</title><p>body</p>", ["body"]),
