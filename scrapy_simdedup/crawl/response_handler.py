@@ -30,7 +30,7 @@ from scrapy_simdedup.crawl.requests import (
     is_page,
     read_response,
 )
-from scrapy_simdedup.crawl.second_fetch import META_SECOND, SecondFetches
+from scrapy_simdedup.crawl.second_fetch import DOUBTFUL, META_SECOND, SecondFetches
 from scrapy_simdedup.crawl.url_journal import UrlObservations
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
@@ -144,7 +144,7 @@ class ResponseHandler:
             return response
         is_inspected, (text, reason) = is_inspection(request), read_response(request, response, self._endings)
         # Asked once per response, as links may copy the mark.
-        is_second = request.meta.pop(META_SECOND, None) is not None
+        second = request.meta.pop(META_SECOND, None)
         key = self._crawler.request_fingerprinter.fingerprint(request)
         may_be_gone = response.status in GONE_STATUSES or "redirect_urls" in request.meta
         if response.status == NOT_MODIFIED:
@@ -163,7 +163,7 @@ class ResponseHandler:
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
         about: dict[str, Any] = {"handler": handler, "canonical": canonical, "known_since": known_since}
-        fetch = self._fetch(request, response, text, key, site=site, **about)
+        fetch = self._fetch(request, response, text, key, site=site, is_doubted=second == DOUBTFUL, **about)
         verdict = await self._judge.judge_page(fetch, site=site, size=len(response.body), request=request)
         request.meta[META_VERDICT] = verdict.as_dict()
         if verdict.kind not in {"new", "unjudged"}:
@@ -174,7 +174,7 @@ class ResponseHandler:
             return response
         try:
             await self._learn(request, response, verdict, site, canonical)
-            await self._act(request, response, verdict, site, is_second=is_second)
+            await self._act(request, response, verdict, site, second=second)
         finally:  # a reserved page that nobody settles would keep its repeats waiting
             if verdict.page is not None and self._tracks_delivery:
                 self._tracker.track(request, verdict.page)
@@ -198,8 +198,9 @@ class ResponseHandler:
         """The verdict of a response that is not to reach its callback; else None."""
         return None if response.request in self._followed else self.drops(response)
 
-    async def _act(self, request: Request, response: Response, verdict: Verdict, site: str, *, is_second: bool) -> None:
-        """Send the signals of a verdict, and drop a repeat."""
+    async def _act(self, request: Request, response: Response, verdict: Verdict, site: str, *, second: object) -> None:
+        """Send the signals of a verdict, and drop a repeat; ``second`` is the mark of a second fetch, or None."""
+        may_drop = verdict.is_duplicate and second in {None, DOUBTFUL}
         if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
             self._second_fetches.stub_found(site, verdict.original_key)
         if self._second_fetches.new_stubs:
@@ -210,12 +211,12 @@ class ResponseHandler:
             self._send(page_changed, response, verdict)
         if verdict.supersedes is not None:
             self._send(better_copy_found, response, verdict)
-        if verdict.is_duplicate and not is_second and self._has_own_arguments(request, response, verdict):
+        if may_drop and self._has_own_arguments(request, response, verdict):
             self._keep(request, verdict, "other_arguments")
-        elif verdict.is_duplicate and not is_second and self._needs_callback(request, response):
+        elif may_drop and self._needs_callback(request, response):
             self._keep(request, verdict, "for_callback")
-        elif verdict.is_duplicate and not is_second:
-            await self._drop(request, response, verdict, site)
+        elif may_drop:
+            await self._drop(request, response, verdict, site, is_second=second is not None)
         elif verdict.is_duplicate or verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
 
@@ -273,7 +274,14 @@ class ResponseHandler:
                 old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
-    async def _drop(self, request: Request, response: Response, verdict: Verdict, site: str) -> None:
+    async def _drop(
+        self, request: Request, response: Response, verdict: Verdict, site: str, *, is_second: bool
+    ) -> None:
+        if is_second:  # all the rest was done the first time
+            self._dropped[request] = verdict
+            if self._tracks_delivery:
+                return
+            raise NearDuplicatePage(response, verdict)
         is_observed = self._settings.mode == "observe"
         other_headline = verdict.other_headline
         self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)

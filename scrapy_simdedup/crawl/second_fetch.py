@@ -7,7 +7,10 @@ a server may be busy the second time.
 
 A run that other processes work on or take up (``SIMDEDUP_RUN``, ``JOBDIR``) has its dropped pages in the store. Those
 of a process that ended are fetched by the one that finds the stub; those of a process that was killed, with all that it
-had counted, by the next one at its start.
+had counted, by the next one at its start, and so is what a process left in doubt that was stopped.
+
+The first pages of a site cannot tell either whether its h1 names the page or the shop. What was dropped because an h1
+vouched for it is judged once more when nothing else is left to fetch, and kept unless the h1 still vouches.
 
 Pages that could not be judged, as the store failed, are not counted. What they might have made a family of is fetched
 once more at the end of the crawl.
@@ -45,6 +48,8 @@ META_SECOND = "simdedup_second"
 """Marks the requests that are made once more: their pages are kept whatever they are like. The record of the stub may
 be lost, or another record of the cluster is more like the page. What is dropped again would be fetched again, and so
 on."""
+DOUBTFUL = "doubtful"
+"""The mark of those that are judged again, and dropped again if they are repeats after all."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
 """What the first fetch may have in its meta, and the second one has not."""
 MAX_REQUESTS = 5_000
@@ -67,6 +72,8 @@ class SecondFetches:
         self._crawler, self._stats, self._on_store_error = crawler, stats, on_store_error
         self._dropped: OrderedDict[Original, list[tuple[Request, Response | None]]] = OrderedDict()
         """By the site and the key of the original, its dropped pages; without the response where there was no room."""
+        self._doubtful: weakref.WeakSet[Request] = weakref.WeakSet()
+        """Of these, the requests whose verdicts were doubtful."""
         self._count = self._held_bytes = 0
         self._answers: weakref.WeakKeyDictionary[Request, Response] = weakref.WeakKeyDictionary()
         """What the second requests are answered with, as far as they are still in memory."""
@@ -107,9 +114,11 @@ class SecondFetches:
         key = (site, verdict.original_key)
         with reporting_failures(self._on_store_error):
             if self._notes is not None:
-                await self._notes.add(request, key)
+                await self._notes.add(request, key, is_doubtful=verdict.is_doubtful)
         has_room = self._held_bytes + len(response.body) <= MAX_HELD_BYTES
         self._dropped.setdefault(key, []).append((request, response.replace(request=None) if has_room else None))
+        if verdict.is_doubtful:
+            self._doubtful.add(request)
         self._dropped.move_to_end(key)
         self._count += 1
         self._held_bytes += len(response.body) * has_room
@@ -141,28 +150,31 @@ class SecondFetches:
             self._on_store_error(exc)
 
     def _spider_idle(self) -> None:
-        """Make the requests once more whose pages may be those of a family, had all pages been counted."""
+        """Make the requests once more whose pages may be those of a family, had all been counted, or are doubtful."""
         for key in list(self._dropped):
             dropped, uncounted = len(self._dropped[key]), self._uncounted[key[0]]
-            if uncounted and 1 + dropped + uncounted >= MIN_PLACES_OF_FAMILY:
-                self._fetch(key)
+            may_be_family = uncounted and 1 + dropped + uncounted >= MIN_PLACES_OF_FAMILY
+            self._fetch(key, mark=True if may_be_family else DOUBTFUL)
         self._uncounted.clear()
 
-    def _take(self, key: Original) -> list[tuple[Request, Response | None]]:
-        taken = self._dropped.pop(key, [])
+    def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
+        dropped = self._dropped.pop(key, [])
+        taken = [page for page in dropped if not doubtful or page[0] in self._doubtful]
+        if len(taken) < len(dropped):
+            self._dropped[key] = [page for page in dropped if page[0] not in self._doubtful]
         self._count -= len(taken)
         self._held_bytes -= sum(len(response.body) for _, response in taken if response is not None)
         return taken
 
-    def _fetch(self, key: Original) -> None:
-        for request, response in self._take(key):
-            self._ask(request, response)
+    def _fetch(self, key: Original, *, mark: object = True) -> None:
+        for request, response in self._take(key, doubtful=mark is DOUBTFUL):
+            self._ask(request, response, mark)
             if self._notes is not None:
                 self._notes.taken(request)
 
-    def _ask(self, request: Request, response: Response | None) -> None:
+    def _ask(self, request: Request, response: Response | None, mark: object = True) -> None:
         meta = {name: value for name, value in request.meta.items() if name not in META_OF_FIRST}
-        again = self._schedule(request, meta | {META_SECOND: True})
+        again = self._schedule(request, meta | {META_SECOND: mark})
         if again is not None and response is not None:
             flags = [flag for flag in response.flags if not flag.startswith(FLAG)]
             self._answers[again] = response.replace(flags=flags)  # without its request, which may die in a queue
@@ -190,7 +202,7 @@ class DroppedPages:
         """Fingerprints of requests that this process made once more."""
         self._has_notes = False
 
-    async def add(self, request: Request, key: Original) -> None:
+    async def add(self, request: Request, key: Original, *, is_doubtful: bool) -> None:
         """Note a dropped page, unless its request has values that cannot be written down."""
         try:
             values = serialize_request(request, self._crawler.spider)
@@ -200,7 +212,7 @@ class DroppedPages:
         name, (site, original) = self._name(request), key
         self._taken.discard(name)
         self._has_notes = True
-        note = events.DroppedPage(site, original, self._context.worker, values)
+        note = events.DroppedPage(site, original, self._context.worker, values, is_doubtful)
         await self._store.put_note(self._journal, name, bytes(note))
 
     def taken(self, request: Request) -> None:
@@ -208,9 +220,9 @@ class DroppedPages:
         self._taken.add(self._name(request))
 
     async def of_killed(self) -> list[Request]:
-        """The requests of processes that did not end by themselves."""
+        """The requests of processes that did not end by themselves, and those that one that did left in doubt."""
         pages, ended = await self._read()
-        return self._requests([page for page in pages if page.worker not in ended])
+        return self._requests([page for page in pages if page.worker not in ended or page.is_doubtful])
 
     async def of_ended(self, originals: set[Original]) -> list[Request]:
         """The requests of other processes that ended, for these originals."""

@@ -178,6 +178,7 @@ class NearDuplicateDetector:
         known_since: float | None = None,
         identity: str | None = None,
         handler: str = "",
+        is_doubted: bool = False,
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
@@ -191,6 +192,7 @@ class NearDuplicateDetector:
                 which the store knows nothing else is then unchanged.
             identity: see :meth:`judge`.
             handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
+            is_doubted: whether its verdict was a doubtful one, after which it is judged as if that had not been.
         """
         key, url, site = self._address(url, key, site, html)
         settings = self._page_settings.of(url)
@@ -200,7 +202,7 @@ class NearDuplicateDetector:
             read = partial(self._fingerprinter.fingerprint, html, url, settings, body=fp.body, identity=identity)
         handler, context = "" if settings.callbacks == "any" else handler, self.context
         about = context.run, context.worker, context.now(), settings, canonical, known_since
-        return FetchedPage(site, key, url, fp, *about, handler, read)
+        return FetchedPage(site, key, url, fp, *about, handler, is_doubted, read)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""

@@ -165,6 +165,8 @@ class DroppedPage(Event):
     """The process that dropped it, and fetches it once more while it is alive."""
     request: dict[str, Any]
     """All that is needed to make the request: values that :func:`pack_value` takes."""
+    is_doubtful: bool
+    """Whether it is to be judged again once more is known of the site; see :attr:`Verdict.is_doubtful`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,10 @@
    page is near. So "Product details" vouches for no product, though no page with another content has it; and the first
    line below it may differ in its numbers alone. Elsewhere a line that differs in its numbers alone may be either, so
    where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of
-   them; another title, below an h1 that all pages have, is one of the three.
+   them; another title, below an h1 that all pages have, is one of the three. While the site is unknown, nobody can tell
+   whether the h1 of two pages is that of all, and what is dropped for it is *doubtful*. It is looked at again when the
+   crawl has nothing else to fetch. If the site is still unknown then, the h1 vouches for a page only whose URL has the
+   name of an original.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Each original lacks two such lines, which most originals lack, as where one post of a thread
    is marked the others are as ever; and one line all of them lack, as the date of an event in a town where there was
@@ -33,6 +36,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
@@ -40,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
+from scrapy_simdedup.detect.stubs import are_unrelated
 from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -114,6 +119,7 @@ class OwnTextSearch:
         clocks: places whose text changes by itself.
         novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
         is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
+        is_doubted: whether the crawl has nothing else to fetch by which the site may be known better.
         namesakes: gives the text units of kept pages that have the page's h1 and title, and that the page is near.
     """
 
@@ -127,12 +133,16 @@ class OwnTextSearch:
         clocks: Collection[int],
         novel_words: int,
         is_variant: bool,
+        is_doubted: bool,
         namesakes: Callable[[], list[TextUnits]],
     ) -> None:
         self._page, self._originals, self._others, self._urls = page, originals, others, urls
         self._kept = [original.units for original in originals if original.units is not None]
         self._clocks, self._novel_words, self._is_variant = clocks, novel_words, is_variant
         self._namesakes = namesakes
+        is_last_look = is_doubted and others.sampled < MIN_SAMPLE
+        self._may_vouch = [not (is_last_look and are_unrelated(urls[0], url)) for url in urls[1:]]
+        """Of which originals a headline may vouch for the page."""
 
     def result(self) -> OwnText:
         """What was found; nothing is known where there are no text units."""
@@ -143,7 +153,10 @@ class OwnTextSearch:
                 return OwnText(words, counts=True)
         most = int(self._words.max(initial=0))
         shown = most if most > novelty.MIN_OWN_WORDS else 0
-        return OwnText(shown)
+        if self._others.sampled >= MIN_SAMPLE:
+            return OwnText(shown)
+        self._may_vouch = [False] * len(self._originals)
+        return OwnText(shown, is_doubtful=any(step() for step in (self._text_without_name, self._facts)))
 
     @property
     def _units(self) -> PageUnits:
@@ -207,7 +220,7 @@ class OwnTextSearch:
         Short lines are passed over, unless the page is so long that nobody knows what they stand in place of: then two
         without a number are no clock.
         """
-        if not self._others.are_known:
+        if not self._others.are_known and all(self._may_vouch):
             return 0
         units, found = self._units, self._found
         is_missing = (found.missing > 0) & units.of_content
@@ -303,9 +316,10 @@ class OwnTextSearch:
         """Whether the h1, or the title of a site that is known, says that the page is one with an original."""
         sampled = self._others.sampled if by_title else 0
         many = min(max(1.0, MIN_SHARE * sampled), MIN_PAGES)
+        originals = list(compress(self._originals, self._may_vouch))
         return any(
             own
-            and any(getattr(original, name) == own for original in self._originals)
+            and any(getattr(original, name) == own for original in originals)
             and self._others.count(name, own) < many
             for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
         )

@@ -78,7 +78,7 @@ def _compare_with_past(
 ) -> tuple[Revisit | None, ClockEvidence | None]:
     """The page compared with what its URL gave before, if anything is known of that, and what both say about clocks."""
     before = index.previous_version(page.key, page.run)
-    if before is not None:
+    if before is not None and not (page.is_doubted and before.run == page.run):
         revisit = compare_with_version(page, before, index, clocks)
         return revisit, revisit.evidence
     if page.known_since is not None:
@@ -295,6 +295,7 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_key=original.original or original.key,
         reason=match.reason,
         own_words=match.own.words,
+        is_doubtful=match.own.is_doubtful,
     )
 
 

@@ -217,6 +217,7 @@ class SiteNovelty:
             clocks=clocks,
             novel_words=novel_words,
             is_variant=is_variant,
+            is_doubted=page.is_doubted,
             namesakes=partial(self._namesakes, fp, near),
         ).result()
 

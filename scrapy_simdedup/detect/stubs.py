@@ -335,6 +335,18 @@ def url_tokens(url: str) -> frozenset[str]:
     return frozenset(map(_shortened, tokens))
 
 
+def are_unrelated(url: str, other: str) -> bool:
+    """Whether the paths of two URLs do not say that both lead to one page: neither names the end of the other.
+
+    >>> page = "http://site.example/news/rain"
+    >>> [are_unrelated(page, f"http://site.example/{path}") for path in ("print/rain", "news/rain?from=1", "news/snow")]
+    [False, False, True]
+    """
+    ours, theirs = url_tokens(url), url_tokens(other)
+    ends = {token.replace("end ", "path ", 1) for token in ours | theirs if token.startswith("end ")}
+    return ends.isdisjoint(ours & theirs)
+
+
 def _shortened(token: str) -> str:
     half = MAX_TOKEN_LENGTH // 2
     return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{_digest(token):0{half}x}"

@@ -102,6 +102,9 @@ class Verdict:
     other_text: bool = False
     """Of a duplicate, whether its content, title or offer does not say just what those of its original say. What
     differs may be a counter, a clock, or the one fact that tells the pages of a family apart."""
+    is_doubtful: bool = False
+    """Of a duplicate, whether its h1 alone vouches that it is one, on a site of which too few pages are known to tell
+    whether that h1 stands on most of them. A crawl judges it once more when it has nothing else to fetch."""
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
@@ -166,6 +169,8 @@ class FetchedPage:
     """When another tool delivered the page, of whose content it remembered nothing; None if none did."""
     handler: str = ""
     """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
+    is_doubted: bool = False
+    """Whether it was dropped before in doubt; see :attr:`Verdict.is_doubtful`."""
     read: Callable[[], Awaitable[PageFingerprint]] | None = field(default=None, repr=False, compare=False)
     """Reads the page, where its fingerprint is that of an earlier version with the same bytes: only then its text units
     are at hand."""
@@ -180,6 +185,8 @@ class OwnText(NamedTuple):
     """Whether the page is no copy, because of this text."""
     is_in_work: bool = False
     """Whether an original that is not delivered yet has the text: the verdict then waits for that original."""
+    is_doubtful: bool = False
+    """Whether a line of the page would count, had a headline not vouched for it that the whole site may have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,45 @@ def serve_family(site: Site, count: int) -> list[str]:
     return paths
 
 
+def serve_others(site: Site, count: int) -> list[str]:
+    """Serve pages with other headlines and texts, by which the site is known; their paths."""
+    paths = [f"/about/{number}" for number in range(count)]
+    for number, path in enumerate(paths):
+        site[path] = page(number)
+    return paths
+
+
+@pytest.mark.parametrize("others", [0, 2, 12])
+@on_asyncio
+async def test_a_family_of_a_few_is_kept_where_the_site_turns_out_to_have_one_headline(others: int) -> None:
+    """A small shop has it on all pages but the first. Copies of a page are dropped as ever, in whatever they differ."""
+    with Site() as site:
+        wares = [f"/wares/{'-'.join(words(number, 2))}" for number in range(4)]
+        copies = [f"{path}?from={number}" for number, path in enumerate(wares)]
+        for number, path in enumerate(wares):
+            site[path] = site[copies[number]] = member(FAMILIES["events in other cities"](number))
+        of_shop = [f"/{'-'.join(words(f'about {number}', 2))}" for number in range(others)]
+        for path in of_shop:
+            site[path] = page("family", "the same frame", body=prose(path, 80))
+        site["/"] = page("start")
+        done = await crawl(PathsSpider, ADDON, urls=site.urls("/", *wares, *copies, *of_shop))
+        assert sorted(done.urls) == sorted(site.urls("/", *wares, *of_shop))
+        assert done.stat("pages/dropped") == 7
+        assert done.stat("pages/fetched_twice") == 6
+
+
+@on_asyncio
+async def test_a_greeting_above_an_article_makes_no_other_page_of_it_on_a_small_site() -> None:
+    """The crawl knows no more of the site at its end; the URLs tell that they lead to one article."""
+    with Site() as site:
+        aliases = ["/tide", "/print/tide", "/tide?from=home", "/tide/amp"]
+        for number, path in enumerate(aliases):
+            site[path] = page("tide", "tide", body=f"<p>{city(number)}</p>{prose('article', 80)}")
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*aliases))
+        assert done.urls == site.urls(aliases[0])
+        assert done.stat("pages/fetched_twice") == 3
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 @on_asyncio
 async def test_no_page_of_a_family_is_lost(name: str) -> None:
@@ -222,12 +261,14 @@ async def test_no_second_fetch_leads_to_a_third(tmp_path: Path, members: list[in
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves its queue open
-@pytest.mark.parametrize("stop", [4, 7, 9, 14])
+@pytest.mark.parametrize(("count", "stop"), [(20, 4), (20, 7), (20, 9), (20, 14), (5, 3)])
 @on_asyncio
-async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(tmp_path: Path, stop: int) -> None:
+async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(
+    tmp_path: Path, count: int, stop: int
+) -> None:
     """Neither those that it had dropped when it was stopped, nor what it was about to fetch once more."""
     with Site() as site:
-        paths = serve_family(site, 20)
+        paths = serve_family(site, count)
         settings = {**ADDON, "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
         urls = site.urls(*paths)
         first = await crawl(PathsSpider, settings | {"CLOSESPIDER_PAGECOUNT": stop}, urls=urls)
@@ -255,7 +296,7 @@ async def test_a_job_keeps_its_state_whatever_the_requests_of_dropped_pages_hold
         paths = serve_family(site, 20)
         settings = {**ADDON, "JOBDIR": str(tmp_path / "job")}
         first = await crawl(LockedSpider, settings, urls=site.urls(*paths[:7]))
-        assert first.spider.state["pages"] == len(first.urls) == 1
+        assert first.spider.state["pages"] == len(first.urls) == 7
         second = await crawl(LockedSpider, settings, urls=site.urls(*paths[7:]))
         assert second.spider.state["pages"] == len(first.urls + second.urls)
         assert set(second.urls) == set(site.urls(*paths[7:]))
@@ -267,11 +308,11 @@ async def test_what_a_process_dropped_that_has_ended_is_fetched_by_the_one_that_
 ) -> None:
     """Its own crawl was over before the eighth page came."""
     with Site() as site:
-        paths = serve_family(site, 20)
+        paths, others = serve_family(site, 20), serve_others(site, 6)
         settings = {**ADDON, "SIMDEDUP_STORE": shared_url, "SIMDEDUP_RUN": "night"}
-        first = await crawl(PathsSpider, settings, urls=site.urls(*paths[:5]))
+        first = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths[:5]))
         second = await crawl(PathsSpider, settings, urls=site.urls(*paths[5:]))
-        assert first.urls == site.urls(paths[0])
+        assert first.urls == site.urls(*others, paths[0])
         assert set(second.urls) == set(site.urls(*paths[1:]))
 
 
