@@ -7,7 +7,6 @@ import sys
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, get_args, get_type_hints
@@ -17,7 +16,7 @@ from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
 from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import COLUMNS, LogPart, Record, SiteNote, State, Tail
+from scrapy_simdedup.store.base import LogPart, Record, SiteNote, State, Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
 EXPORT_VERSION = 1
@@ -26,7 +25,7 @@ SHARED_METADATA = ("fingerprint", "secret")
 """Metadata that stores must agree on to share records; an export begins with it."""
 LOG_FIELDS = ("id", "position")
 """Fields that a record gets from the log it is appended to; they are not exported."""
-RECORD_COLUMNS = ("site", *(field.name for field in fields(Record) if field.name not in LOG_FIELDS))
+RECORD_COLUMNS = ("site", *(name for name in Record._fields if name not in LOG_FIELDS))
 NOTE_COLUMNS = ("journal", "note")
 """The columns of a note of a site, which has a row of its own in a table of records."""
 BYTES_FIELDS = ("key", "fingerprint", "original")
@@ -55,7 +54,7 @@ _CHECKS = tuple(
 
 def checked_record(site: Any, record: Record) -> tuple[str, Record]:
     """A site and its record, in no log yet, once every store can keep them; else a SimdedupError."""
-    for (name, fits, may_be_none), value in zip(_CHECKS, (site, *COLUMNS(record)), strict=True):
+    for (name, fits, may_be_none), value in zip(_CHECKS, (site, *record), strict=True):
         if not (fits(value) or (may_be_none and value is None)):
             raise SimdedupError(f"{name} cannot be {value!r:.60} in a record")
     PageFingerprint.from_bytes(record.fingerprint)
@@ -103,7 +102,7 @@ def to_line(site: str, known: Record | SiteNote) -> bytes:
     if isinstance(known, SiteNote):
         values: dict[str, Any] = {"journal": known.journal, "note": b64encode(known.value).decode()}
     else:
-        values = {name: value for name, value in asdict(known).items() if name not in LOG_FIELDS}
+        values = {name: value for name, value in known._asdict().items() if name not in LOG_FIELDS}
         values |= {name: b64encode(values[name]).decode() for name in BYTES_FIELDS if values[name] is not None}
     return json.dumps({"site": site, **values}, separators=(",", ":")).encode() + b"\n"
 
@@ -219,7 +218,7 @@ class RecordTables(MemoryStore):
             with path.open("rb") as file, open_table(file) as table:
                 for number, (site, known) in enumerate(read_records(table, lambda *_: None), 1):
                     if isinstance(known, Record):
-                        yield site, replace(known, id=number, position=number)
+                        yield site, known._replace(id=number, position=number)
 
 
 class Thinning:

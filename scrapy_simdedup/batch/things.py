@@ -151,14 +151,14 @@ class EntryAddresses:
         if verdict.kind == "stub" and site == self._site:
             # What a site shows under many URLs may be a captcha; a text that comes often is a repeat.
             is_identical = (verdict.similarity or 0.0) >= settings.identical
-            return replace(verdict, kind="identical" if is_identical else "near", is_duplicate=True)
+            return verdict._replace(kind="identical" if is_identical else "near", is_duplicate=True)
         return again_in_run(verdict, self._run)
 
 
 def again_in_run(verdict: Verdict, run: str) -> Verdict:
     """The verdict on a page of an archive: a crawl requests a URL once; the same content once more is a repeat."""
     again = verdict.kind == "unchanged" and verdict.original_run == run
-    return replace(verdict, is_duplicate=True) if again else verdict
+    return verdict._replace(is_duplicate=True) if again else verdict
 
 
 def entry_fingerprint(

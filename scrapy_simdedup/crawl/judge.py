@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from scrapy import Request, signals
@@ -60,7 +59,7 @@ class Judge:
         if verdict.pending is not None:
             verdict = await self._await_original(verdict, page, size, request)
         if verdict.kind == "unchanged" and verdict.original_run == page.run:
-            verdict = replace(verdict, kind="identical")  # to people, unchanged is what it is since an earlier run
+            verdict = verdict._replace(kind="identical")  # to people, unchanged is what it is since an earlier run
         self._stats.judged(verdict, site)
         return verdict
 

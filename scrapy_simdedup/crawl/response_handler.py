@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -223,7 +222,7 @@ class ResponseHandler:
     def _keep(self, request: Request, verdict: Verdict, reason: Reason) -> None:
         """Let a repeat reach its callback as any page."""
         request.meta.pop(META_DROPS, None)  # else requests that a callback gives this meta would all be kept
-        request.meta[META_VERDICT] = replace(verdict, is_duplicate=False, reason=reason).as_dict()
+        request.meta[META_VERDICT] = verdict._replace(is_duplicate=False, reason=reason).as_dict()
         self._stats.increment("pages/kept_reason_count/<reason>", reason)
 
     def _needs_callback(self, request: Request, response: Response) -> bool:

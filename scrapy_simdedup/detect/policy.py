@@ -67,7 +67,7 @@ def decide(
     revisit, evidence = _compare_with_past(page, index, clocks)
     decision = _choose(page, match, revisit, index, clocks)
     if keep_pending and decision.verdict.pending is not None:
-        decision = _keep(page, revisit, replace(decision.verdict, pending=None, reason="in_work"))
+        decision = _keep(page, revisit, decision.verdict._replace(pending=None, reason="in_work"))
     if revisit is not None and revisit.content_left(settings.near):
         decision = replace(decision, left=revisit.record)
     return decision if evidence is None else replace(decision, evidence=evidence)
@@ -123,7 +123,7 @@ def _choose(
     if match is None:
         return _keep(page, revisit, Verdict("new"))
     verdict = _verdict_about(match, settings)
-    decision = _keep(page, revisit, verdict if reason is None else replace(verdict, reason=reason), cluster)
+    decision = _keep(page, revisit, verdict if reason is None else verdict._replace(reason=reason), cluster)
     return decision if copied is None else replace(decision, original=copied.record)
 
 
@@ -184,8 +184,7 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
     original = match.record
     if original.delivered:
         if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
-            verdict = replace(
-                verdict,
+            verdict = verdict._replace(
                 is_duplicate=True,
                 other_headline=_headline_differs(page, original),
                 other_text=text_differs(page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)),
@@ -194,17 +193,17 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
         cluster = index.cluster_key(original)
         rival = index.replacements.pending(cluster, page.key)
         if rival is None:
-            verdict = replace(verdict, reason="better", supersedes=original.url)
+            verdict = verdict._replace(reason="better", supersedes=original.url)
             return replace(_keep(page, revisit, verdict, cluster), original=original)
         original = rival
     pending = PageRef(page.site, original.id, original.key, original.url)
-    return Decision(replace(verdict, pending=pending), None, original)
+    return Decision(verdict._replace(pending=pending), None, original)
 
 
 def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex) -> Decision:
     stub = match.record
     verdict = _verdict_about(match, page.settings)
-    verdict = replace(verdict, kind="stub", is_duplicate=page.settings.stubs == "drop")
+    verdict = verdict._replace(kind="stub", is_duplicate=page.settings.stubs == "drop")
     if verdict.is_duplicate:
         return Decision(verdict, None, stub)
     if revisit is not None and revisit.kind == "unchanged" and revisit.record.kind == "stub":
@@ -245,7 +244,7 @@ def _decide_revisit(
     if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
         known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
-        again = replace(before, fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
+        again = before._replace(fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
         if before.state == "stub":  # kept, as it may have given no item; and still a stub, so that its repeats are kept
             return Decision(verdict, again)
         if delivered is None:
@@ -255,8 +254,8 @@ def _decide_revisit(
         elif delivered.state == "itemless":
             reason = "for_links"
         else:
-            return Decision(replace(verdict, is_duplicate=True), again)
-    return _keep(page, revisit, replace(verdict, reason=reason), cluster)
+            return Decision(verdict._replace(is_duplicate=True), again)
+    return _keep(page, revisit, verdict._replace(reason=reason), cluster)
 
 
 def _delivered_content(record: Record, index: SiteIndex) -> Record | None:

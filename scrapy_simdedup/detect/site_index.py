@@ -95,9 +95,15 @@ class SiteIndex:
                 self._apply(record)
         self.cursor = max(self.cursor, tail.cursor)
 
+    def appended(self, record: Record, fp: PageFingerprint | None = None) -> None:
+        """Take in what this process appended, unless it was read meanwhile; ``fp`` is its fingerprint, if at hand."""
+        if record.position > self.cursor:
+            self._apply(record, fp)
+            self.cursor = record.position
+
     def release(self, record: Record) -> None:
         """Take out a reserved record, whatever the store has of it."""
-        self._apply(replace(record, state="released"))
+        self._apply(record._replace(state="released"))
 
     def settle(self, key: bytes, id_: int, outcome: Outcome, now: float) -> None:
         """Take in what became of a page of this process, which the log need not tell: see :meth:`_own_versions`."""
@@ -106,7 +112,7 @@ class SiteIndex:
         if settled is not None:
             self._apply(settled)
 
-    def _apply(self, record: Record) -> None:
+    def _apply(self, record: Record, fp: PageFingerprint | None = None) -> None:
         if self._domain_first_seen is not None:
             self._domain_first_seen.observe(record)
         self._items.observe(record)
@@ -127,7 +133,7 @@ class SiteIndex:
                 if original is not None:
                     self._novelty.variants.dropped(record.url, original.url)
             return
-        self._search(record, slot)
+        self._search(record, slot, fp)
 
     def seen_unchanged(self, record: Record) -> None:
         """Search a page of an earlier run as one of this run: it was found unchanged, and not delivered again for that.
@@ -137,13 +143,13 @@ class SiteIndex:
         if record.state == "confirmed" and record.kind != "stub" and record.run != IMPORTED:
             self._search(record, self._slot(record))
 
-    def _search(self, record: Record, slot: int | None) -> None:
+    def _search(self, record: Record, slot: int | None, fp: PageFingerprint | None = None) -> None:
         if slot is None:
             return
         if self._originals.has(slot, record.id):
             self._originals.update(slot, record)
         else:
-            fp = PageFingerprint.from_bytes(record.fingerprint)
+            fp = fp or PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
                 self._copy_check.add_original(record, slot, fp)
                 if not self._pages_expire and record.kind != "identical":  # else it is one more copy

@@ -13,7 +13,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -24,9 +24,10 @@ from scrapy_simdedup.detect.site_index import HandlerItems, SiteIndex
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
 from scrapy_simdedup.errors import FingerprintMismatch, StoreError
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, Tail, reporting_failures
+from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, reporting_failures
 from scrapy_simdedup.store.memory import MemoryStore
 
 Value = TypeVar("Value", SiteIndex, StubDetector)
@@ -84,8 +85,13 @@ class SiteLogs:
                 self._expiring.discard(site)
         return index
 
-    async def append(self, site: str, record: Record, index: SiteIndex, expected: int) -> int | None:
-        """Append a record to a site's log; its id, or None if the log is not at ``expected`` any more."""
+    async def append(
+        self, site: str, record: Record, index: SiteIndex, expected: int, fp: PageFingerprint | None = None
+    ) -> int | None:
+        """Append a record to a site's log; its id, or None if the log is not at ``expected`` any more.
+
+        ``fp`` is the record's fingerprint, where it is at hand.
+        """
         self._appending[site] += 1
         try:
             id_ = await self._store.append(site, record, expected)
@@ -94,7 +100,7 @@ class SiteLogs:
             if not self._appending[site]:
                 del self._appending[site]
         if id_ is not None:
-            index.apply(Tail((replace(record, id=id_, position=id_),), id_))
+            index.appended(record._replace(id=id_, position=id_), fp)
             if record.state == "reserved":
                 self._reserved[site, id_] = record.key
         return id_

@@ -157,7 +157,7 @@ class Transactions:
                 before = index.previous_version(key, context.run)
                 if before is None or not before.settled:
                     return
-                seen = replace(before, last_seen=context.now(), visits=before.visits + 1)
+                seen = before._replace(last_seen=context.now(), visits=before.visits + 1)
                 if await self.logs.append(site, seen, index, index.cursor) is not None:
                     evidence = evidence_of_equal(PageFingerprint.from_bytes(before.fingerprint))
                     if evidence is not None and self._clocks is not None:
@@ -200,16 +200,18 @@ class Transactions:
                 if awaited is not None and await self.logs.release_if_dead(page.site, awaited):
                     continue
                 return decision, decision.verdict
-            id_ = await self.logs.append(page.site, decision.record, index, expected)
+            # The record of a page that is kept has the page's own fingerprint.
+            fp = page.fingerprint if decision.record.state == "reserved" else None
+            id_ = await self.logs.append(page.site, decision.record, index, expected, fp)
             if id_ is None:
                 continue
             if decision.verdict.kind == "unchanged" and decision.verdict.is_duplicate:
-                index.seen_unchanged(replace(decision.record, id=id_, position=id_))
+                index.seen_unchanged(decision.record._replace(id=id_, position=id_))
             if page.settings.prefer is not None:
                 index.canonical_claims.remember(page.key, page.canonical)
             if decision.record.state != "reserved":
                 return decision, decision.verdict
-            return decision, replace(decision.verdict, page=PageRef(page.site, id_, page.key, page.url))
+            return decision, decision.verdict._replace(page=PageRef(page.site, id_, page.key, page.url))
         raise StoreBusy(self._store_name, f"{page.site} changed {MAX_ATTEMPTS} times while one of its pages was judged")
 
     async def _detect_stub(self, page: FetchedPage, decision: Decision, ref: PageRef | None) -> None:

@@ -49,8 +49,7 @@ class PageRef:
         return f"<PageRef {self.id} of {self.site}: {shorten(self.url)}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What a page was found to be. It has plain values only, so that it can be pickled with a request."""
 
     kind: VerdictKind
@@ -108,7 +107,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as a dictionary of plain values."""
-        values = {name: getattr(self, name) for name in self.__slots__}
+        values = self._asdict()
         for name in ("page", "pending"):
             if (page := values[name]) is not None:
                 values[name] = {"site": page.site, "id": page.id, "key": page.key, "url": page.url}

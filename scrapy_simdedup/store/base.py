@@ -13,10 +13,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from dataclasses import dataclass
 from sys import intern
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from scrapy_simdedup.display import plural, redact_password, shorten
 from scrapy_simdedup.errors import StoreError
@@ -46,9 +45,11 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """A function that lets other work go on for some seconds, on whatever loop runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One version of one page of a site."""
+class Record(NamedTuple):
+    """One version of one page of a site.
+
+    A tuple, as each page takes some of them: to make or to change a dataclass takes four times as long.
+    """
 
     url: str
     key: bytes
@@ -108,11 +109,11 @@ class Record:
 
     def settled_as(self, outcome: Outcome, now: float) -> Record | None:
         """The record once it is settled; None where its state does not allow that outcome."""
-        return replace(self, state=outcome, last_seen=now) if self.state in STEPS[outcome] else None
+        return self._replace(state=outcome, last_seen=now) if self.state in STEPS[outcome] else None
 
     def tombstone(self, now: float) -> Record:
         """What is left of the record once it is deleted, so that workers that have read it learn that it is gone."""
-        return replace(self, state="released", fingerprint=b"", last_seen=now)
+        return self._replace(state="released", fingerprint=b"", last_seen=now)
 
     @property
     def changes_per_day(self) -> float | None:
@@ -137,12 +138,8 @@ def estimate_changes_per_day(revisits: int, changes: int, days: float) -> float:
     return -math.log((revisits - min(changes, revisits) + 0.5) / (revisits + 0.5)) * revisits / days
 
 
-COLUMNS: Callable[[Record], tuple[Any, ...]] = attrgetter(*(field.name for field in fields(Record)))
-"""The fields of a record in their order, as databases with tables keep them."""
-
-
 def record_of(url: str, key: bytes, fingerprint: bytes, *others: Any) -> Record:
-    """The record whose :data:`COLUMNS` were kept."""
+    """The record whose fields were kept in their order, as databases with tables keep them."""
     # Drivers make a new string for each row. These five are the same in thousands of records that are held.
     shared: list[Any] = [intern(text) for text in others[:4]]
     rest = [*others[4:-3], intern(others[-3]), *others[-2:]]
@@ -183,7 +180,7 @@ class LogPart:
 
     def numbered(self) -> list[Record]:
         """The records with the ids and positions that follow the counter."""
-        return [replace(record, id=at, position=at) for at, record in enumerate(self.records, self.expected + 1)]
+        return [record._replace(id=at, position=at) for at, record in enumerate(self.records, self.expected + 1)]
 
     @property
     def counter(self) -> int:

@@ -10,7 +10,6 @@ import weakref
 from array import array
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from scrapy_simdedup.store.base import STEPS, FingerprintStore, Notes, Outcome, Record, Tail, store_errors, whole_log
@@ -147,7 +146,7 @@ class MemoryLog(PackedRecords):
                 self.drop(slot)
         forgotten = [self[slot] for slot in map(self._slot_of, ids) if slot is not None]
         for record in forgotten:
-            self._changed(self.put(replace(record.tombstone(now), position=self.counter + 1)))
+            self._changed(self.put(record.tombstone(now)._replace(position=self.counter + 1)))
         self._tombs = tuple(record.id for record in forgotten)
 
     def _slot_of(self, id_: int) -> int | None:

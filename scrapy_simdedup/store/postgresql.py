@@ -152,7 +152,7 @@ class PostgresqlStore(RemoteStore):
         return base.Tail(records, found[0][0] or 0 if complete else records[-1].position, complete)
 
     async def append(self, site: str, record: base.Record, expected: int) -> int | None:
-        ((id_,),) = await self._ask(APPEND, (site, *base.COLUMNS(record), _bits(record.fingerprint), expected))
+        ((id_,),) = await self._ask(APPEND, (site, *record, _bits(record.fingerprint), expected))
         return None if id_ is None else int(id_)
 
     async def load(self, parts: Sequence[base.LogPart]) -> list[int | None]:
@@ -168,7 +168,7 @@ class PostgresqlStore(RemoteStore):
                 async with cursor.copy(COPY) as copy:
                     for part in free:
                         for record in part.numbered():
-                            await copy.write_row((part.site, *base.COLUMNS(record), _bits(record.fingerprint)))
+                            await copy.write_row((part.site, *record, _bits(record.fingerprint)))
             loaded = {part.site for part in free}
             return [part.counter if part.site in loaded else None for part in parts]
 

@@ -7,7 +7,6 @@ import json
 import sqlite3
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from typing import TypeVar
 
@@ -177,7 +176,7 @@ class SqliteStore(SqliteJournals):
 
     async def append(self, site: str, record: base.Record, expected: int) -> int | None:
         id_ = expected + 1
-        values = base.COLUMNS(replace(record, id=id_, position=id_))
+        values = record._replace(id=id_, position=id_)
 
         def append(db: sqlite3.Connection) -> int | None:
             with db:
@@ -204,7 +203,7 @@ class SqliteStore(SqliteJournals):
                         continue
                     counters.append(part.counter)
                     (number,) = db.execute(SITE_NUMBER, (part.site,)).fetchone()
-                    db.executemany(LOAD, [(number, *base.COLUMNS(record)) for record in part.numbered()])
+                    db.executemany(LOAD, [(number, *record) for record in part.numbered()])
             return counters
 
         return await self._run(load)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def age(url: str, changes: dict[str, int]) -> None:
     async def write(store: FingerprintStore) -> None:
         async for site, one in store.records():
             last, found = one.last_seen - 5 * DAY, changes.get(one.url, 0)
-            aged = replace(one, first_seen=last - 10 * DAY, last_seen=last, visits=4, changes=found, id=0, position=0)
+            aged = one._replace(first_seen=last - 10 * DAY, last_seen=last, visits=4, changes=found, id=0, position=0)
             tail = await store.read(site)
             await store.append(site, aged, tail.cursor)
 

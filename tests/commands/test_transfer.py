@@ -6,7 +6,6 @@ import gzip
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -96,7 +95,7 @@ def test_a_version_that_is_not_delivered_comes_along_with_the_one_before_it(tmp_
     one, two = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("one.sqlite", "two.sqlite"))
     record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
 
-    fill(one, [record, replace(record, visits=2)], settle=1)
+    fill(one, [record, record._replace(visits=2)], settle=1)
     perform_here("export", "--store", one, "-o", tmp_path / "pages.jsonl")
     perform_here("import", tmp_path / "pages.jsonl", "--store", two)
     assert [record.state for _, record in stored(two)] == ["confirmed", "reserved"]
@@ -118,8 +117,7 @@ def test_a_store_goes_through_a_server_and_back_as_it_was(remote_url: str, tmp_p
         await store.set_default("secret", "own:00ff")
         for site in ("a.example", "ü.example"):
             for id_ in range(600):
-                made = replace(
-                    record,
+                made = record._replace(
                     url=f"http://{site}/\U0001f600?n={id_}",
                     key=b"\x00\xff%d" % id_,
                     fingerprint=print_of(id_),
@@ -290,7 +288,7 @@ class TestTables:
     def test_versions_that_are_not_delivered_come_behind_those_that_are(self, tmp_path: Path) -> None:
         one, two = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("one.sqlite", "two.sqlite"))
         record = Record("http://a.example/", b"key", PRINT, "run", "w", "reserved", "new", None, None, 1, 1, 1, 1, 0)
-        fill(one, [record, replace(record, key=b"other", state="confirmed"), replace(record, visits=2)], settle=1)
+        fill(one, [record, record._replace(key=b"other", state="confirmed"), record._replace(visits=2)], settle=1)
         perform_here("export", "--store", one, "-o", tmp_path / "pages.parquet")
         assert perform_here("import", tmp_path / "pages.parquet", "--store", two, "--json").json["added"] == 3
         assert [record.state for _, record in stored(two)] == ["confirmed", "confirmed", "reserved"]
@@ -298,7 +296,7 @@ class TestTables:
     def test_a_thin_history_has_sixteen_repeats_of_each_page(self, tmp_path: Path) -> None:
         store = f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"
         page = Record("http://a.example/", b"key", PRINT, "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
-        repeats = [replace(page, key=b"%d" % n, state="duplicate", original=b"key") for n in range(20)]
+        repeats = [page._replace(key=b"%d" % n, state="duplicate", original=b"key") for n in range(20)]
         fill(store, [page, *repeats])
         for name, count in (("thin.parquet", 17), ("thin.jsonl", 17)):
             assert perform_here("export", "--store", store, "-o", tmp_path / name, "--thin", "--json").json == {
@@ -322,7 +320,7 @@ class TestTables:
     def test_a_row_that_is_no_record_is_said(self, tmp_path: Path) -> None:
         store, copy = (f"sqlite:///{(tmp_path / name).as_posix()}" for name in ("pages.sqlite", "copy.sqlite"))
         page = Record("http://a.example/", b"key", PRINT, "run", "w", "confirmed", "new", None, None, 1, 1, 1, 1, 0)
-        fill(store, [page, replace(page, key=b"other", fingerprint=b"none")])
+        fill(store, [page, page._replace(key=b"other", fingerprint=b"none")])
         perform_here("export", "--store", store, "-o", tmp_path / "pages.parquet")
         answer = perform_here("import", tmp_path / "pages.parquet", "--store", copy, "--json")
         assert (answer.code, answer.json["added"], answer.json["refused"]) == (1, 1, 1)

@@ -52,8 +52,8 @@ async def test_near_pages_are_noted_and_dropped_ones_if_they_had_words_of_their_
     log = Logged(store).log
     await log.page_compared(fetched("near"), NEAR)
     await log.page_compared(fetched("dropped"), DROPPED)
-    await log.page_compared(fetched("copy"), replace(DROPPED, own_words=0))
-    await log.page_compared(fetched("unknown"), replace(DROPPED, own_words=None))
+    await log.page_compared(fetched("copy"), DROPPED._replace(own_words=0))
+    await log.page_compared(fetched("unknown"), DROPPED._replace(own_words=None))
     await log.page_compared(fetched("new"), Verdict("new"))
     await log.page_compared(fetched("kept"), Verdict("identical", original="http://a.example/a", reason="in_work"))
     found = await read_compared_pages(store)
@@ -71,7 +71,7 @@ async def test_a_site_has_so_many_places_in_all_its_runs() -> None:
     for run in ("monday", "tuesday"):
         log = Logged(store, run).log
         for number in range(2 * MAX_COMPARED_PER_SITE):
-            await log.page_compared(fetched(f"{run} {number}", run), replace(NEAR, reason=None))
+            await log.page_compared(fetched(f"{run} {number}", run), NEAR._replace(reason=None))
             await log.page_compared(fetched(f"{run} dropped {number}", run), DROPPED)
         await log.page_compared(fetched(f"{run} own", run), NEAR)
         await log.page_compared(fetched("one", run, "b.example"), NEAR)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -665,7 +664,7 @@ async def test_a_record_that_is_no_fingerprint_costs_no_page() -> None:
     async with run(store) as detector:
         await detector.add(page("kettle"), url=A)
         ((site, kept),) = [found async for found in store.records()]
-        await store.append(site, replace(kept, key=b"another", fingerprint=b"garbage"), kept.position)
+        await store.append(site, kept._replace(key=b"another", fingerprint=b"garbage"), kept.position)
     async with run(store, on_store_error=told.append) as detector:
         assert (await detector.judge(page("kettle"), url=B)).reason == "store_error"
         await detector.refresh(url=A)

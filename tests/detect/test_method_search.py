@@ -54,7 +54,7 @@ def test_the_search_equals_a_look_at_every_page(name: str, near: float) -> None:
     prints = [fingerprint_page(html, **METHODS[name]) for html in htmls]
     index = index_of(name, near)
     records = [record(fp, b"%d" % at) for at, fp in enumerate(prints)]
-    index.apply(Tail(tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1)), len(records)))
+    index.apply(Tail(tuple(made._replace(id=at, position=at) for at, made in enumerate(records, 1)), len(records)))
     for at, fp in enumerate(prints):
         alike = [
             0 if fp is other else fp.compare(other, identical=1.0, novel_words=None).similarity for other in prints
@@ -74,11 +74,11 @@ def test_keys_take_bounded_memory(name: str) -> None:
     fp, rng, pages = fingerprint_page(page("tides", count=2_000), **METHODS[name]), random.Random(1), 3_000
     index, plain = index_of(name), SiteIndex("site.example", DedupSettings())
     for at, other in enumerate(versions(fp, pages, rng), 1):
-        tail = Tail((replace(record(other, b"%d" % at), id=at, position=at),), at)
+        tail = Tail((record(other, b"%d" % at)._replace(id=at, position=at),), at)
         index.apply(tail)
     simhash = fingerprint_page(page("tides"))
     for at, other in enumerate(versions(simhash, pages, rng), 1):
-        plain.apply(Tail((replace(record(other, b"%d" % at), id=at, position=at),), at))
+        plain.apply(Tail((record(other, b"%d" % at)._replace(id=at, position=at),), at))
     assert index._originals.size - plain._originals.size <= 9 * KEYED[name] * pages + 20_000
 
 
@@ -89,7 +89,7 @@ def test_pages_that_change_again_and_again_leave_no_keys_behind(name: str) -> No
     index, sizes, last = index_of(name), [], {}
     for at, other in enumerate(versions(fp, 6_000, rng), 1):
         last[at % 100] = other
-        index.apply(Tail((replace(record(other, b"%d" % (at % 100)), id=at, position=at),), at))
+        index.apply(Tail((record(other, b"%d" % (at % 100))._replace(id=at, position=at),), at))
         sizes.append(index._originals.size)
     assert max(sizes[3_000:]) <= 1.1 * max(sizes[:3_000])
     for key, other in last.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -90,5 +89,5 @@ def test_pages_dropped_for_what_an_original_was_before_do_not_count() -> None:
 def test_what_is_no_repeat_any_more_does_not_count() -> None:
     """Such as a page that came with another content, and was kept."""
     middle = record(fingerprint_page(MIDDLE), b"middle")
-    kept = replace(repeats(1)[0], state="confirmed", original=None, fingerprint=bytes(fingerprint_page(page("new"))))
+    kept = repeats(1)[0]._replace(state="confirmed", original=None, fingerprint=bytes(fingerprint_page(page("new"))))
     assert is_copy(RIGHT, middle, *repeats(1), kept)

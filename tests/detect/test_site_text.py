@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from helpers.pages import prose, words
@@ -102,9 +100,9 @@ def test_a_site_is_known_alike_to_who_reads_its_log_at_once_and_to_who_saw_it_gr
     at_once.apply(whole)
     for start in range(0, len(whole.records), step):
         part = whole.records[start : start + step]
-        reserved = tuple(replace(one, state="reserved") for one in part)
+        reserved = tuple(one._replace(state="reserved") for one in part)
         grown.apply(Tail(reserved, part[-1].position))
-        later = tuple(replace(one, position=one.position + 1_000) for one in part)
+        later = tuple(one._replace(position=one.position + 1_000) for one in part)
         grown.apply(Tail(later, part[-1].position))
     for asked in (product("new"), product(5), product(5, extra="<p>Another line of it.</p>")):
         found = [closest(index, asked) for index in (at_once, grown)]
@@ -131,15 +129,15 @@ def test_versions_of_one_page_have_one_vote() -> None:
     """However often it came with another text, and whether or not the older ones were seen."""
     versions = [record(product(n), b"a") for n in range(2 * MIN_SAMPLE)]
     assert kind(closest(index_of(*versions), product("new"))) == "identical"
-    reserved = [replace(version, state="reserved") for version in versions]
+    reserved = [version._replace(state="reserved") for version in versions]
     assert kind(closest(index_of(*reserved), product("new"))) == "identical"
 
 
 def test_a_page_that_failed_and_was_delivered_after_all_has_one_vote() -> None:
     index = index_of(*products(MIN_SAMPLE - 1))
-    last = replace(products(MIN_SAMPLE)[MIN_SAMPLE - 2], id=MIN_SAMPLE - 1)
+    last = products(MIN_SAMPLE)[MIN_SAMPLE - 2]._replace(id=MIN_SAMPLE - 1)
     for position, state in enumerate(["released", "confirmed"] * 3, 100):
-        index.apply(Tail((replace(last, state=state, position=position),), position))
+        index.apply(Tail((last._replace(state=state, position=position),), position))
     assert kind(closest(index, product("new"))) == "identical", "one vote is missing"
 
 
@@ -149,7 +147,7 @@ def test_a_page_that_stands_for_others_leaves_its_vote_to_them() -> None:
     version = record(product("a", extra="<p>A line of the later version.</p>"), b"b")
     index = index_of(*pages, version)
     assert kind(closest(index, product("new"))) == "near", "the site is known"
-    failed = replace(pages[-1], state="released", id=MIN_SAMPLE, position=100)
+    failed = pages[-1]._replace(state="released", id=MIN_SAMPLE, position=100)
     index.apply(Tail((failed,), 100))
     assert kind(closest(index, product("new"))) == "near"
 

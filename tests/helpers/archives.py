@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,7 @@ async def crawl(
 
 def as_said(verdict: Verdict) -> dict[str, Any]:
     """All that a verdict says but the number of its record, which depends on the other sites of a store."""
-    return {field.name: getattr(verdict, field.name) for field in fields(verdict) if field.name != "page"}
+    return {name: value for name, value in verdict._asdict().items() if name != "page"}
 
 
 def write_warc(path: Path, pages: Iterable[Fetch]) -> Path:

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -69,7 +69,7 @@ def stored(url: str) -> list[tuple[str, Record]]:
     """All that is in a store, without the places in its log."""
 
     async def read(store: FingerprintStore) -> list[tuple[str, Record]]:
-        return [(site, replace(record, id=0, position=0)) async for site, record in store.records()]
+        return [(site, record._replace(id=0, position=0)) async for site, record in store.records()]
 
     return with_store(url, read)
 

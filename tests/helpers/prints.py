@@ -65,10 +65,10 @@ def record(fp: PageFingerprint, key: bytes, state: Any = "confirmed", run: str =
     """What a store has of a page."""
     url = f"https://shop.example/{key.decode()}"
     made = store_records.record(key, 1.0, url=url, fingerprint=bytes(fp), state=state, run=run)
-    return replace(made, **changes)
+    return made._replace(**changes)
 
 
 def log(*records: Record) -> Tail:
     """A log to which these were appended one after the other."""
-    numbered = tuple(replace(made, id=at, position=at) for at, made in enumerate(records, 1))
+    numbered = tuple(made._replace(id=at, position=at) for at, made in enumerate(records, 1))
     return Tail(numbered, len(numbered))

@@ -65,6 +65,10 @@ def _class(name: str, thing: type) -> Iterator[str]:
     if dataclasses.is_dataclass(thing):
         if thing is not DedupSettings:  # its fields are the settings, below
             yield from (f"    {field.name}: {field.type}{_default(field)}" for field in dataclasses.fields(thing))
+    elif issubclass(thing, tuple):  # a named one; it has its types as references that wait to be resolved
+        defaults = {name: f" = {_shown(value)}" for name, value in thing._field_defaults.items()}
+        hints = thing.__annotations__.items()
+        yield from (f"    {field}: {hint.__forward_arg__}{defaults.get(field, '')}" for field, hint in hints)
     elif "__init__" in vars(thing):
         yield f"    __init__{_signature(vars(thing)['__init__'])}"
     for member, value in sorted(vars(thing).items()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ def record(name: str, **values: Any) -> Record:
     """A new page that was delivered, unless ``values`` say otherwise."""
     url = f"http://a.example/{name}"
     made = store_records.record(name.encode(), 1_000.0, url=url, fingerprint=PRINT, worker="w", state="confirmed")
-    return replace(made, **values)
+    return made._replace(**values)
 
 
 def repeat(name: str, original: str, **values: Any) -> Record:

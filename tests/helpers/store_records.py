@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 from scrapy_simdedup.store import store_by_url
@@ -41,7 +40,7 @@ def record(key: bytes = b"a", at: float = 1000.5, **changes: Any) -> Record:
         visits=1,
         changes=0,
     )
-    return replace(made, **changes)
+    return made._replace(**changes)
 
 
 async def put(store: FingerprintStore, made: Record, site: str = SITE) -> int:

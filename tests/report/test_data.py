@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -115,8 +115,8 @@ async def test_it_stays_small_however_many_sites_and_however_long_their_addresse
     long = "x" * 2_000
     sites = {
         f"{n}.{long[:200]}.example": [
-            replace(record("a"), url=f"http://{n}.example/{long}"),
-            replace(repeat("b", "a"), url=f"http://{n}.example/b{long}"),
+            record("a")._replace(url=f"http://{n}.example/{long}"),
+            repeat("b", "a")._replace(url=f"http://{n}.example/b{long}"),
         ]
         for n in range(3_000)
     }

@@ -22,8 +22,8 @@ EVIL = '"><script>alert(1)</script><img src=x onerror=alert(1)>{script}\x00\x1b\
 @on_asyncio
 async def test_what_pages_smuggle_in_is_text() -> None:
     pages = [
-        replace(record("a"), url=f"http://a.example/{EVIL}", run=EVIL),
-        replace(repeat("b", "a"), url=f"javascript:alert(1)//{EVIL}"),
+        record("a")._replace(url=f"http://a.example/{EVIL}", run=EVIL),
+        repeat("b", "a")._replace(url=f"javascript:alert(1)//{EVIL}"),
     ]
     report = await report_of({f"site{EVIL}": pages})
     line = Difference(EVIL, EVIL, f"other {EVIL}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,7 +55,7 @@ async def test_a_record_comes_back_as_it_went_in(store: FingerprintStore) -> Non
     """Every field survives, with the id and the position that the store gave it."""
     made = record("ключ".encode(), url="https://shop.example/ü?q=\U0001f600", similarity=0.875, original=b"\x00b")
     id_ = await put(store, made)
-    assert await store.read(SITE) == Tail((replace(made, id=id_, position=id_),), id_)
+    assert await store.read(SITE) == Tail((made._replace(id=id_, position=id_),), id_)
 
 
 @on_asyncio
@@ -121,11 +120,11 @@ async def test_many_records_are_loaded_as_if_they_were_appended(store: Fingerpri
     counters = await store.load([LogPart(SITE, 0, made[:3]), LogPart("other.example", 0, made[3:])])
     assert None not in counters
     found = await store.read(SITE)
-    assert [replace(one, id=0, position=0) for one in found.records] == made[:3]
+    assert [one._replace(id=0, position=0) for one in found.records] == made[:3]
     assert found.cursor == counters[0]
     (more,) = await store.load([LogPart(SITE, found.cursor, made[3:])])
     assert (await store.read(SITE, found.cursor)).cursor == more
-    id_ = await put(store, replace(made[0], visits=2))
+    id_ = await put(store, made[0]._replace(visits=2))
     assert [one.visits for one in (await store.read(SITE)).records if one.key == made[0].key] == [2]
     await store.settle(SITE, id_, "stub", 5.0)
     assert len((await store.read("other.example")).records) == 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,7 +54,7 @@ def test_packed_records_hold_what_a_dictionary_would_hold(puts: list[tuple[bytes
     """The newest of each id, without versions that a settled one took the place of."""
     packed, model = PackedRecords(InternTable()), dict[tuple[bytes, int], Record]()
     for key, id_, record in puts:
-        put = replace(record, key=key, id=id_)
+        put = record._replace(key=key, id=id_)
         assert packed[packed.put(put)] == put
         model[key, id_] = put
         if put.settled:
