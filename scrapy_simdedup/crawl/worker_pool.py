@@ -213,13 +213,14 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._answers = Answers(self._receive, self._loop.create_future())
         self._timer = self._loop.call_later(START_SECONDS, self.kill)
+        self._due = 0.0
+        """When the job has to be done, by the loop's clock."""
         self.life: asyncio.Task[None] = self._loop.create_task(self._live())
         """The task that is done when the process has ended."""
 
     def begin(self, job: Job) -> None:
         """Take a job, one at a time."""
-        self.job = job
-        self._timer = self._loop.call_later(self._deadline, self._time_out)
+        self.job, self._due = job, self._loop.time() + self._deadline
         if self._requests is not None:
             self._requests.write(job.request)
 
@@ -245,10 +246,14 @@ class Worker:
         self._timer.cancel()
         self._timer = self._loop.call_later(END_SECONDS, self.kill)
 
-    def _time_out(self) -> None:
-        if self.job is not None:
+    def _watch(self) -> None:
+        """Give up a job that takes too long; else look again when one can. A timer for each job would be more work."""
+        now = self._loop.time()
+        if self.job is not None and now >= self._due:
             self.job.give_up(NoAnswer("worker_timeout"))
-        self.kill()
+            self.kill()
+        else:
+            self._timer = self._loop.call_at(now + self._deadline if self.job is None else self._due, self._watch)
 
     async def _live(self) -> None:
         try:
@@ -275,8 +280,11 @@ class Worker:
 
     def _receive(self, frame: memoryview) -> None:
         """Receive an answer, or the first frame, which says that the process is ready."""
-        self._timer.cancel()
-        job, self.job, self.is_ready = self.job, None, True
+        job, self.job = self.job, None
+        if not self.is_ready:
+            self.is_ready = True
+            self._timer.cancel()
+            self._watch()
         self._on_free(self)  # first, so that the process works while the answer is read
         if job is not None and not job.answer.done():
             job.answer.set_result(frame)
