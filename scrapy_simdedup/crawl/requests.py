@@ -101,10 +101,10 @@ def page_text(response: HtmlResponse) -> str | None:
     different ones. A guess of one byte a character is read as Windows-1252: wrong for Russian, but the same for all.
     """
     try:
+        declared = response._declared_encoding()  # noqa: SLF001 - each question looks for it anew
         # Asked first: some of the other codecs take quadratic time.
-        codec = codecs.lookup(response.encoding).name.replace("_", "-")
-        is_guessed = response._declared_encoding() is None and codec not in _UNICODE  # noqa: SLF001
-        if is_guessed and len(response.text) == len(response.body):
+        codec = codecs.lookup(declared or response.encoding).name.replace("_", "-")
+        if declared is None and codec not in _UNICODE and len(response.text) == len(response.body):
             return response.body.decode("cp1252", "replace")
         if codec not in _WEB_CODECS:
             return None

@@ -155,8 +155,8 @@ class StubDetector:
         which the two differ.
         """
         self.unsaved += 1
-        tokens, path = url_tokens(url), _digest(asked_path(url))
-        urls = self._contents.get(content)
+        asked, tokens = marks_of_url(url)
+        path, urls = _digest(asked), self._contents.get(content)
         if urls is None:
             if len(self._contents) >= MAX_CONTENTS:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
@@ -301,38 +301,32 @@ def _is_section(token: str) -> bool:
     return kind == "path" and len(name) <= MAX_SECTION_LENGTH and name.count("-") <= 2 and not _DIGIT.search(name)
 
 
-def asked_path(url: str) -> str:
-    """The path of a URL; with the page that was asked for, where a parameter names that, as those of log-ins do.
+def marks_of_url(url: str) -> tuple[str, frozenset[str]]:
+    """The path of a URL, and its tokens: the segments of the path, the last segment as the end, and the parameters.
 
-    >>> asked_path("http://site.example/post?replytocom=3"), asked_path("http://site.example/login?next=/post&lang=en")
-    ('/post', '/login /post')
+    To the path belongs the page that was asked for, where a parameter names that, as those of log-ins do.
+
+    >>> path, tokens = marks_of_url("http://site.example/news/rain?page=2")
+    >>> path, sorted(tokens)
+    ('/news/rain', ['end rain', 'path news', 'path rain', 'query page=2'])
+    >>> path, tokens = marks_of_url("http://site.example/git?a=blob;f=LICENSE")
+    >>> path, sorted(tokens)
+    ('/git', ['end git', 'path git', 'query a=blob', 'query f=LICENSE'])
+    >>> [marks_of_url(f"http://site.example/{rest}")[0] for rest in ("post?replytocom=3", "login?next=/post&lang=en")]
+    ['/post', '/login /post']
     """
     try:
         parts = urlsplit(url)
     except ValueError:
-        return url
-    values = (value for _, value in query_parameters(parts.query)[:MAX_URL_TOKENS])
-    return " ".join([parts.path, *(value for value in values if value.startswith(("/", "http://", "https://")))])
-
-
-def url_tokens(url: str) -> frozenset[str]:
-    """The tokens of a URL: the segments of its path, the last segment as the end, and its parameters.
-
-    >>> sorted(url_tokens("http://site.example/news/rain?page=2"))
-    ['end rain', 'path news', 'path rain', 'query page=2']
-    >>> sorted(url_tokens("http://site.example/git?a=blob;f=LICENSE"))
-    ['end git', 'path git', 'query a=blob', 'query f=LICENSE']
-    """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return frozenset({_shortened(f"path {url}")})
+        return url, frozenset({_shortened(f"path {url}")})
+    parameters = query_parameters(parts.query)[:MAX_URL_TOKENS]
+    asked = [value for _, value in parameters if value.startswith(("/", "http://", "https://"))]
     words = [word.lower() for word in parts.path.split("/") if word]
     tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
     if words:
         tokens.add(f"end {words[-1]}")
-    tokens.update(f"query {name}={value}" for name, value in query_parameters(parts.query)[:MAX_URL_TOKENS])
-    return frozenset(map(_shortened, tokens))
+    tokens.update([f"query {name}={value}" for name, value in parameters])
+    return " ".join([parts.path, *asked]), frozenset(map(_shortened, tokens))
 
 
 def are_unrelated(url: str, other: str) -> bool:
