@@ -105,7 +105,7 @@ class PageUnits(NamedTuple):
     (m,)."""
     pass_over: Mask
     """Whether each block is no unit, as it is mostly links, or a consent notice; shape (m,)."""
-    samples: Sequence[str]
+    samples: list[str]
     """The :func:`~scrapy_simdedup.page.amounts.beginning` of each block's text."""
     size: int
     """Words per shingle."""
@@ -169,7 +169,7 @@ class PageUnits(NamedTuple):
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
         of_page = self.comments, self.title, self.offer, self.headline
         sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), *of_page)
-        samples = json.dumps(list(self.samples)).encode()
+        samples = json.dumps(self.samples).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
@@ -190,28 +190,24 @@ class PageUnits(NamedTuple):
             numbers[blocks:],
             marks[:blocks],
             marks[blocks:].view(np.bool_),
-            _Samples(raw[marks_at + 2 * blocks :]),
+            json.loads(bytes(raw[marks_at + 2 * blocks :])),
             size,
             *of_page,
         )
 
 
-class _Samples(Sequence[str]):
-    """The samples of a page from another process: read once they are asked for, as those of few pages are."""
+class UnreadUnits:
+    """The units of a page from another process: read once they are asked for, as those of few pages are."""
 
     def __init__(self, raw: bytes | memoryview) -> None:
         self._raw = raw
 
     @cached_property
-    def _texts(self) -> list[str]:
-        texts: list[str] = json.loads(bytes(self._raw))
-        return texts
+    def _units(self) -> PageUnits:
+        return PageUnits.from_bytes(self._raw)
 
-    def __getitem__(self, at: Any) -> Any:
-        return self._texts[at]
-
-    def __len__(self) -> int:
-        return len(self._texts)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._units, name)
 
 
 def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:

@@ -19,11 +19,11 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import lru_cache
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, unpack_fingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.fingerprint.text_units import PageUnits
+from scrapy_simdedup.fingerprint.text_units import PageUnits, UnreadUnits
 from scrapy_simdedup.page.content import content_with_settings
 from scrapy_simdedup.page.parse import remember_utf8
 from scrapy_simdedup.settings import DedupSettings
@@ -112,7 +112,7 @@ def read_fingerprint(made: bytes | memoryview) -> PageFingerprint:
     """What :func:`write_fingerprint` wrote."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
-    units = PageUnits.from_bytes(made[end:]) if len(made) > end else None
+    units = cast("PageUnits", UnreadUnits(made[end:])) if len(made) > end else None
     return unpack_fingerprint(bytes(made[FRAME_LENGTH.size : end]), units)
 
 
