@@ -37,6 +37,9 @@ RECORDS = st.builds(
     last_changed=st.floats(0, 1e10),
     visits=st.integers(1, MAX_INT),
     changes=st.integers(0, MAX_INT),
+    handler=st.text(),
+    id=st.just(0),
+    position=st.just(0),
 )
 
 PRINT = bytes(fingerprint_page("<p>All fares are paid at the turnstile."))
