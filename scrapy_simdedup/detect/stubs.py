@@ -336,7 +336,7 @@ def are_unrelated(url: str, other: str) -> bool:
     >>> [are_unrelated(page, f"http://site.example/{path}") for path in ("print/rain", "news/rain?from=1", "news/snow")]
     [False, False, True]
     """
-    ours, theirs = url_tokens(url), url_tokens(other)
+    (_, ours), (_, theirs) = marks_of_url(url), marks_of_url(other)
     ends = {token.replace("end ", "path ", 1) for token in ours | theirs if token.startswith("end ")}
     return ends.isdisjoint(ours & theirs)
 
