@@ -408,6 +408,10 @@ def test_it_makes_the_same_digests_of_features(found: tuple[np.ndarray, np.ndarr
     assert _features.majority_bits(*found) == features.python_majority_bits(*found)
     assert _features.sketch(*found) == sketch.python_sketch(*found)
     assert _features.odd_sketch(found[0], 512) == sketch.python_odd_sketch(found[0], 512)
+    row = found[0][:9].tobytes() + sketch.python_sketch(*found)
+    packed, marks = sketch.python_pack_row(row), len(row) - sketch.BINS // 2
+    assert _features.pack_row(row) == packed
+    assert _features.unpack_row(packed, marks) == sketch.python_unpack_row(packed, marks) == row
 
 
 @law

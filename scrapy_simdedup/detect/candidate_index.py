@@ -200,10 +200,9 @@ class CandidateIndex:
         """Of many rows those with the most common units and headings."""
         if len(near) <= MAX_COMPARED:
             return near
-        one, many = fp.comparison_row[0], self.comparison_rows(near)
-        unlike = hamming_distances(one["odd_signatures"], many["odd_signatures"])
-        unlike += hamming_distances(one["odd_headings"], many["odd_headings"])
-        return near[np.argpartition(unlike, MAX_COMPARED)[:MAX_COMPARED]]
+        one = np.frombuffer(fp.odd_signatures + fp.odd_headings, "<u8")
+        many = np.frombuffer(self._records.marks(near.tolist(), one.nbytes), "<u8").reshape(len(near), -1)
+        return near[np.argpartition(hamming_distances(one, many), MAX_COMPARED)[:MAX_COMPARED]]
 
     def _by_keys(self, fp: PageFingerprint, handler: str, inverted: InvertedIndex) -> Rows:
         """Originals that share keys with the page; of many, those that share most."""

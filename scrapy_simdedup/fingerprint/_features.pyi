@@ -4,7 +4,12 @@ from scrapy_simdedup.fingerprint.features import (
     python_majority_bits,
     python_numbers_of,
 )
-from scrapy_simdedup.fingerprint.sketch import python_odd_sketch, python_sketch
+from scrapy_simdedup.fingerprint.sketch import (
+    python_odd_sketch,
+    python_pack_row,
+    python_sketch,
+    python_unpack_row,
+)
 
 distinct_features = python_distinct_features
 find_block_signatures = python_find_block_signatures
@@ -12,3 +17,5 @@ numbers_of = python_numbers_of
 majority_bits = python_majority_bits
 sketch = python_sketch
 odd_sketch = python_odd_sketch
+pack_row = python_pack_row
+unpack_row = python_unpack_row

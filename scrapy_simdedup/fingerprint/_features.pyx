@@ -177,6 +177,54 @@ def sketch(const uint64_t[::1] hashes not None, const uint8_t[::1] block_classes
     return made
 
 
+def pack_row(bytes row not None):
+    """See :func:`scrapy_simdedup.fingerprint.sketch.pack_row`."""
+    cdef Py_ssize_t place, count = 0, made = BINS >> 3, marks = len(row) - (BINS >> 1)
+    cdef const uint8_t* pairs = <const uint8_t*> PyBytes_AS_STRING(row) + marks
+    cdef uint8_t there[BINS + 2]
+    cdef uint8_t packed[BINS]
+    cdef uint8_t bits
+    memset(packed, 0, BINS >> 3)
+    for place in range(BINS >> 1):
+        there[count] = pairs[place] >> 4
+        bits = there[count] > 0
+        count += bits
+        there[count] = pairs[place] & 15
+        bits |= (there[count] > 0) << 1
+        count += bits >> 1
+        packed[place >> 2] |= bits << 2 * (place & 3)
+    there[count] = 0
+    for place in range(0, count, 2):
+        packed[made] = there[place] << 4 | there[place + 1]
+        made += 1
+    return (packed[:made] if made < BINS >> 1 else row[marks:]) + row[:marks]
+
+
+def unpack_row(bytes packed not None, Py_ssize_t marks):
+    """See :func:`scrapy_simdedup.fingerprint.sketch.unpack_row`."""
+    cdef const uint8_t* pairs = <const uint8_t*> PyBytes_AS_STRING(packed)
+    cdef Py_ssize_t place, count = 0, size = len(packed) - marks
+    cdef bytes row = PyBytes_FromStringAndSize(NULL, marks + (BINS >> 1))
+    cdef uint8_t* cells = <uint8_t*> PyBytes_AS_STRING(row) + marks
+    cdef uint8_t there[BINS + 2]
+    cdef uint8_t bits
+    memcpy(cells - marks, pairs + size, marks)
+    if size >= BINS >> 1:
+        memcpy(cells, pairs, BINS >> 1)
+        return row
+    for place in range(BINS >> 3, size):
+        there[count], there[count + 1] = pairs[place] >> 4, pairs[place] & 15
+        count += 2
+    there[count], count = 0, 0
+    for place in range(BINS >> 1):
+        bits = pairs[place >> 2] >> 2 * (place & 3)
+        cells[place] = there[count] * (bits & 1) << 4
+        count += bits & 1
+        cells[place] |= there[count] * (bits >> 1 & 1)
+        count += bits >> 1 & 1
+    return row
+
+
 def numbers_of(blocks):
     """See :func:`scrapy_simdedup.fingerprint.features.numbers_of`."""
     cdef set found = set()

@@ -62,6 +62,31 @@ def python_sketch(hashes: Hashes, block_classes: BlockClasses) -> bytes:
     return (cells[0::2] << 4 | cells[1::2]).tobytes()
 
 
+def python_pack_row(row: bytes) -> bytes:
+    """A row of marks and a sketch without its empty cells: a bit for each that says if it is there, those, the marks.
+
+    Of a real page four of nine cells are there. A sketch with nearly all of them stays as it is.
+    """
+    marks, sketched = row[: -BINS // 2], np.frombuffer(row[-BINS // 2 :], np.uint8)
+    cells = np.stack((sketched >> 4, sketched & 15), axis=1).ravel()
+    there = cells[cells > 0]
+    there = np.append(there, np.zeros(len(there) % 2, np.uint8))
+    packed = np.packbits(cells > 0, bitorder="little").tobytes() + (there[0::2] << 4 | there[1::2]).tobytes()
+    return (packed if len(packed) < BINS // 2 else sketched.tobytes()) + marks
+
+
+def python_unpack_row(packed: bytes, marks: int) -> bytes:
+    """The row, with so many bytes of marks, of which these were packed."""
+    end = len(packed) - marks
+    if end >= BINS // 2:
+        return packed[end:] + packed[:end]
+    there = np.frombuffer(packed[BINS // 8 : end], np.uint8)
+    cells = np.unpackbits(np.frombuffer(packed, np.uint8, BINS // 8), bitorder="little")
+    count = np.count_nonzero(cells)
+    cells[cells > 0] = np.stack((there >> 4, there & 15), axis=1).ravel()[:count]
+    return packed[end:] + (cells[0::2] << 4 | cells[1::2]).tobytes()
+
+
 class ResemblanceEstimates(NamedTuple):
     """Estimates from the sketches of one page and of each of many."""
 
@@ -315,6 +340,9 @@ def sample_resemblance(
 
 try:
     from scrapy_simdedup.fingerprint._features import odd_sketch as odd_sketch  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import pack_row as pack_row  # noqa: PLC0414 - for others, too
     from scrapy_simdedup.fingerprint._features import sketch as sketch  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import unpack_row as unpack_row  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
     odd_sketch, sketch = python_odd_sketch, python_sketch
+    pack_row, unpack_row = python_pack_row, python_unpack_row

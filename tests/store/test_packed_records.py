@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_simdedup.fingerprint.similarity import COMPARISON_DTYPE
+from scrapy_simdedup.fingerprint.sketch import pack_row, unpack_row
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
 
 BIG = 2**52
+KEYS = [b"a", b"b", b"c", b"d"]
 times = st.floats(0, 4e9)
 texts = st.text(max_size=20)
 records = st.builds(
     Record,
     url=st.one_of(st.just("https://shop.example/\ud800"), st.text(max_size=40)),
     key=st.binary(min_size=1, max_size=32),
-    fingerprint=st.binary(max_size=600),
+    fingerprint=st.binary(max_size=600) | st.binary(max_size=20).map(lambda some: 20 * some + bytes(600)),
     run=texts,
     worker=texts,
     state=st.sampled_from(["reserved", "confirmed", "released", "duplicate", "stub", "itemless"]),
     kind=texts,
     similarity=st.none() | st.floats(0, 1),
-    original=st.none() | st.binary(min_size=1, max_size=32),
+    original=st.none() | st.binary(min_size=1, max_size=32) | st.sampled_from(KEYS),
     first_seen=times,
     last_seen=times,
     last_changed=times,
@@ -45,11 +50,11 @@ def test_a_record_comes_back_as_it_went_in(record: Record) -> None:
     assert (packed.key(slot), packed.position(slot)) == (record.key, record.position)
     assert (packed.state(slot), packed.original(slot)) == (record.state, record.original)
     assert packed.slots(record.key) == [slot]
-    size = len(record.fingerprint) // 2
-    assert packed.tails([slot, slot], size) == 2 * record.fingerprint[len(record.fingerprint) - size :]
+    for size in (len(record.fingerprint) // 2, min(COMPARISON_DTYPE.itemsize, len(record.fingerprint))):
+        assert packed.tails([slot, slot], size) == 2 * record.fingerprint[len(record.fingerprint) - size :]
 
 
-@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.integers(1, 12), records)))
+@given(st.lists(st.tuples(st.sampled_from(KEYS), st.integers(1, 12), records)))
 def test_packed_records_hold_what_a_dictionary_would_hold(puts: list[tuple[bytes, int, Record]]) -> None:
     """The newest of each id, without versions that a settled one took the place of."""
     packed, model = PackedRecords(InternTable()), dict[tuple[bytes, int], Record]()
@@ -61,10 +66,36 @@ def test_packed_records_hold_what_a_dictionary_would_hold(puts: list[tuple[bytes
             model = {at: other for at, other in model.items() if at[0] != key or at[1] >= id_}
         assert {(other.key, other.id): other for other in packed} == model
         assert len(packed) == sum(other.state != "released" for other in model.values())
-        for name in (b"a", b"b", b"c", b"d"):
+        for name in KEYS:
             assert sorted(packed[slot].id for slot in packed.slots(name)) == sorted(
                 id_ for at, id_ in model if at == name
             )
+
+
+def test_a_repeat_takes_a_part_of_its_original_and_stays_when_that_goes() -> None:
+    packed, rng = PackedRecords(InternTable()), random.Random(0)
+    page = rng.randbytes(800)
+    original = short(b"original", 1, "confirmed")._replace(fingerprint=page)
+    at = packed.put(original)
+    repeats = [
+        short(b"%d" % id_, id_, "duplicate")._replace(original=b"original", fingerprint=page[:500] + page[510:])
+        for id_ in range(2, 100)
+    ]
+    before = packed.size
+    slots = [packed.put(repeat) for repeat in repeats]
+    assert packed.size - before < 98 * 200
+    assert packed.put(original._replace(state="stub")) == at
+    assert packed.size - before < 98 * 200
+    packed.drop(at)
+    assert [packed[slot] for slot in slots] == repeats
+
+
+def test_rows_without_empty_cells_come_back() -> None:
+    rng = random.Random(0)
+    for share in (0.0, 0.1, 0.4, 0.7, 1.0):
+        row = rng.randbytes(102) + bytes(rng.randrange(256) if rng.random() < share else 0 for _ in range(388))
+        assert unpack_row(pack_row(row), 102) == row
+        assert len(pack_row(row)) < len(row) or share > 0.6
 
 
 def test_many_keys_are_told_apart() -> None:
