@@ -25,6 +25,7 @@ from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint, fingerprint_parsed
+from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.settings import DedupSettings
@@ -118,7 +119,7 @@ def _fingerprint_row(
         return {"fingerprint": bytes(made), "size": size}
     made = fingerprint(html, settings, secret)
     return {
-        "fingerprint": bytes(made),
+        "fingerprint": bytes(replace(made, units=None)),
         "units": None if made.page_units is None else tables.pack_units(made.page_units),
         "canonical": declared_canonical_url(html, url) if settings.prefer else None,
         "size": size,
@@ -217,7 +218,10 @@ def verdicts(
 def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
     """The fingerprint in a row of a table of fingerprints."""
     found = PageFingerprint.from_bytes(raw)
-    return found if units is None else replace(found, page_units=tables.unpack_units(units))
+    if units is None:
+        return found
+    page_units = tables.unpack_units(units)
+    return replace(found, units=keep_units(page_units), page_units=page_units)
 
 
 def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:

@@ -38,6 +38,8 @@ from scrapy_simdedup.settings import DedupSettings
 
 MAKING = "_making"
 """Where a directory of fingerprints says how they were made; Spark passes over what begins like that."""
+COMPRESSION = {"spark.io.compression.codec": "zstd", "spark.io.compression.zstd.level": "3"}
+"""Rows have most in common with others of their site, which stand farther back than LZ4 looks, Spark's own choice."""
 LOGGER = logging.getLogger(__name__)
 TRIES_PER_BIN = 30
 """Numbers that are tried for each partition, until one is found that Spark's hash sends there."""
@@ -51,6 +53,8 @@ def session(master: str | None = None) -> Any:
         builder = builder.master(master).config("spark.ui.enabled", "false")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "2048")
+    for name, value in COMPRESSION.items():
+        builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
     except Exception as exc:

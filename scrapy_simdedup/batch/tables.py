@@ -6,7 +6,6 @@ import json
 import shutil
 import struct
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -66,7 +65,8 @@ def pages_schema() -> Any:
 def fingerprints_schema() -> Any:
     """The schema of a table of fingerprints: of pages, and of a history where ``record`` is not null.
 
-    ``units`` has the text units of the page, where own texts or edits matter; ``size`` is the page's bytes in UTF-8.
+    ``units`` has the text units of the page, where own texts or edits matter, and then the fingerprint is without what
+    a record keeps of them; ``size`` is the page's bytes in UTF-8.
     """
     arrow = package_of("batch", "pyarrow")
     return arrow.schema(
@@ -121,6 +121,7 @@ class TableWriter:
         self._schema = schema.with_metadata(about)
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
         self._rows: list[tuple[Any, ...]] = []
+        self._batches: list[Any] = []
 
     def add_row(self, row: tuple[Any, ...]) -> None:
         """Write a row."""
@@ -129,14 +130,26 @@ class TableWriter:
             self._write_rows()
 
     def add_batch(self, batch: Any) -> None:
-        """Write a record batch."""
+        """Write a record batch, together with some others.
+
+        Of these the rows of a site stand together: what its pages have in common is then found by zstd.
+        """
         self._write_rows()
-        self._writer.write_batch(batch.cast(self._schema) if batch.schema != self._schema else batch)
+        self._batches.append(batch.cast(self._schema) if batch.schema != self._schema else batch)
+        if sum(one.num_rows for one in self._batches) >= ROWS_PER_BATCH:
+            self._write_batches()
 
     def close(self) -> None:
         """Write what is left, and the end of the table."""
         self._write_rows()
+        self._write_batches()
         self._writer.close()
+
+    def _write_batches(self) -> None:
+        if self._batches:
+            table = package_of("parquet", "pyarrow").Table.from_batches(self._batches)
+            self._writer.write_table(table.sort_by("site"))
+            self._batches = []
 
     def _write_rows(self) -> None:
         if self._rows:
@@ -183,8 +196,8 @@ def sql_text(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-_HEAD = struct.Struct("<B4I3H")
-"""Words per shingle; blocks, sampled shingles, bytes of what describes the blocks, the digests of the comments, of the
+_HEAD = struct.Struct("<2B3I3H")
+"""Words per shingle; bytes of the length of a block; blocks, sampled shingles, the digests of the comments, of the
 title and of the offer, and the block of the headline."""
 _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
@@ -203,7 +216,9 @@ _NUMBERS = _NUMBERS.astype(np.uint64)
 
 
 def pack_units(units: PageUnits) -> bytes:
-    """The units of a page in a fifth of their bytes, for tables that are sorted and sent about.
+    """The units of a page in a third of their bytes, for tables that are sorted and sent about.
+
+    They are not compressed: tables are, and of several pages of a site most units are the same.
 
     A judge asks three things of them: which of the sampled shingles other pages lack, what the unit table of an earlier
     version would be, and which places are clocks. So nothing is kept of a shingle that no sample can have; of one that
@@ -220,9 +235,10 @@ def pack_units(units: PageUnits) -> bytes:
     is_content = units.block_classes > BOILERPLATE
     texts = [units.samples[at] for at in is_content.nonzero()[0].tolist()]
     kinds = [_KINDS.get(_kind(text), 0) | _lettered_words(text) << _KIND_BITS for text in texts]
+    width = 2 if units.lengths.max(initial=0) < 1 << 16 else 4
     arrays = (
-        units.lengths.astype("<u4"),
-        np.bincount(blocks, minlength=len(units.lengths)).astype("<u4"),
+        units.lengths.astype(f"<u{width}"),
+        np.bincount(blocks, minlength=len(units.lengths)).astype(f"<u{width}"),
         units.block_classes,
         units.pass_over,
         levels[order],
@@ -230,26 +246,25 @@ def pack_units(units: PageUnits) -> bytes:
         units.digests.astype("<u2"),
         (units.digests[is_content] >> np.uint64(16)).astype("<u2"),
         units.places[is_content].astype("<u4"),
+        (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2"),
     )
-    described = zlib.compress(b"".join(array.tobytes() for array in arrays), 6)
     of_page = units.comments, units.title, units.offer, units.headline
-    head = _HEAD.pack(units.size, len(units.lengths), len(sampled), len(described), *of_page)
-    return b"".join((head, described, (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2").tobytes()))
+    head = _HEAD.pack(units.size, width, len(units.lengths), len(sampled), *of_page)
+    return head + b"".join(array.tobytes() for array in arrays)
 
 
 def unpack_units(raw: bytes) -> PageUnits:
     """Units that a judge cannot tell from those that :func:`pack_units` packed."""
-    size, count, shingles, packed, *of_page = _HEAD.unpack_from(raw)
-    end = _HEAD.size + packed
-    described, at = zlib.decompress(raw[_HEAD.size : end]), 0
+    size, width, count, shingles, *of_page = _HEAD.unpack_from(raw)
+    at = _HEAD.size
 
     def take(dtype: str, number: int) -> Any:
         nonlocal at
-        found = np.frombuffer(described, dtype, number, at)
+        found = np.frombuffer(raw, dtype, number, at)
         at += found.nbytes
         return found
 
-    lengths, sampled = take("<u4", count).astype(np.intp), take("<u4", count).astype(np.intp)
+    lengths, sampled = take(f"<u{width}", count).astype(np.intp), take(f"<u{width}", count).astype(np.intp)
     classes, pass_over = take("u1", count), take("?", count)
     is_content = classes > BOILERPLATE
     number = int(np.count_nonzero(is_content))
@@ -258,7 +273,7 @@ def unpack_units(raw: bytes) -> PageUnits:
     digests, places = take("<u2", count).astype(np.uint64), np.zeros(count, np.uint32)
     digests[is_content] |= take("<u2", number).astype(np.uint64) << np.uint64(16)
     places[is_content] = take("<u4", number)
-    of_filter = np.frombuffer(raw, "<u2", shingles, end).astype(np.uint64)
+    of_filter = take("<u2", shingles).astype(np.uint64)
     starts = np.cumsum(lengths) - lengths
     hashes = np.full(int(lengths.sum()), _UNSAMPLED)
     in_block = np.arange(shingles) - np.repeat(np.cumsum(sampled) - sampled, sampled)

@@ -238,8 +238,8 @@ def superseded_pages(
                 JOIN lines ON lines.file = kept.file AND lines.position = kept.position
                 WHERE judged.is_duplicate
             )
-            SELECT members.file, members.position, one.fingerprint, one.units, other.fingerprint, other.url,
-                members.its_file = members.file AND members.its_position = members.position
+            SELECT members.file, members.position, one.fingerprint, one.units, other.fingerprint, other.units,
+                other.url, members.its_file = members.file AND members.its_position = members.position
             FROM members
             LEFT JOIN prints AS one ON one.file = members.its_file AND one.position = members.its_position
             LEFT JOIN prints AS other
@@ -249,8 +249,8 @@ def superseded_pages(
         read = chain.from_iterable(iter(lambda: found.fetchmany(ROWS_PER_READ), []))
         for (file, position), rows in groupby(read, key=lambda row: row[:2]):
             found_alike: list[tuple[Comparison | None, str, bool]] = [
-                (_copy_of(raw, units, last, of_page.of(url or "")), url, is_page)
-                for *_, raw, units, last, url, is_page in rows
+                (_copy_of((raw, units), last, of_page.of(url or "")), url, is_page)
+                for _, _, raw, units, *last, url, is_page in rows
             ]
             for comparison, url, is_page in found_alike:
                 if is_page and comparison is not None and all(alike for alike, *_ in found_alike):
@@ -270,13 +270,16 @@ def _ends(better: dict[Entry, Entry]) -> dict[Entry, Entry]:
     return ends
 
 
-def _copy_of(raw: bytes | None, units: bytes | None, last: bytes | None, settings: DedupSettings) -> Comparison | None:
-    """How a page resembles the last of a line; None if it would not be dropped for that."""
-    if raw is None or last is None:
+def _copy_of(page: Sequence[bytes | None], last: Sequence[bytes | None], settings: DedupSettings) -> Comparison | None:
+    """How a page resembles the last of a line; None if it would not be dropped for that.
+
+    Of each there are the fingerprint and the text units, as far as these are known.
+    """
+    if page[0] is None or last[0] is None:
         return None
     try:
-        found = fingerprint_of(raw, units).compare(
-            fingerprint_of(last, None),
+        found = fingerprint_of(page[0], page[1]).compare(
+            fingerprint_of(last[0], last[1]),
             identical=settings.identical,
             near=settings.near,
             novel_words=settings.novel_words,

@@ -10,6 +10,7 @@ import pytest
 
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
+from scrapy_simdedup.batch.archives import fingerprint_of
 from scrapy_simdedup.batch.tables import pack_units, unpack_units
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, look_up, replaced_lines
@@ -101,6 +102,13 @@ def test_a_shingle_takes_about_three_bytes_of_those_that_can_be_sampled() -> Non
     """Half of them can."""
     whole, _ = units_of(PAGES["of many units"])
     assert len(pack_units(whole)) < 1.5 * len(whole.hashes) + 20 * len(whole.lengths)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_record_keeps_of_the_units_is_made_of_the_packed_ones(name: str) -> None:
+    fp = PAGES[name]
+    assert fp.page_units is not None
+    assert bytes(fingerprint_of(bytes(replace(fp, units=None)), pack_units(fp.page_units))) == bytes(fp)
 
 
 def test_the_fingerprint_does_not_change() -> None:
