@@ -254,7 +254,8 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     """Which blocks are short lines in place of other lines of each of some pages.
 
     1. The rows of two unit tables are aligned. What one page has between equal neighbours, and the other page has other
-       rows there, was replaced; what only one of them has was added.
+       rows there, was replaced; what only one of them has was added. Where as many rows of one page differ as of the
+       other, those with the same number stand in place of each other as well.
     2. Of the rows that were replaced, those that the other page has elsewhere are left out: as often as this page has
        them, since of hundreds of rows of 16 bits some are equal by chance. Lines that differ from one of the other page
        in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
@@ -326,8 +327,11 @@ def _replaced_rows(
     if not ours or not gone:
         return
     their_counts = Counter(other)
+    # Two pages of one template have one row for each of its lines. A row that they share by chance at other lines would
+    # part these: what stands before it on one page stands behind it on the other, and nothing in place of anything.
+    ones = [("replace", at, at + 1, at, at + 1) for at in range(len(ours) if len(ours) == len(gone) else 0)]
     aligned = SequenceMatcher(None, gone, ours, autojunk=False)
-    for how, start_lost, end_lost, start, end in aligned.get_opcodes():
+    for how, start_lost, end_lost, start, end in (*ones, *aligned.get_opcodes()):
         lost = range(begin + start_lost, begin + end_lost) if how == "replace" else ()
         places = {lost_places[at] for at in lost if their_counts[other[at]] > counts[other[at]]} - {SHARED_PLACE}
         if places:

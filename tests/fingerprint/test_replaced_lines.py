@@ -21,6 +21,16 @@ TABLES = {
     "another price": ("<p>29 EUR</p>", "<p>31 EUR</p>", []),
     "a line that was added": ("", "<p>New in the shop</p>", []),
     "a line that was moved": ("<p>Amber lamp</p><p>Brass candle</p>", "<p>Brass candle</p><p>Amber lamp</p>", []),
+    "a row that the other page has elsewhere": (
+        "<p>Amber lamp</p><p>Brass candle</p><p>Copper jug</p>",
+        "<p>Iron pan</p><p>Steel rod</p><p>Amber lamp</p>",
+        ["Steel rod"],
+    ),
+    "a list that was moved on": (
+        "<p>Amber lamp</p><p>Brass candle</p><p>Copper jug</p>",
+        "<p>Iron pan</p><p>Amber lamp</p><p>Brass candle</p>",
+        [],
+    ),
     "a long text": (f"<p>{'amber ' * 40}</p>", f"<p>{'brass ' * 40}</p>", []),
 }
 
