@@ -20,6 +20,7 @@ cdef extern from "Python.h":
 cdef enum:
     TEXT_END = 30  # of hashing, as the next
     CODE_POINT_MASK = 0x1FFFFF
+cdef uint32_t IS_SIGN = _hashing.IS_SIGN
 cdef uint32_t IS_OWN_WORD = _hashing.IS_OWN_WORD
 cdef uint32_t IS_MARK = _hashing.IS_MARK
 cdef uint32_t FAILS_QUICK_CHECK = _hashing.FAILS_QUICK_CHECK
@@ -129,8 +130,10 @@ cdef class Words:
             elif code <= TEXT_END:
                 if here is not self.word:
                     here = self.end(here)
-            elif code < IS_OWN_WORD:
+            elif code < IS_SIGN:
                 here = behind_letter(here, code)
+            elif code < IS_OWN_WORD:
+                here = self.behind_sign(here, code & CODE_POINT_MASK, text, place, fold_table)
             elif code & FAILS_QUICK_CHECK:
                 return False
             else:
@@ -151,6 +154,8 @@ cdef class Words:
             code = fold_table[PyUnicode_READ(PyUnicode_KIND(normal), PyUnicode_DATA(normal), place)]
             if code <= TEXT_END:
                 here = self.end(here)
+            elif code & IS_SIGN:
+                here = self.behind_sign(here, code & CODE_POINT_MASK, normal, place, fold_table)
             elif code & IS_OWN_WORD:
                 self.end(here)
                 here = self.end(behind_letter(self.word, code & CODE_POINT_MASK))
@@ -158,6 +163,22 @@ cdef class Words:
                 here = behind_letter(here, code & CODE_POINT_MASK)
         self.end(here)
         return 0
+
+    cdef unsigned char* behind_sign(
+        self, unsigned char* here, uint32_t sign, str text, Py_ssize_t place, const uint32_t* fold_table
+    ) except NULL:
+        """Write the sign at a place of a text if it ends a name, else end the word; see _SIGN_IN_WORDS of hashing."""
+        cdef uint32_t code = IS_MARK
+        if here is self.word or (sign == c"#" and not (here == self.word + 1 and c"a" <= self.word[0] <= c"z")):
+            return self.end(here)
+        while code & IS_MARK:
+            place += 1
+            code = 0
+            if place < len(text):
+                code = fold_table[PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)]
+        return self.end(here) if code & CODE_POINT_MASK > TEXT_END and not code & (IS_SIGN | IS_OWN_WORD) else (
+            behind_letter(here, sign)
+        )
 
     cdef int reserve(self, Py_ssize_t letters) except -1:
         """Make room for a word of so many letters, and for the zeros behind it."""

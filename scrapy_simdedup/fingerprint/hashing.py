@@ -1,8 +1,8 @@
 """The words of texts, and the keyed 64-bit hashes of words and shingles, unpredictable without the secret.
 
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
-the same (Unicode's normalisation form KC). Signs are no words, but for check marks and the like; marks count where they
-make a letter another one, or are the vowels of their script.
+the same (Unicode's normalisation form KC). Signs are no words, but for check marks and the like, and those that end a
+name, as of C++, C# and the S10+. Marks count where they make a letter another one, or are the vowels of their script.
 
 The functions work in numpy, on all words at once. Where the package was installed with its compiled part,
 :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TEXT_END = 30
 """The byte behind a text, ASCII's record separator. Bytes above it are parts of words; 0 separates words."""
 _ASCII_TABLE = bytes(
-    TEXT_END if code == TEXT_END else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else 0
+    TEXT_END if code == TEXT_END else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) in "_+#" else 0
     for code in range(128)
 ).ljust(256)
 """The byte that each ASCII character becomes."""
@@ -40,6 +40,12 @@ _UNSPACED_SCRIPTS = re.compile(
 """Thai, Lao, Burmese, Khmer, kana, Han and Hangul, which write no or few spaces."""
 _ANSWERS = re.compile("[\u25b3\u25cb-\u25cf\u2610-\u2612\u2705\u2713-\u2718\u274c]+")
 """Check marks, crosses and circles: they may be all that a cell of a table says. Stars decorate as well."""
+_SIGNS = re.compile("[+#]+")
+_SIGN_IN_WORDS = re.compile(
+    rb"((?:(?<=[^\x00-\x1e+#])\+|(?:(?<=\A[a-z])|(?<=[\x00-\x1e+#][a-z]))#)\+*(?![^\x00-\x1e+#]))|[+#]"
+)
+"""Signs among words. As a group those that end a name: plus signs behind a word, and the number sign behind a single
+letter, as behind a word it is a link to a heading."""
 _VOWELS_ARE_MARKS = re.compile(
     "[\u0780-\u07bf\u0900-\u0dff\u0f00-\u0fff\u1700-\u177f\u1900-\u1aaf\u1b00-\u1bff\ua800-\uabff]"
 )
@@ -48,7 +54,7 @@ Hebrew and Arabic leave theirs out as a rule."""
 _NON_WORD = re.compile(r"\W")
 """Signs, spaces, and marks."""
 CODE_POINT_MASK = np.uint32((1 << 21) - 1)
-IS_OWN_WORD, IS_MARK, FAILS_QUICK_CHECK = (np.uint32(1 << bit) for bit in (29, 30, 31))
+IS_SIGN, IS_OWN_WORD, IS_MARK, FAILS_QUICK_CHECK = (np.uint32(1 << bit) for bit in (28, 29, 30, 31))
 """Flags of a character beside its code point. A text of which no character fails the quick check is in normal form."""
 _JAMO = (0x1160, 0x11FF)
 """Vowels and consonants of Hangul that may be joined with the character before them."""
@@ -78,9 +84,8 @@ def join_words(texts: Sequence[str]) -> bytes:
     joined = chr(TEXT_END).join((*texts, ""))
     if joined.count(chr(TEXT_END)) != len(texts):
         joined = chr(TEXT_END).join((*(text.replace(chr(TEXT_END), " ") for text in texts), ""))
-    if joined.isascii():
-        return joined.encode().translate(_ASCII_TABLE)
-    return normalised_words(joined).encode()
+    words = joined.encode().translate(_ASCII_TABLE) if joined.isascii() else normalised_words(joined).encode()
+    return _SIGN_IN_WORDS.sub(lambda found: found[1] or b"\0", words) if b"+" in words or b"#" in words else words
 
 
 def split_words(text: str) -> list[bytes]:
@@ -88,12 +93,14 @@ def split_words(text: str) -> list[bytes]:
 
     >>> [word.decode() for word in split_words("The 3rd tide, 東京")]
     ['the', '3rd', 'tide', '東', '京']
+    >>> [word.decode() for word in split_words("C++, C# and the S10+: #1 + #2")]
+    ['c++', 'c#', 'and', 'the', 's10+', '1', '2']
     """
     return join_words([text])[:-1].replace(b"\0", b" ").split()
 
 
 def normalised_words(text: str) -> str:
-    """The letters and digits of a text in lower case and in normal form, with zeros and text ends between words."""
+    """The letters, digits, + and # of a text in lower case and normal form, with zeros and text ends between words."""
     codes = _fold(text)
     found = np.bitwise_or.reduce(codes)
     letters = _decode(codes)
@@ -139,7 +146,7 @@ def fold_table() -> CodePoints:
     # Of one character each, and whatever is next to it: the dotted I would become two, and a sigma's form depend.
     lower = characters.replace("\u0130", "i").lower().replace("\u03c2", "\u03c3")
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4")
-    for runs, flag in ((_WORD_RUNS, 0), (_UNSPACED_SCRIPTS, IS_OWN_WORD), (_ANSWERS, IS_OWN_WORD)):
+    for runs, flag in ((_WORD_RUNS, 0), (_SIGNS, IS_SIGN), (_UNSPACED_SCRIPTS, IS_OWN_WORD), (_ANSWERS, IS_OWN_WORD)):
         for run in runs.finditer(characters):
             here = slice(*run.span())
             table[here] = codes[here] | flag

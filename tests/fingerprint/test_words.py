@@ -33,6 +33,9 @@ from scrapy_simdedup.fingerprint.hashing import TEXT_END, join_words, split_word
         ("कल काल किल, बांग्ला", "कल काल किल बांग्ला"),
         ("\u0915\u093c\u0932\u092e \u0958\u0932\u092e", "\u0915\u093c\u0932\u092e \u0915\u093c\u0932\u092e"),
         ("தொழில் བོད་ཡིག", "தொழில் བོད ཡིག"),
+        ("C++ (C#), the S10+: A+B, x++ y", "c++ c# the s10+ a b x++ y"),
+        ("é+ 1# #x# + ++ Setup# д#", "é+ 1 x# setup д"),
+        ("東+C+東", "東 c+ 東"),
         ("a\x1eb", "a b"),
         ("...", ""),
         ("", ""),
@@ -41,7 +44,8 @@ from scrapy_simdedup.fingerprint.hashing import TEXT_END, join_words, split_word
 def test_words_are_runs_of_letters_and_digits_in_lower_case(text: str, words: str) -> None:
     """In scripts that write no spaces a character is a word; compatible characters are the same.
 
-    Where marks are the vowels of a script, a word without them is another.
+    A plus sign may end a word, and the number sign a letter. Where marks are the vowels of a script, a word without
+    them is another.
     """
     assert [word.decode() for word in split_words(text)] == words.split()
 
@@ -66,7 +70,7 @@ def test_marks_without_end_and_ligatures_without_end_cost_no_time() -> None:
     assert len(split_words("\ufdfa" * 200_000)) == 1
 
 
-@given(st.lists(st.text("aZÉß9_東ไﬁ½ΣΑ\u0301\u3099\ufdfa\x1e’—.' \n\udc80", max_size=20)))
+@given(st.lists(st.text("aZÉß9_+#東ไﬁ½ΣΑ\u0301\u3099\ufdfa\x1e’—.' \n\udc80", max_size=20)))
 def test_the_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
     """Whatever scripts and signs they are written in: no text changes the words of another."""
     parts = join_words(texts).replace(b"\0", b" ").split(bytes([TEXT_END]))
