@@ -13,15 +13,15 @@
    others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
    one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
-   the end of the page's URL names it and an original's URL another: a colour, a town, the number of an article. It is
-   a name as well if enough *namesakes* each have another line there: kept pages with the same h1 and title, which the
-   page is near. So "Product details" vouches for no product, though no page with another content has it; and the first
-   line below it may differ in its numbers alone. Elsewhere a line that differs in its numbers alone may be either, so
-   where none vouches it counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of
-   them; another title, below an h1 that all pages have, is one of the three. While the site is unknown, nobody can tell
-   whether the h1 of two pages is that of all, and what is dropped for it is *doubtful*. It is looked at again when the
-   crawl has nothing else to fetch. If the site is still unknown then, the h1 vouches for a page only whose URL has the
-   name of an original.
+   the end of the page's URL names it and an original's URL another: a colour, a town, a day, the number of an article;
+   or unless six lines differ in their numbers, as in a table of results. It is a name as well if enough *namesakes*
+   each have another line there: kept pages with the same h1 and title, which the page is near. So "Product details"
+   vouches for no product, though no page with another content has it; and the first line below it may differ in its
+   numbers alone. Elsewhere a line that differs in its numbers alone may be either, so where none vouches it counts as
+   such a heading or first line, as "Decision 7 K 345" is, or if there are three of them; another title, below an h1
+   that all pages have, is one of the three. While the site is unknown, nobody can tell whether the h1 of two pages is
+   that of all, and what is dropped for it is *doubtful*. It is looked at again when the crawl has nothing else to
+   fetch. If the site is still unknown then, the h1 vouches for a page only whose URL has the name of an original.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Each original lacks two such lines, which most originals lack, as where one post of a thread
    is marked the others are as ever; and one line all of them lack, as the date of an event in a town where there was
@@ -57,6 +57,9 @@ advertisement among its texts, but seldom two of them."""
 MIN_NUMBERS = 3
 """Lines in place of others from which they may be facts though they differ in their numbers alone: two may be a clock
 and a counter."""
+MIN_FIGURES = 6
+"""Lines in place of others from which they are facts, whatever the headline says, though they differ in their numbers
+alone: a page has a clock, a counter and a date, but not six of them; a table of results has."""
 MIN_NAMESAKES = 5
 """Namesakes that have another line in place of one, from which on it is a field of a template."""
 MIN_MISSING_OF_UNNAMED = 3
@@ -67,6 +70,12 @@ the book in another language may be such a line."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
 _NAME_IN_URL = re.compile(r"[^\W_]{3,}")
+_DATE = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])\1([0-2]?\d|3[01])"
+    r"|([0-2]?\d|3[01])([-/_.])(?:0?[1-9]|1[0-2])\4(?:19|20)\d\d)(?!\d)"
+)
+"""A date with its day; behind the year or before it."""
+_NUMBER = re.compile(r"\d+")
 _BEHIND_ADDRESS = "/.,;:)]"
 
 
@@ -261,6 +270,9 @@ class OwnTextSearch:
             by_title = not lines.words[units.headline]
             if not names.any() or (not are_facts and self._is_vouched_for(by_title=by_title)):
                 names = self._fields((lines.words | self._first_line) & of_texts)
+            figures = lines.numbers & of_texts
+            if np.count_nonzero(figures) >= MIN_FIGURES:
+                names |= figures
             yield names | self._prices(of_texts) | self._named_by_url(of_texts, url)
 
     def _names_without_headline(self, original: PageFingerprint, lines: novelty.ReplacedLines) -> Mask:
@@ -305,6 +317,9 @@ class OwnTextSearch:
         if place == other_place and others - words:
             for at in lines.nonzero()[0].tolist():
                 found[at] = not (words - others).isdisjoint(_WORD.findall(self._units.samples[at].lower()))
+        if day := _day_of(self._urls[0], original):
+            for at in lines.nonzero()[0].tolist():
+                found[at] |= day in map(int, _NUMBER.findall(self._units.samples[at]))
         return found
 
     def _own_lines(self) -> Mask:
@@ -333,6 +348,19 @@ def _end_of(url: str) -> tuple[str, set[str]]:
     path, _, query = url.partition("#")[0].partition("?")
     place, _, last = path.rstrip("/").rpartition("/")
     return place, set(_NAME_IN_URL.findall(unquote_plus(f"{last} {query}").lower()))
+
+
+def _day_of(url: str, other: str) -> int:
+    """The day of the month in the date of a URL, where another URL has another date; else 0.
+
+    >>> course = "http://site.example/course?on="
+    >>> [_day_of(f"{course}2026-05-03", f"{course}{other}") for other in ("2026-05-04", "2026-05-03&from=home", "")]
+    [3, 0, 0]
+    """
+    ours, theirs = _DATE.search(url), _DATE.search(other)
+    if ours is None or theirs is None or ours[0] == theirs[0] or url[: ours.start()] != other[: theirs.start()]:
+        return 0
+    return int(ours[2] or ours[3])
 
 
 def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:

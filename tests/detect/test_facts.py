@@ -76,6 +76,9 @@ NAMED = {
     "a view below the article": ("final", "final/print", "{}", ("Read aloud", "Print version"), True),
     "what the other URL has no word for": ("final", "final?view=print", "{}", ("Final", "Print version"), True),
     "a number of the article": ("lamp?no=41073", "lamp?no=41074", "Order no. {}", ("41073", "41074"), False),
+    "a day in the query": ("oil?on=2026-05-03", "oil?on=2026-05-10", "Begins on {}", ("3 May", "10 May"), False),
+    "a day in the path": ("oil/2026/05/03", "oil/2026/05/10", "{}", ("03.05.2026", "10.05.2026"), False),
+    "another number than the day": ("oil?on=2026-05-03", "oil?on=2026-05-10", "Read {} times", ("41", "42"), True),
     "a number of a page": ("shirt?size=41", "shirt?size=42", "Size {}", ("41", "42"), True),
     "no word of a URL": ("shirt?sid=ad5e", "shirt?sid=bd7a", "Good {}!", ("morning", "evening"), True),
 }
@@ -107,6 +110,21 @@ async def test_another_price_makes_another_page_where_all_pages_have_one_headlin
         both = [page("shop", body=f"<p>Lamp</p><p>{price} EUR</p>{prose('lamp', 120)}") for price in (29, 31)]
         found = [await detector.add(html, url=f"https://shop.example/{at}") for at, html in enumerate(both, 20)]
     assert [verdict.is_duplicate for verdict in found] == [False, False]
+
+
+@pytest.mark.parametrize(("cells", "is_dropped"), [(5, True), (6, False)])
+@on_asyncio
+async def test_a_table_of_other_figures_makes_another_page_under_one_headline(cells: int, is_dropped: bool) -> None:
+    """The league after each round has one text; a page has a few counters, too."""
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://league.example/{number}")
+        found = []
+        for at in range(2):
+            rows = "".join(f"<tr><td>{words(cell, 2)[0]}</td><td>{7 * cell + at}</td></tr>" for cell in range(cells))
+            html = page("table", body=f"<table>{rows}</table>{prose('table', 120)}")
+            found.append(await detector.add(html, url=f"https://league.example/table/{at}"))
+    assert [verdict.is_duplicate for verdict in found] == [False, is_dropped]
 
 
 @pytest.mark.parametrize(("rent", "is_dropped"), [("538 €", False), ("538 euros", False), ("on request", True)])
