@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import time
@@ -81,6 +82,7 @@ class Runtime:
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
         self._is_resumable = bool(self.settings.run or jobdir)
+        self._has_frozen = False
         self.stats: CrawlStats = CrawlStats(crawler.stats)
         self.worker_pool: WorkerPool = WorkerPool(
             self.settings.workers, self.settings.worker_timeout, self.stats.extracted
@@ -185,6 +187,7 @@ class Runtime:
         self.links.open(tracks_delivery=self.tracks_delivery)
         self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)
+        self._has_frozen = not self._is_inspection and _freeze_objects()
         self._heartbeat_tasks.start(self._send_heartbeats())
         if self._is_resumable and self.detector.store.lasts and not self._is_inspection:
             await self.second_fetches.open(
@@ -222,6 +225,8 @@ class Runtime:
         if not self.handler.is_open:
             return
         self.handler.close()
+        if self._has_frozen:
+            gc.unfreeze()
         self.dropped_feed.close()
         self.delivery_tracker.close()
         self.page_settled.notify_all()
@@ -295,6 +300,17 @@ def probe_store(url: str, settings: DedupSettings) -> None:
         raise
     except Exception:  # a class of the user's own that works only in the crawl's event loop, which will tell
         logger.debug("The store could not be tried before the crawl", exc_info=True)
+
+
+def _freeze_objects() -> bool:
+    """Have the garbage collector pass over what is there, which stays to the end of the crawl as a rule.
+
+    It would look at all of it every hundred pages. False if somebody else froze some, or this Python cannot.
+    """
+    if not hasattr(gc, "freeze") or gc.get_freeze_count():
+        return False
+    gc.freeze()
+    return True
 
 
 async def _open(url: str, settings: DedupSettings, sleep: Sleep) -> None:

@@ -80,6 +80,27 @@ async def test_a_dropped_page_is_let_go_before_the_garbage_collector_comes(
 
 
 @on_asyncio
+async def test_while_it_crawls_the_garbage_collector_looks_only_at_what_came_since_it_began(site: Site) -> None:
+    frozen: list[int] = []
+
+    class Looking(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            frozen.append(gc.get_freeze_count())
+            yield from super().parse(response)
+
+    urls = serve_articles(site)
+    gc.unfreeze()  # what is frozen for the tests
+    try:
+        await crawl(Looking, urls=urls)
+        assert min(frozen) > 10_000
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.freeze()
+    await crawl(PathsSpider, urls=urls)
+    assert gc.get_freeze_count() > 10_000
+
+
+@on_asyncio
 async def test_in_mode_items_links_are_followed_and_items_are_dropped(site: Site) -> None:
     class Following(PathsSpider):
         def parse(self, response: Any) -> Any:
