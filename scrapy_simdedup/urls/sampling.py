@@ -18,7 +18,12 @@ _MOST = 0.99
 
 
 def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], checks: float) -> list[str]:
-    """Draw URLs from those that were skipped since the last drawing, more where a rule can be wrong for some pages."""
+    """Draw URLs from those that were skipped since the last drawing, more where a rule can be wrong for some pages.
+
+    Once a rule was wrong for a page, as the last drawing may have shown, all others are drawn from once more.
+    """
+    if _share_after_exception(site, checks) and not site.is_drawn_after_exception:
+        site.drawn_to, site.is_drawn_after_exception = 0, True
     most = max(_usual_share(site, checks), _share_after_exception(site, checks))
     found: list[str] = []
     for url in site.draw_skips(most):

@@ -167,6 +167,8 @@ class Site:
         """Rule of an earlier crawl → the URLs that are fetched early to test it."""
         self.drawn_to: int = 0
         """The number of the latest skip that could have been drawn for the sample."""
+        self.is_drawn_after_exception: bool = False
+        """Whether all skips could have been drawn since it is known that a rule was wrong for few pages."""
 
     @property
     def asks(self) -> Questions | None:

@@ -226,6 +226,15 @@ def test_where_a_rule_was_wrong_for_one_page_half_of_what_others_about_few_value
     assert 70 < len(learner.sample()) < 130
 
 
+def test_where_the_sample_finds_an_exception_what_other_rules_skipped_is_sampled_once_more() -> None:
+    learner = taught(checks=0.05)
+    skipped(learner, 200)
+    assert 0 < len(learner.sample()) < 30
+    make_exception(learner)
+    assert 60 < len(learner.sample()) < 130
+    assert learner.sample() == []
+
+
 def test_a_rule_that_was_right_hundreds_of_times_is_sampled_no_more_for_exceptions_of_others() -> None:
     """Exceptions of one page in a hundred would have shown by then."""
     learner = taught(checks=0.05)
