@@ -278,6 +278,8 @@ class ResponseHandler:
     ) -> None:
         if is_second:  # all the rest was done the first time
             self._dropped[request] = verdict
+            # It may still be of a family. It is in doubt no more: else it would be judged whenever the spider is idle.
+            await self._second_fetches.page_dropped(request, response, site, verdict._replace(is_doubtful=False))
             if self._tracks_delivery:
                 return
             raise NearDuplicatePage(response, verdict)

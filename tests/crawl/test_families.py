@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
-from scrapy.exceptions import DropItem
+from scrapy import Request, Spider, signals
+from scrapy.exceptions import DontCloseSpider, DropItem
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
@@ -82,6 +82,37 @@ async def test_a_family_of_a_few_is_kept_where_the_site_turns_out_to_have_one_he
         assert sorted(done.urls) == sorted(site.urls("/", *wares, *of_shop))
         assert done.stat("pages/dropped") == 7
         assert done.stat("pages/fetched_twice") == 6
+
+
+class FedSpider(PathsSpider):
+    """Gets more URLs once it has nothing to do, as spiders do that are fed by a queue."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.feed, signals.spider_idle)
+        return spider
+
+    def __init__(self, later: list[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.later, self.idle = later, 0
+
+    def feed(self) -> None:
+        self.idle += 1
+        if self.idle == 3:
+            for url in self.later:
+                self.crawler.engine.crawl(Request(url))
+        if self.idle < 4:
+            raise DontCloseSpider
+
+
+@on_asyncio
+async def test_what_was_judged_again_and_dropped_is_kept_once_it_turns_out_to_be_of_a_family() -> None:
+    with Site() as site:
+        paths, others = serve_family(site, 20), serve_others(site, 8)
+        first = site.urls(*paths[:5], *others)
+        done = await crawl(FedSpider, ADDON, urls=first, later=site.urls(*paths[5:]))
+        assert sorted(done.urls) == sorted(site.urls(*paths, *others))
 
 
 @on_asyncio
