@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
-from math import ceil, inf, log, prod
+from math import ceil, inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,8 @@ OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 DEVIATIONS_ALLOWED, MIN_MISSING = 2.0, 2
 """Standard deviations by which fewer shingles than expected may be missing of a unit that is missing as a whole, and
 how many are missing at least."""
+MIN_SHOWN = 0.25
+"""The share of missing shingles that is to be seen: the filters of many pages together seem to hold everything."""
 MIN_BLOCKS_OF_RUN, MIN_MISSING_OF_RUN = 3, 6
 """Neighbouring blocks from which they are lines of one text, as two may be two comments; and how many of their shingles
 are missing at least."""
@@ -98,14 +100,15 @@ class LookUp(NamedTuple):
     """For each block, how many of these shingles are in no filter, shape (m,)."""
     sampling: int
     """How many of 65,536 shingles are in all samples."""
-    shown: float
-    """Of the shingles that all pages lack, the share that is seen to be missing."""
+    shown: NDArray[np.float64]
+    """For each block, the share of the shingles that all pages lack that is seen to be missing, shape (m,)."""
 
     def own_words(self) -> Rows:
         """Estimate the words of each block that the other pages lack, shape (m,); of blocks of a few words 0."""
         words = words_of_units(self.units)
-        lacked = np.minimum(words, self.missing * SAMPLE_OF / max(1e-9, self.sampling * self.shown))
-        is_whole = self.missing >= np.maximum(self._least_missing(self.looked_up), MIN_MISSING)
+        lacked = np.minimum(words, self.missing * SAMPLE_OF / np.maximum(1e-9, self.sampling * self.shown))
+        expected = self.shown * self.looked_up
+        is_whole = self.missing >= np.maximum(_least_missing(expected, (1 - self.shown) * expected), MIN_MISSING)
         return np.where(words > MIN_OWN_WORDS, np.where(is_whole, words, lacked), 0).astype(np.intp)
 
     def longest_own_run(self, asked: Mask) -> OwnRun:
@@ -116,16 +119,18 @@ class LookUp(NamedTuple):
         "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over.
         """
         order = asked.nonzero()[0]
-        looked_up, missing = self.looked_up[order], self.missing[order]
+        missing, shown = self.missing[order], self.shown[order]
+        expected = shown * self.looked_up[order]
         best, first, last = 0.0, 0, 0
         total, start = 0.0, 0
-        for at, gain in enumerate((missing - self.shown / 2 * looked_up).tolist()):
+        for at, gain in enumerate((missing - expected / 2).tolist()):
             if total <= 0:
                 total, start = 0.0, at
             total += gain
             if total > best:
                 best, first, last = total, start, at + 1
-        least = max(self._least_missing(looked_up[first:last].sum()), MIN_MISSING_OF_RUN)
+        variance = ((1 - shown) * expected)[first:last].sum()
+        least = max(_least_missing(expected[first:last].sum(), variance), MIN_MISSING_OF_RUN)
         blocks = np.zeros(len(asked), np.bool_)
         if last - first < MIN_BLOCKS_OF_RUN or missing[first:last].sum() < least:
             return OwnRun(0, blocks)
@@ -148,25 +153,44 @@ class LookUp(NamedTuple):
         own &= is_known
         return own
 
-    def _least_missing(self, looked_up: Rows) -> NDArray[np.float64]:
-        """How many are missing at least, of so many that were looked up, of a text that is on none of the pages."""
-        expected = self.shown * looked_up
-        least: NDArray[np.float64] = expected - DEVIATIONS_ALLOWED * np.sqrt((1 - self.shown) * expected)
-        return least
+
+def _least_missing(expected: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many shingles are missing at least of a text that is on none of the pages."""
+    least: NDArray[np.float64] = expected - DEVIATIONS_ALLOWED * np.sqrt(variance)
+    return least
 
 
 def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookUp:
     """Look the shingles of the blocks of a page up in the filters of other pages.
 
-    Of blocks that are not asked for nothing is missing.
+    Of blocks that are not asked for nothing is missing. In many pages each block is looked up by a few at a time, and
+    what counts are those where least of it is missing: the filters of all together hold whatever they are asked for.
     """
     sampling = min(other.sampling for other in others)
     at = (np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)).nonzero()[0]
     of_block = np.repeat(np.arange(len(asked)), units.lengths)[at]
-    is_missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in others])
     looked_up = np.bincount(of_block, minlength=len(asked))
-    missing = np.bincount(of_block[is_missing], minlength=len(asked))
-    return LookUp(units, looked_up, missing, sampling, prod(1 - other.false_share for other in others))
+    missing, shown = looked_up, np.ones(len(asked))
+    for group, of_group in _groups(others):
+        is_missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in group])
+        found = np.bincount(of_block[is_missing], minlength=len(asked))
+        is_less = found * shown <= missing * of_group
+        missing, shown = np.where(is_less, found, missing), np.where(is_less, of_group, shown)
+    return LookUp(units, looked_up, missing, sampling, shown)
+
+
+def _groups(others: Sequence[TextUnits]) -> Iterator[tuple[list[TextUnits], float]]:
+    """Pages of which together enough is seen to be missing, and the share of that; of few pages all are one group."""
+    group: list[TextUnits] = []
+    shown = 1.0
+    for other in others:
+        of_page = 1 - other.false_share
+        if group and shown * of_page < MIN_SHOWN:
+            yield group, shown
+            group, shown = [], 1.0
+        group.append(other)
+        shown *= of_page
+    yield group, shown
 
 
 class OtherRows(NamedTuple):
@@ -205,7 +229,7 @@ def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
     asked = np.zeros(len(units.lengths), np.bool_)
     asked[chosen[np.repeat(is_new, blocks_of_row)]] = True
     found = look_up(units, [other], asked)
-    own_words = float(found.missing.sum()) * SAMPLE_OF / max(1e-9, found.sampling * found.shown)
+    own_words = float(found.missing.sum()) * SAMPLE_OF / max(1e-9, found.sampling * (1 - other.false_share))
     is_new[1:] |= is_new[:-1]
     near = chosen[np.repeat(is_new, blocks_of_row)]
     has_amount = any(is_amount(units.samples[at]) for at in asked.nonzero()[0].tolist())

@@ -118,6 +118,15 @@ def test_what_several_pages_have_together_is_nobodys_own() -> None:
     assert own(page([*PARAGRAPHS, OWN]), BEFORE, other) == 0
 
 
+@pytest.mark.parametrize("kept", [1, 8, 60])
+def test_a_text_is_a_page_s_own_on_however_many_pages_it_is_looked_up(kept: int) -> None:
+    """All their filters together seem to hold it. What one of the pages says is nobody's own, whichever it is."""
+    others = [page([*PARAGRAPHS, " ".join(pages.words(number, 30))]) for number in range(kept)]
+    assert own(page([*PARAGRAPHS, OWN]), *others) >= 20
+    for known in (others[0], others[-1]):
+        assert own(known, *others) == 0
+
+
 def test_another_word_here_and_there_is_no_text_of_its_own() -> None:
     mended = [text.replace(text.split()[5], "otherwise") for text in PARAGRAPHS]
     assert own(page(mended), BEFORE) <= 20
