@@ -29,7 +29,7 @@ from scrapy_simdedup.crawl.requests import (
     is_page,
     read_response,
 )
-from scrapy_simdedup.crawl.second_fetch import DOUBTFUL, META_SECOND, SecondFetches
+from scrapy_simdedup.crawl.second_fetch import ASKED, DOUBTFUL, META_SECOND, SecondFetches
 from scrapy_simdedup.crawl.url_journal import UrlObservations
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
@@ -199,7 +199,7 @@ class ResponseHandler:
 
     async def _act(self, request: Request, response: Response, verdict: Verdict, site: str, *, second: object) -> None:
         """Send the signals of a verdict, and drop a repeat; ``second`` is the mark of a second fetch, or None."""
-        may_drop = verdict.is_duplicate and second in {None, DOUBTFUL}
+        may_drop = verdict.is_duplicate and second in {None, DOUBTFUL, ASKED}
         if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
             self._second_fetches.stub_found(site, verdict.original_key)
         if self._second_fetches.new_stubs:
@@ -215,7 +215,7 @@ class ResponseHandler:
         elif may_drop and self._needs_callback(request, response):
             self._keep(request, verdict, "for_callback")
         elif may_drop:
-            await self._drop(request, response, verdict, site, is_second=second is not None)
+            await self._drop(request, response, verdict, site, second=second)
         elif verdict.is_duplicate or verdict.kind == "stub":  # a repeat that is kept to be on the safe side
             self._links.follow(request)
 
@@ -273,13 +273,11 @@ class ResponseHandler:
                 old = self._crawler.request_fingerprinter.fingerprint(request.replace(url=url))
                 await history.page_gone(site_of(url, scope), old, str(reason))
 
-    async def _drop(
-        self, request: Request, response: Response, verdict: Verdict, site: str, *, is_second: bool
-    ) -> None:
-        if is_second:  # all the rest was done the first time
+    async def _drop(self, request: Request, response: Response, verdict: Verdict, site: str, *, second: object) -> None:
+        if second is not None:  # all the rest was done the first time
             self._dropped[request] = verdict
-            # It may still be of a family. It is in doubt no more: else it would be judged whenever the spider is idle.
-            await self._second_fetches.page_dropped(request, response, site, verdict._replace(is_doubtful=False))
+            if second == DOUBTFUL:  # It may still be of a family, but is in doubt no more: else this would have no end.
+                await self._second_fetches.page_dropped(request, response, site, verdict._replace(is_doubtful=False))
             if self._tracks_delivery:
                 return
             raise NearDuplicatePage(response, verdict)

@@ -98,6 +98,7 @@ class Runtime:
             on_store_error=self.store_failed,
             on_wall=partial(report_wall, crawler=crawler, stats=self.stats),
             on_stub=self.second_fetches.stub_found,
+            on_records=self.second_fetches.may_be_records,
             fingerprinter=fingerprinter,
             resumable=self._is_resumable,
         )

@@ -12,6 +12,9 @@ had counted, by the next one at its start, and so is what a process left in doub
 The first pages of a site cannot tell either whether its h1 names the page or the shop. What was dropped because an h1
 vouched for it is judged once more when nothing else is left to fetch, and kept unless the h1 still vouches.
 
+Where pages differ in a line and their URLs in a query, they may be records, or one article with a quote of the day.
+When nothing else is left to fetch, a few of them are asked of the server once more: a record says what it said.
+
 Pages that could not be judged, as the store failed, are not counted. What they might have made a family of is fetched
 once more at the end of the crawl.
 """
@@ -36,7 +39,7 @@ from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import is_alive
-from scrapy_simdedup.detect.stubs import MIN_PLACES_OF_FAMILY
+from scrapy_simdedup.detect.stubs import MIN_PLACES_OF_FAMILY, MIN_SAID_AGAIN
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures, whole_journal
@@ -50,6 +53,8 @@ be lost, or another record of the cluster is more like the page. What is dropped
 on."""
 DOUBTFUL = "doubtful"
 """The mark of those that are judged again, and dropped again if they are repeats after all."""
+ASKED = "asked"
+"""The mark of those that are asked of the server to see whether they say what they said; they are dropped again."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
 """What the first fetch may have in its meta, and the second one has not."""
 MAX_REQUESTS = 5_000
@@ -82,6 +87,8 @@ class SecondFetches:
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
         self.new_stubs: set[Original] = set()
         """Stubs for which other processes may have dropped pages; see :meth:`fetch_of_others`."""
+        self._questions: dict[Original, bool] = {}
+        """By the original of pages that may be records, whether some of them were asked for again."""
         self._uncounted: Counter[str] = Counter()
         """By site, the pages that could not be judged, as the store failed."""
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -135,6 +142,10 @@ class SecondFetches:
         self._stubs.add(key)
         self._fetch(key)
 
+    def may_be_records(self, site: str, original: bytes) -> None:
+        """Ask for some of the pages that this process dropped for an original, once nothing else is left to fetch."""
+        self._questions.setdefault((site, original), False)
+
     def store_failed(self, site: str) -> None:
         """Count a page of a site that could not be judged: it may be the one by which a stub would have been found."""
         self._uncounted[site] += 1
@@ -156,6 +167,10 @@ class SecondFetches:
             may_be_family = uncounted and 1 + dropped + uncounted >= MIN_PLACES_OF_FAMILY
             self._fetch(key, mark=True if may_be_family else DOUBTFUL)
         self._uncounted.clear()
+        for key, is_asked in self._questions.items():
+            for request, _ in () if is_asked else self._dropped.get(key, ())[:MIN_SAID_AGAIN]:
+                self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
+            self._questions[key] = True
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
         dropped = self._dropped.pop(key, [])
@@ -173,11 +188,14 @@ class SecondFetches:
                 self._notes.taken(request)
 
     def _ask(self, request: Request, response: Response | None, mark: object = True) -> None:
-        meta = {name: value for name, value in request.meta.items() if name not in META_OF_FIRST}
-        again = self._schedule(request, meta | {META_SECOND: mark})
+        again = self._schedule(request, self._meta_of(request, mark))
         if again is not None and response is not None:
             flags = [flag for flag in response.flags if not flag.startswith(FLAG)]
             self._answers[again] = response.replace(flags=flags)  # without its request, which may die in a queue
+
+    def _meta_of(self, request: Request, mark: object) -> dict[str, Any]:
+        """The meta of a request that is made once more."""
+        return {name: value for name, value in request.meta.items() if name not in META_OF_FIRST} | {META_SECOND: mark}
 
     def _schedule(self, request: Request, meta: dict[str, Any]) -> Request | None:
         # It may not: the crawl is closing, or the request is of a class that cannot be copied.

@@ -54,6 +54,8 @@ class NearDuplicateDetector:
         on_wall: called when most of what a site gave lately is one content.
         on_stub: called with the site and the key of an original that turned out to be a stub: pages that were dropped
             for it would be kept now.
+        on_records: called with the site and the key of an original whose copies may be records of their own, which it
+            shows if some are fetched again and say what they said.
         fingerprinter: makes the fingerprints; None makes them in this process.
         resumable: whether another process may go on with the run; the store then keeps its counts of stubs, if it has a
             name.
@@ -74,6 +76,7 @@ class NearDuplicateDetector:
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
         on_stub: Callable[[str, bytes], None] | None = None,
+        on_records: Callable[[str, bytes], None] | None = None,
         fingerprinter: Fingerprinter | None = None,
         resumable: bool = True,
         **keywords: Any,
@@ -107,6 +110,7 @@ class NearDuplicateDetector:
             on_store_error=self._count_store_error,
             on_wall=on_wall,
             on_stub=on_stub,
+            on_records=on_records,
             keeps_counts=keeps_counts,
         )
         self._logs = self._transactions.logs

@@ -5,6 +5,9 @@ the site do not have. Nor is a post under sixty reply links: URLs are counted by
 whatever the query says; it is the whole URL at a path where queries tell pages apart, or name the page that was asked
 for. Nor is a thread that is shown whole at the URL of each post (:mod:`~scrapy_simdedup.detect.threads`). Where most of
 what a site gave lately is one content, the site has put up a wall.
+
+At one path whose queries nobody knows, pages with a line of their own each may be records, or one article in many
+sessions with a quote of the day. What such pages say when they are fetched again tells which.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
 MIN_PLACES_OF_FAMILY = 8
 """Such places where each page says something else, as those of a family do: the dates of a course."""
+MIN_SAID_AGAIN = 3
+"""Pages of a family that must say when they are fetched again what they said, where queries alone tell them apart."""
 MIN_OTHER_TEXTS = 0.8
 """The share of a content's pages that say something else in their content, from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
@@ -80,6 +85,10 @@ class _ContentUrls:
     """Pages whose content does not say just what the original says."""
     marked: MarkedLines | None = None
     """The lines in which the pages differ from the original, of whatever length; None while none do."""
+    may_be_records: bool = False
+    """Whether the pages may be a family that queries alone tell apart."""
+    said_again: int = 0
+    """Pages that do not say what the original says, but what they said before."""
 
     @property
     def is_thread(self) -> bool:
@@ -99,6 +108,21 @@ class _ContentUrls:
         """
         is_joined = self.marked is not None and self.marked.are_joined
         return MIN_PLACES_OF_FAMILY if self.is_family and not is_joined else MIN_PLACES
+
+    @property
+    def have_queries(self) -> bool:
+        """Whether each page has a line of its own, and its own value of a parameter that the first URL has, too.
+
+        An article at its own path is no record, whatever is added to its URL to print it or to reply to somebody.
+        """
+        if self.marked is None or self.marked.are_joined or len(self.marked.new) < MIN_PLACES_OF_FAMILY - 1:
+            return False
+        if self.is_thread or not self.is_family:
+            return False
+        _, first = marks_of_url(self.samples[0])
+        names = {name for token in first if (name := _parameter(token))}
+        values = Counter(name for token in self.tokens if (name := _parameter(token)) in names)
+        return max(values.values(), default=0) >= MIN_PLACES_OF_FAMILY
 
     def has_a_name_for_each(self, token: str) -> bool:
         """Whether the URLs have a segment in common, and end in names of which hardly two differ in digits alone."""
@@ -148,11 +172,19 @@ class StubDetector:
         counted = BYTES_PER_CONTENT * (len(self._contents) + len(marked)) + BYTES_PER_PAGE * len(self._recent)
         return BYTES_PER_SITE + counted + BYTES_PER_TOKEN * tokens + BYTES_PER_PATH * len(self._paths) + samples + lines
 
-    def observe(self, url: str, content: str, *, other_text: bool = False, other_rows: OtherRows | None = None) -> bool:
+    def observe(
+        self,
+        url: str,
+        content: str,
+        *,
+        other_text: bool = False,
+        other_rows: OtherRows | None = None,
+        said_before: bool = False,
+    ) -> bool:
         """Count a page under its content; whether that content is a stub.
 
         ``other_text`` says whether the page does not say just what the content says, ``other_rows`` are the lines in
-        which the two differ.
+        which the two differ; ``said_before`` says whether it was fetched before, and was as it is.
         """
         self.unsaved += 1
         asked, tokens = marks_of_url(url)
@@ -166,11 +198,19 @@ class StubDetector:
         if other_rows is not None:
             urls.marked = urls.marked or MarkedLines()
             urls.marked.add(other_rows)
+        urls.said_again += said_before and other_text
         self._count_path(path, content)
         self._recent.append((content, tokens))
         if not urls.is_stub and min(urls.count, self._places(urls)) >= urls.least:
             urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
+        urls.may_be_records = urls.may_be_records or urls.have_queries
+        urls.is_stub |= urls.may_be_records and urls.said_again >= MIN_SAID_AGAIN
         return urls.is_stub
+
+    def may_be_records(self, content: str) -> bool:
+        """Whether the pages of a content may be a family, which is known once some of them are fetched again."""
+        urls = self._contents.get(content)
+        return urls is not None and urls.may_be_records and not urls.is_stub
 
     def wall(self) -> Wall | None:
         """The wall that the newest page belongs to, reported once; None if it is none, or no new one."""
@@ -205,6 +245,8 @@ class StubDetector:
                     list(urls.tokens.items()),
                     urls.other_texts,
                     None if urls.marked is None else urls.marked.to_rows(),
+                    urls.may_be_records,
+                    urls.said_again,
                 )
                 for content, urls in self._contents.items()
             ],
@@ -222,15 +264,17 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens, other_texts, marked in counts["contents"]:
+            for content, count, is_stub, samples, paths, tokens, others, marked, records, again in counts["contents"]:
                 made._contents[content] = _ContentUrls(
                     int(count),
                     Counter(dict(paths)),
                     Counter(dict(tokens)),
                     list(samples),
                     bool(is_stub),
-                    int(other_texts),
+                    int(others),
                     None if marked is None else MarkedLines.from_rows(marked),
+                    bool(records),
+                    int(again),
                 )
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))
@@ -289,6 +333,12 @@ class StubDetector:
             elif seen[token] < MAX_TOKEN_ELSEWHERE * len(others):
                 return False
         return True
+
+
+def _parameter(token: str) -> str:
+    """The name of the parameter that a token has; empty for a token of the path."""
+    kind, _, parameter = token.partition(" ")
+    return parameter.partition("=")[0] if kind == "query" else ""
 
 
 def _is_section(token: str) -> bool:

@@ -68,10 +68,11 @@ class Transactions:
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None = None,
         on_stub: Callable[[str, bytes], None] | None = None,
+        on_records: Callable[[str, bytes], None] | None = None,
         keeps_counts: bool = True,
     ) -> None:
         self._store_name, self._on_store_error = store_name, on_store_error
-        self._on_wall, self._on_stub = on_wall, on_stub
+        self._on_wall, self._on_stub, self._on_records = on_wall, on_stub, on_records
         self.logs: SiteLogs = SiteLogs(store, settings, context)
         self.history: EventLog = EventLog(store, self.logs, context, on_store_error=on_store_error)
         """Writes down what later runs ask about this one."""
@@ -228,12 +229,15 @@ class Transactions:
         if original is not None and (units := page.fingerprint.page_units) is not None:
             others = PageFingerprint.from_bytes(original.fingerprint).units
             rows = None if others is None else other_rows(units, others, MAX_ROWS)
-        is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows)
+        said_before = decision.evidence is not None and not decision.evidence.edited
+        is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows, said_before=said_before)
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails
             if self._on_stub is not None:
                 self._on_stub(page.site, original.original or original.key)
+        elif original is not None and self._on_records is not None and detector.may_be_records(content):
+            self._on_records(page.site, original.original or original.key)
         if wall and self._on_wall is not None:
             self._on_wall(wall)
 

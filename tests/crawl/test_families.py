@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.site_server import Site
 from scrapy_simdedup.crawl import second_fetch
+from scrapy_simdedup.detect.stubs import MIN_SAID_AGAIN
 
 
 class SiteSpider(CrawlSpider):
@@ -143,6 +145,47 @@ async def test_no_page_of_a_family_is_lost(name: str) -> None:
         assert set(done.urls) == {site.url(path) for path in ("/", *of_family, *others)}
         assert len(done.urls) == len(set(done.urls))
         assert 0 < done.stat("pages/fetched_twice") == done.stat("pages/dropped") <= 9
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@on_asyncio
+async def test_records_that_a_query_tells_apart_are_kept_as_they_say_the_same_again(name: str) -> None:
+    with Site() as site:
+        others, records = serve_others(site, 8), [f"/show?id={number}" for number in range(20)]
+        for number, path in enumerate(records):
+            site[path] = member(FAMILIES[name](number))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *records))
+        assert sorted(done.urls) == sorted(site.urls(*others, *records))
+        assert len(site.requested) == len(others) + len(records) + MIN_SAID_AGAIN
+
+
+@pytest.mark.parametrize("cache", [False, True])
+@on_asyncio
+async def test_an_article_in_twenty_sessions_with_another_quote_each_time_is_kept_once(
+    tmp_path: Path, cache: bool
+) -> None:
+    """The quotes are other ones when a few of its pages are asked for again, also where a cache has the first ones."""
+    quotes = count()
+    caching = {"HTTPCACHE_ENABLED": cache, "HTTPCACHE_DIR": str(tmp_path)}
+    with Site() as site:
+        others, sessions = serve_others(site, 8), [f"/tide?session={number}" for number in range(20)]
+        for path in sessions:
+            site[path] = lambda _: member(FAMILIES["events in other cities"](next(quotes)))
+        done = await crawl(PathsSpider, ADDON | caching, urls=site.urls(*others, *sessions))
+        assert len(set(done.urls).intersection(site.urls(*sessions))) == 1
+        assert len(site.requested) == len(others) + len(sessions) + MIN_SAID_AGAIN
+
+
+@on_asyncio
+async def test_an_article_that_names_in_a_line_whom_to_reply_to_is_kept_once() -> None:
+    """It has a path without a query, so nothing is asked for again."""
+    with Site() as site:
+        others, replies = serve_others(site, 8), [f"/tide?reply={number}" for number in range(20)]
+        for number, path in enumerate(["/tide", *replies]):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls("/tide", *others, *replies))
+        assert sorted(done.urls) == sorted(site.urls("/tide", *others))
+        assert len(site.requested) == 1 + len(others) + len(replies)
 
 
 class DroppingPipeline:

@@ -20,11 +20,13 @@ from scrapy_simdedup.detect.stubs import (
     MAX_PATHS,
     MIN_PLACES,
     MIN_PLACES_OF_FAMILY,
+    MIN_SAID_AGAIN,
     RECENT_PAGES,
     StubDetector,
 )
 from scrapy_simdedup.detect.transactions import StubWatch
 from scrapy_simdedup.errors import StoreError
+from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.memory import MemoryStore
 
@@ -92,6 +94,33 @@ def test_the_section_of_a_family_may_have_any_name_if_its_pages_have_names(secti
 def test_an_article_with_a_quote_of_the_day_is_no_family(path: str) -> None:
     watch = watch_with_pages()
     assert not any(watch.observe(f"{HOST}{path.format(n)}", STUB, other_text=True) for n in range(2 * MIN_PLACES))
+
+
+def observe_records(watch: StubDetector, path: str, count: int, *, said_before: bool = False) -> list[bool]:
+    """Observe pages of one content, of which each has another line in place of one; for each, whether it is a stub."""
+    lines = [OtherRows(lost=(1,), new=(number + 2,), own_words=3, words=3, blocks=1) for number in range(count)]
+    return [
+        watch.observe(f"{HOST}{path.format(n)}", STUB, other_text=n > 0, other_rows=line, said_before=said_before)
+        for n, line in enumerate(lines)
+    ]
+
+
+@pytest.mark.parametrize("path", ["/show?id={}", "/show?id={}&from=home", "/show?list=3&id={}"])
+def test_pages_that_a_query_tells_apart_are_a_family_if_some_say_again_what_they_said(path: str) -> None:
+    watch = watch_with_pages()
+    assert not any(observe_records(watch, path, MIN_PLACES_OF_FAMILY))
+    assert watch.may_be_records(STUB)
+    found = observe_records(watch, path, MIN_SAID_AGAIN + 1, said_before=True)
+    assert found == [False] * MIN_SAID_AGAIN + [True]
+    assert not watch.may_be_records(STUB)
+
+
+@pytest.mark.parametrize("path", ["/show?id=3", "/show?id=3&from={}", "/show?from={}"])
+def test_pages_whose_queries_are_one_or_add_something_to_the_first_are_no_records(path: str) -> None:
+    watch = watch_with_pages()
+    watch.observe(f"{HOST}/show?id=3", STUB)
+    assert not any(observe_records(watch, path, MIN_PLACES_OF_FAMILY))
+    assert not watch.may_be_records(STUB)
 
 
 @pytest.mark.parametrize("separator", "&;")
