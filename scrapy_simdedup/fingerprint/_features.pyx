@@ -21,6 +21,8 @@ cdef enum:
     CONTENT_VOTES = 10
     BINS = 776  # of sketch, as the next
     BOILERPLATE_SAMPLING = 1 << 22
+    MOST_BEFORE = 63
+    MOST_EXCEPTIONS = 255
     SHIFTS = 8  # the bits of a byte
     MOST_IN_A_BYTE = 255
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15
@@ -179,12 +181,14 @@ def sketch(const uint64_t[::1] hashes not None, const uint8_t[::1] block_classes
 
 def pack_row(bytes row not None):
     """See :func:`scrapy_simdedup.fingerprint.sketch.pack_row`."""
-    cdef Py_ssize_t place, count = 0, made = BINS >> 3, marks = len(row) - (BINS >> 1)
+    cdef Py_ssize_t place, end, count = 0, made = 0, marks = len(row) - (BINS >> 1)
     cdef const uint8_t* pairs = <const uint8_t*> PyBytes_AS_STRING(row) + marks
-    cdef uint8_t there[BINS + 2]
-    cdef uint8_t packed[BINS]
-    cdef uint8_t bits
+    cdef uint8_t there[BINS + 4]
+    cdef uint8_t packed[2 * BINS]
+    cdef Py_ssize_t of_class[4]
+    cdef uint8_t bits, usual = 0
     memset(packed, 0, BINS >> 3)
+    memset(of_class, 0, sizeof(of_class))
     for place in range(BINS >> 1):
         there[count] = pairs[place] >> 4
         bits = there[count] > 0
@@ -193,9 +197,27 @@ def pack_row(bytes row not None):
         bits |= (there[count] > 0) << 1
         count += bits >> 1
         packed[place >> 2] |= bits << 2 * (place & 3)
-    there[count] = 0
-    for place in range(0, count, 2):
-        packed[made] = there[place] << 4 | there[place + 1]
+    for place in range(count):
+        of_class[there[place] >> 2] += 1
+    for place in range(1, 4):
+        if of_class[place] > of_class[usual]:
+            usual = <uint8_t> place
+    made, end = (BINS >> 3) + 2, 0
+    for place in range(count):
+        if there[place] >> 2 != usual:
+            while place - end >= MOST_BEFORE:
+                packed[made] = MOST_BEFORE << 2
+                made += 1
+                end += MOST_BEFORE
+            packed[made] = <uint8_t> (place - end << 2 | there[place] >> 2)
+            made += 1
+            end = place + 1
+    if of_class[0] or made - (BINS >> 3) - 2 > MOST_EXCEPTIONS:
+        return row[marks:] + row[:marks]
+    packed[BINS >> 3], packed[(BINS >> 3) + 1] = <uint8_t> (made - (BINS >> 3) - 2), usual
+    there[count] = there[count + 1] = there[count + 2] = 0
+    for place in range(0, count, 4):
+        packed[made] = there[place] & 3 | (there[place + 1] & 3) << 2 | (there[place + 2] & 3) << 4 | (there[place + 3] & 3) << 6
         made += 1
     return (packed[:made] if made < BINS >> 1 else row[marks:]) + row[:marks]
 
@@ -203,19 +225,28 @@ def pack_row(bytes row not None):
 def unpack_row(bytes packed not None, Py_ssize_t marks):
     """See :func:`scrapy_simdedup.fingerprint.sketch.unpack_row`."""
     cdef const uint8_t* pairs = <const uint8_t*> PyBytes_AS_STRING(packed)
-    cdef Py_ssize_t place, count = 0, size = len(packed) - marks
+    cdef Py_ssize_t place, start, count = 0, size = len(packed) - marks
     cdef bytes row = PyBytes_FromStringAndSize(NULL, marks + (BINS >> 1))
     cdef uint8_t* cells = <uint8_t*> PyBytes_AS_STRING(row) + marks
-    cdef uint8_t there[BINS + 2]
-    cdef uint8_t bits
+    cdef uint8_t there[BINS << 1]
+    cdef uint8_t bits, usual
     memcpy(cells - marks, pairs + size, marks)
     if size >= BINS >> 1:
         memcpy(cells, pairs, BINS >> 1)
         return row
-    for place in range(BINS >> 3, size):
-        there[count], there[count + 1] = pairs[place] >> 4, pairs[place] & 15
-        count += 2
+    start, usual = (BINS >> 3) + 2 + pairs[BINS >> 3], <uint8_t> (pairs[(BINS >> 3) + 1] << 2)
+    for place in range(start, size):
+        bits = pairs[place]
+        there[count], there[count + 1] = usual | bits & 3, usual | bits >> 2 & 3
+        there[count + 2], there[count + 3] = usual | bits >> 4 & 3, usual | bits >> 6
+        count += 4
     there[count], count = 0, 0
+    for place in range((BINS >> 3) + 2, start):
+        count += pairs[place] >> 2
+        if pairs[place] & 3:
+            there[count] = there[count] & 3 | (pairs[place] & 3) << 2
+            count += 1
+    count = 0
     for place in range(BINS >> 1):
         bits = pairs[place >> 2] >> 2 * (place & 3)
         cells[place] = there[count] * (bits & 1) << 4

@@ -42,6 +42,7 @@ RECALL = 0.99
 """The probability with which bands find a pair whose resemblance is their threshold."""
 _PERMUTED_AT_A_TIME = 1 << 18  # permuted numbers made at a time: 2 MB
 _UPPER_HALF = np.uint64(32)
+_MOST_BEFORE, _MOST_EXCEPTIONS = 63, 255
 MAX_SAMPLE = 240
 """Shingles of a sample at most; by and large more than 120 where any shingle was left out."""
 MAX_INDEXED = 16
@@ -63,16 +64,31 @@ def python_sketch(hashes: Hashes, block_classes: BlockClasses) -> bytes:
 
 
 def python_pack_row(row: bytes) -> bytes:
-    """A row of marks and a sketch without its empty cells: a bit for each that says if it is there, those, the marks.
+    """A row of marks and a sketch without its empty cells, of which a real page has five in nine.
 
-    Of a real page four of nine cells are there. A sketch with nearly all of them stays as it is.
+    There is a bit for each cell that says if it is there; of those that are the classes, nearly all of which are the
+    same, and the two bits beside each; and then the marks. The classes are the number of bytes that follow, the most
+    frequent class, and a byte for each cell of another class, which says how many come before it and its class; without
+    a class these are all that can be said. A sketch that would not get smaller stays as it is.
     """
     marks, sketched = row[: -BINS // 2], np.frombuffer(row[-BINS // 2 :], np.uint8)
     cells = np.stack((sketched >> 4, sketched & 15), axis=1).ravel()
     there = cells[cells > 0]
-    there = np.append(there, np.zeros(len(there) % 2, np.uint8))
-    packed = np.packbits(cells > 0, bitorder="little").tobytes() + (there[0::2] << 4 | there[1::2]).tobytes()
-    return (packed if len(packed) < BINS // 2 else sketched.tobytes()) + marks
+    classes, low = there >> 2, np.append(there & 3, np.zeros(-len(there) % 4, np.uint8))
+    usual = int(np.bincount(classes, minlength=4).argmax())
+    exceptions = bytearray()
+    end = 0
+    for at in (classes != usual).nonzero()[0].tolist():
+        steps, gap = divmod(at - end, _MOST_BEFORE)
+        exceptions += bytes((*(steps * [_MOST_BEFORE << 2]), gap << 2 | classes[at]))
+        end = at + 1
+    if classes.all() and len(exceptions) <= _MOST_EXCEPTIONS:
+        is_there = np.packbits(cells > 0, bitorder="little").tobytes()
+        beside = low[0::4] | low[1::4] << 2 | low[2::4] << 4 | low[3::4] << 6
+        packed = b"".join((is_there, bytes((len(exceptions), usual)), exceptions, beside.tobytes()))
+        if len(packed) < BINS // 2:
+            return packed + marks
+    return sketched.tobytes() + marks
 
 
 def python_unpack_row(packed: bytes, marks: int) -> bytes:
@@ -80,10 +96,18 @@ def python_unpack_row(packed: bytes, marks: int) -> bytes:
     end = len(packed) - marks
     if end >= BINS // 2:
         return packed[end:] + packed[:end]
-    there = np.frombuffer(packed[BINS // 8 : end], np.uint8)
+    start = BINS // 8 + 2 + packed[BINS // 8]
+    beside = np.frombuffer(packed[start:end], np.uint8)
+    there = np.stack([beside >> shift & 3 for shift in (0, 2, 4, 6)], axis=1).ravel()
+    there |= packed[BINS // 8 + 1] << 2
+    at = 0
+    for exception in packed[BINS // 8 + 2 : start]:
+        at += exception >> 2
+        if exception & 3:
+            there[at] = there[at] & 3 | (exception & 3) << 2
+            at += 1
     cells = np.unpackbits(np.frombuffer(packed, np.uint8, BINS // 8), bitorder="little")
-    count = np.count_nonzero(cells)
-    cells[cells > 0] = np.stack((there >> 4, there & 15), axis=1).ravel()[:count]
+    cells[cells > 0] = there[: np.count_nonzero(cells)]
     return packed[end:] + (cells[0::2] << 4 | cells[1::2]).tobytes()
 
 
