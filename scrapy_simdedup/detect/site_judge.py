@@ -165,7 +165,7 @@ class _StoreOfArchive(MemoryStore):
 
     def remember(self, site: str, record: Record) -> None:
         """Append a record that is known from elsewhere."""
-        self._logs[site].append(record)
+        self.log(site).append(record)
 
     async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:  # noqa: ARG002
         if journal in SITE_JOURNALS:

@@ -56,7 +56,7 @@ class SiteLogs:
         """What is known of handlers from all sites."""
 
         def make_index(site: str) -> SiteIndex:
-            shared = store.packed_records(site) if isinstance(store, MemoryStore) else None
+            shared = store.log(site) if isinstance(store, MemoryStore) else None
             return SiteIndex(site, settings, searched, shared, self.items)
 
         self.indexes: SiteCache[SiteIndex] = SiteCache(MAX_INDEX_BYTES, make_index)

@@ -6,9 +6,10 @@ What it holds ends with the process.
 from __future__ import annotations
 
 import sqlite3
+import struct
 import weakref
 from array import array
-from collections import defaultdict
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -19,6 +20,11 @@ from scrapy_simdedup.store.sqlite import JOURNAL_TABLES, SqliteJournals
 Result = TypeVar("Result")
 STEP = 1_000
 """Changes that are read at a time."""
+RECENT_SITES = 4_096
+"""Small sites that are kept as they are worked with. The others are compressed until they are asked for again, which
+takes a tenth of a millisecond; most sites of a wide crawl have few pages, and are left alone for a long time."""
+_COUNTER = struct.Struct("<BQ")
+"""How many records of a log are not released, and its counter."""
 
 
 class MemoryStore(SqliteJournals):
@@ -28,37 +34,51 @@ class MemoryStore(SqliteJournals):
 
     def __init__(self) -> None:
         self._defaults: dict[str, str] = {}
-        interned = InternTable()
-        self._logs: defaultdict[str, MemoryLog] = defaultdict(lambda: MemoryLog(interned))
+        self._interned = InternTable()
+        self._logs: dict[str, MemoryLog | bytes] = {}
+        """By site; as bytes what :meth:`MemoryLog.to_bytes` gave."""
+        self._recent: OrderedDict[str, None] = OrderedDict()
+        """Small sites whose logs are no bytes, the one asked for last at the end."""
+        self._lent: weakref.WeakValueDictionary[str, MemoryLog] = weakref.WeakValueDictionary()
+        """Logs that are also there as bytes, as long as a detector looks at them."""
         self._heartbeats: dict[str, float] = {}
         self._journals: sqlite3.Connection | None = None
 
-    def packed_records(self, site: str) -> PackedRecords:
-        """The site's records themselves, for detectors of this process, which only look."""
-        return self._logs[site]
+    def log(self, site: str) -> MemoryLog:
+        """The site's records themselves; detectors of this process only look."""
+        log = self._logs.get(site)
+        if not isinstance(log, MemoryLog):
+            lent = self._lent.pop(site, None)
+            log = self._logs[site] = MemoryLog(self._interned, log or b"") if lent is None else lent
+        if len(log.ids) <= FEW:
+            self._recent[site] = None
+            self._recent.move_to_end(site)
+            if len(self._recent) > RECENT_SITES:
+                self._compress(self._recent.popitem(last=False)[0])
+        return log
 
     async def set_default(self, name: str, value: str) -> str:
         return self._defaults.setdefault(name, value)
 
     async def read(self, site: str, after: int = 0) -> Tail:
-        log = self._logs[site]
+        log = self.log(site)
         end = min(after + STEP, log.counter)
         found = filter(None, map(log.at, range(after + 1, end + 1)))
         return Tail(tuple(found), end, complete=end == log.counter)
 
     async def append(self, site: str, record: Record, expected: int) -> int | None:
-        log = self._logs[site]
+        log = self.log(site)
         if log.counter != expected:
             return None
         log.append(record)
         return log.counter
 
     async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        self._logs[site].settle(id, state, now)
+        self.log(site).settle(id, state, now)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Tombstones stay until some records of the site are taken out again."""
-        self._logs[site].forget(ids, now)
+        self.log(site).forget(ids, now)
 
     async def heartbeat(self, worker: str, now: float) -> None:
         self._heartbeats[worker] = now
@@ -67,11 +87,20 @@ class MemoryStore(SqliteJournals):
         return dict(self._heartbeats)
 
     async def count(self) -> int:
-        return sum(map(len, self._logs.values()))
+        return sum(log[0] if isinstance(log, bytes) else len(log) for log in self._logs.values())
 
     async def sites(self) -> AsyncIterator[str]:
-        for site in [site for site, log in self._logs.items() if log.counter]:
+        for site in [site for site, log in self._logs.items() if isinstance(log, bytes) or log.counter]:
             yield site
+
+    def _compress(self, site: str) -> None:
+        log = self._logs[site]
+        if isinstance(log, MemoryLog) and len(log.ids) <= FEW:  # it may have grown since
+            self._lent[site] = log
+            if log.counter:
+                self._logs[site] = log.to_bytes()
+            else:
+                del self._logs[site]
 
     async def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         with store_errors("memory", "the file for what does not fit into memory cannot be used", sqlite3.Error):
@@ -92,11 +121,11 @@ class MemoryStore(SqliteJournals):
 class MemoryLog(PackedRecords):
     """The log of one site: packed records, and where among them the record of each change is."""
 
-    __slots__ = ("_places", "_tombs", "counter")
+    __slots__ = ("__weakref__", "_places", "_tombs", "counter")
 
-    def __init__(self, interned: InternTable) -> None:
-        super().__init__(interned)
-        self.counter: int = 0
+    def __init__(self, interned: InternTable, packed: bytes = b"") -> None:
+        super().__init__(interned, packed[_COUNTER.size :])
+        self.counter: int = _COUNTER.unpack_from(packed)[1] if packed else 0
         """How many changes there were; what changes next has the position after."""
         self._places: array[int] | None = None
         """Of each change, the slot of the record that changed; None while there are so few that all are looked at."""
@@ -107,6 +136,11 @@ class MemoryLog(PackedRecords):
     def size(self) -> int:
         """How many bytes of memory the log takes, about."""
         return super().size + 4 * len(self._places or ())
+
+    def to_bytes(self) -> bytes:
+        """The log without tombstones; see :meth:`PackedRecords.to_bytes`."""
+        self.forget((), 0.0)
+        return _COUNTER.pack(len(self), self.counter) + super().to_bytes()
 
     def append(self, record: Record) -> None:
         """Add a record, which gets its id and its position."""
@@ -231,6 +265,6 @@ class SnapshotStore(MemoryStore):
         if site in self._copied:  # by another reader, while this one waited
             return
         self._copied.add(site)
-        log = self._logs[site]
+        log = self.log(site)
         for record in records:
             log.append(record)

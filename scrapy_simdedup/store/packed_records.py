@@ -1,9 +1,10 @@
 """The records of one site, packed one behind the other: 60 bytes each besides what they say, instead of a thousand.
 
-A packed record is its key, the key of its original, its history, its URL and its fingerprint, and then a foot of fixed
-size that tells how large these are. What many records have in common is kept once, and the foot has its number. The
-cells of a fingerprint are kept without the empty ones, in front of its other marks, so that these have one place. Of a
-repeat its URL and its fingerprint are kept as what differs from its original, a fifth of their bytes: few are read.
+A packed record is the key of its original, its history, its URL and its fingerprint, then a foot of fixed size that
+tells how large these are, and behind that its key, which often is all that is looked at. What many records have in
+common is kept once, and the foot has its number. The cells of a fingerprint are kept without the empty ones, in front
+of its other marks, so that these have one place. Of a repeat its URL and its fingerprint are kept as what differs from
+its original, a fifth of their bytes: few are read.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import struct
 import zlib
 from array import array
 from collections.abc import Collection, Iterable, Iterator
-from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +27,8 @@ _FOOT = struct.Struct("<Q2dI2HB2IH")
 _NUMBER = struct.Struct("<I2HB2IH")
 _SIZES = struct.Struct("<2HB2IH")
 """Of the key, the original, the history, the URL, the rest of the record as it is packed, and the row in it."""
+_SIZE = struct.Struct("<H")
+"""One of the sizes: that of the key comes first, and that of the row last."""
 _HISTORY, _SIMILARITY = struct.Struct("<2d2I"), struct.Struct("<d")
 """Similarity, time of the last change, visits, changes; of a page that was fetched once the similarity alone. One that
 is like no other has none."""
@@ -47,24 +49,27 @@ Shared: TypeAlias = "tuple[str, str, State, str, str]"
 class PackedRecords:
     """The records of a site. Each has a slot, which is free once the record is dropped; keys lead to slots.
 
-    Sites that use one table of interned texts need less memory.
+    Sites that use one table of interned texts need less memory. Bytes are what :meth:`to_bytes` gave of others that
+    used it.
     """
 
     __slots__ = ("_buffer", "_ends", "_gaps", "_interned", "_lenders", "_live", "_table", "ids")
 
-    def __init__(self, interned: InternTable) -> None:
+    def __init__(self, interned: InternTable, packed: bytes = b"") -> None:
         self.ids: array[int] = array("Q")
         """Of each slot, the id of its record; 0 for none."""
         self._interned = interned
         self._buffer = bytearray()
         self._ends = array("Q")
-        """Of each slot, where its record ends in the buffer."""
+        """Of each slot, where the foot of its record ends in the buffer."""
         self._gaps: dict[int, list[int]] | None = None
-        """By size, the ends of places in the buffer that are free again, and under 0 the slots that are."""
+        """By size, where places in the buffer begin that are free again, and under 0 the slots that are."""
         self._lenders: array[int] | None = None
         """Of each slot, that whose record its own is packed by, plus one; 0 for none. What lends itself has a mark."""
         self._live = 0
         self._table: KeyTable | None = None
+        if packed:
+            self._read(packed)
 
     def __len__(self) -> int:
         return self._live
@@ -77,6 +82,36 @@ class PackedRecords:
         """How many bytes of memory the records take, about."""
         of_slots = 16 * len(self.ids) + 4 * len(self._lenders or ())
         return len(self._buffer) + of_slots + (self._table.size if self._table is not None else 0)
+
+    def to_bytes(self) -> bytes:
+        """All records in three quarters of their bytes, without the gaps between them, and at most 255 slots."""
+        taken = [slot for slot, id_ in enumerate(self.ids) if id_]
+        sizes = array("I", bytes(4 * len(self.ids)))
+        for slot in taken:
+            sizes[slot] = self._ends[slot] - self._start(slot)
+        records = [self._buffer[self._start(slot) : self._ends[slot] + self._key_size(slot)] for slot in taken]
+        head = bytes((len(self.ids), self._lenders is not None))
+        raw = b"".join((head, self.ids, sizes, self._lenders or b"", *records))
+        packer = zlib.compressobj(wbits=-zlib.MAX_WBITS, zdict=self._interned.dictionary(raw))
+        return packer.compress(raw) + packer.flush()
+
+    def _read(self, packed: bytes) -> None:
+        raw = zlib.decompressobj(-zlib.MAX_WBITS, self._interned.dictionary()).decompress(packed)
+        count, sizes, end = raw[0], array("I"), 0
+        start = 2 + 12 * count
+        self.ids.frombytes(raw[2 : 2 + 8 * count])
+        sizes.frombytes(raw[2 + 8 * count : start])
+        if raw[1]:
+            self._lenders = array("I", raw[start : start + 4 * count])
+            start += 4 * count
+        self._buffer += raw[start:]
+        for slot, size in enumerate(sizes):
+            self._ends.append(end + size)
+            if size:
+                end += size + self._key_size(slot)
+                self._live += self.state(slot) != "released"
+            else:
+                self._leave_gap(0, slot)
 
     def put(self, record: Record, appended_as: int = 0, spared: Collection[int] = ()) -> int:
         """Add a record, or change the one with its id; its slot. Settled, it takes the place of older versions.
@@ -126,8 +161,12 @@ class PackedRecords:
 
     def slots(self, key: bytes) -> list[int]:
         """The slots of the versions of a page, in no order."""
-        candidates = range(len(self.ids)) if self._table is None else self._table.probe(key)
-        return [slot for slot in candidates if self.ids[slot] and self.key(slot) == key]
+        ids, ends, is_here = self.ids, self._ends, self._buffer.startswith
+        candidates = range(len(ids)) if self._table is None else self._table.probe(key)
+        found = [slot for slot in candidates if is_here(key, ends[slot])]
+        if not found:
+            return found
+        return [slot for slot in dict.fromkeys(found) if ids[slot] and self._key_size(slot) == len(key)]
 
     def slot_of(self, record: Record) -> int | None:
         """The slot of the record with a record's id; None if it is gone."""
@@ -135,21 +174,22 @@ class PackedRecords:
 
     def __getitem__(self, slot: int) -> Record:
         foot = self._ends[slot] - _FOOT.size
-        position, first_seen, last_seen, number, *sizes = _FOOT.unpack_from(self._buffer, foot)
-        original_at, history_at, content_at, end = accumulate((*sizes[:3], sizes[4]))
-        packed = bytes(self._buffer[foot - end : foot])
+        found = _FOOT.unpack_from(self._buffer, foot)
+        position, first_seen, last_seen, number, _, history_at, history, url_size, size, row = found
+        content_at = history_at + history
+        packed = bytes(self._buffer[foot - content_at - size : foot])
         similarity, last_changed, visits, changes = math.nan, first_seen, 1, 0
-        if content_at - history_at == _SIMILARITY.size:
+        if history == _SIMILARITY.size:
             (similarity,) = _SIMILARITY.unpack_from(packed, history_at)
-        elif content_at > history_at:
+        elif history:
             similarity, last_changed, visits, changes = _HISTORY.unpack_from(packed, history_at)
         run, worker, state, kind, handler = self._interned[number]
         lender = self._lender(slot)
-        original = packed[original_at:history_at] if lender is None else self.key(lender)
-        url, fingerprint = self._unpack(packed[content_at:], lender, sizes[3], sizes[5])
+        original = packed[:history_at] if lender is None else self.key(lender)
+        url, fingerprint = self._unpack(packed[content_at:], lender, url_size, row)
         return Record(
             url=url.decode("utf-8", "surrogatepass"),
-            key=packed[:original_at],
+            key=self.key(slot),
             fingerprint=fingerprint,
             run=run,
             worker=worker,
@@ -169,17 +209,18 @@ class PackedRecords:
 
     def key(self, slot: int) -> bytes:
         """The key of a record."""
-        start, size = self._start(slot)
-        return bytes(self._buffer[start : start + size])
+        end = self._ends[slot]
+        (size,) = _SIZE.unpack_from(self._buffer, end - _SIZES.size)
+        return bytes(self._buffer[end : end + size])
 
     def original(self, slot: int) -> bytes | None:
         """The key of a record's original; None if it has none."""
         lender = self._lender(slot)
         if lender is not None:
             return self.key(lender)
-        start, key = self._start(slot)
+        start = self._start(slot)
         _, size, *_ = _SIZES.unpack_from(self._buffer, self._ends[slot] - _SIZES.size)
-        return bytes(self._buffer[start + key : start + key + size]) or None
+        return bytes(self._buffer[start : start + size]) or None
 
     def fingerprint(self, slot: int) -> bytes:
         """The fingerprint of a record, without all the rest of it."""
@@ -192,23 +233,24 @@ class PackedRecords:
 
     def tails(self, slots: Iterable[int], size: int) -> bytes:
         """The last ``size`` bytes of the fingerprints, joined."""
-        if size == _ROW:
-            return b"".join(map(self._row, slots))
-        fingerprints = map(self.fingerprint, slots)
-        return b"".join([fingerprint[len(fingerprint) - size :] for fingerprint in fingerprints])
+        if size != _ROW:
+            fingerprints = map(self.fingerprint, slots)
+            return b"".join([fingerprint[len(fingerprint) - size :] for fingerprint in fingerprints])
+        buffer, ends, rows, size_of, foot = self._buffer, self._ends, [], _SIZE.unpack_from, _FOOT.size
+        for slot in slots:
+            end = ends[slot]
+            (row,) = size_of(buffer, end - 2)  # the last of the sizes, without the others
+            if row:
+                end -= foot
+                rows.append(unpack_row(bytes(buffer[end - row : end]), _MARKS))
+            else:
+                rows.append(self.fingerprint(slot)[-_ROW:])
+        return b"".join(rows)
 
     def marks(self, slots: Iterable[int], size: int) -> bytes:
         """The last ``size`` bytes before the cells of the fingerprints of pages that repeat no other, joined."""
         ends = (self._ends[slot] - _FOOT.size for slot in slots)
         return b"".join([self._buffer[end - size : end] for end in ends])
-
-    def _row(self, slot: int) -> bytes:
-        end = self._ends[slot]
-        size = self._buffer[end - 2] | self._buffer[end - 1] << 8  # as in the foot, in less time
-        if not size:
-            return self.fingerprint(slot)[-_ROW:]
-        end -= _FOOT.size
-        return unpack_row(bytes(self._buffer[end - size : end]), _MARKS)
 
     def _content(self, slot: int) -> tuple[bytes, bytes]:
         """The URL and the fingerprint of a record."""
@@ -246,19 +288,26 @@ class PackedRecords:
         number = self._interned.number((record.run, record.worker, record.state, record.kind, record.handler))
         sizes = len(record.key), len(original), len(history), len(url), len(packed), len(row)
         foot = _FOOT.pack(position, record.first_seen, record.last_seen, number, *sizes)
-        whole = b"".join((record.key, original, history, packed, foot))
-        end = self._take_gap(len(whole))
-        if end is None:
-            end = len(self._buffer) + len(whole)
-        self._buffer[end - len(whole) : end] = whole
-        self._ends[slot] = end
+        whole = b"".join((original, history, packed, foot, record.key))
+        start = self._take_gap(len(whole))
+        if start is None:
+            start = len(self._buffer)
+        self._buffer[start : start + len(whole)] = whole
+        self._ends[slot] = start + len(whole) - len(record.key)
         self._live += record.state != "released"
 
-    def _start(self, slot: int) -> tuple[int, int]:
-        """Where a record begins, and the size of its key."""
+    def _start(self, slot: int) -> int:
+        """Where a record begins."""
         end = self._ends[slot]
-        key, original, history, _, size, _ = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
-        return end - _FOOT.size - size - history - original - key, key
+        _, original, history, _, size, _ = _SIZES.unpack_from(self._buffer, end - _SIZES.size)
+        start: int = end - _FOOT.size - size - history - original
+        return start
+
+    def _key_size(self, slot: int) -> int:
+        """The size of a record's key, the first of the sizes in its foot."""
+        size: int
+        (size,) = _SIZE.unpack_from(self._buffer, self._ends[slot] - _SIZES.size)
+        return size
 
     def _lender(self, slot: int) -> int | None:
         """The slot of the record that a record is packed by; None if it stands by itself."""
@@ -302,8 +351,8 @@ class PackedRecords:
 
     def _clear(self, slot: int) -> None:
         self._live -= self.state(slot) != "released"
-        start, _ = self._start(slot)
-        self._leave_gap(self._ends[slot] - start, self._ends[slot])
+        start = self._start(slot)
+        self._leave_gap(self._ends[slot] + self._key_size(slot) - start, start)
         if self._lender(slot) is not None and self._lenders is not None:
             self._lenders[slot] = 0
 
@@ -363,30 +412,37 @@ class KeyTable:
 
     def enter(self, key: bytes, slot: int) -> None:
         """Note that a slot has a key."""
-        mask = len(self._cells) - 1
+        cells, number = self._cells, slot + 1
+        mask = len(cells) - 1
         cell = hash(key) & mask
-        while self._cells[cell] not in {0, slot + 1}:
-            cell = (cell + 1) & mask
-        self._taken += not self._cells[cell]
-        self._cells[cell] = slot + 1
+        while (taken := cells[cell]) and taken != number:
+            cell = cell + 1 & mask
+        self._taken += not taken
+        cells[cell] = number
 
     def probe(self, key: bytes) -> Iterable[int]:
-        """Slots that may be the key's, each once."""
-        cells, found = self._cells, set()
+        """Slots that may be the key's, some of them more than once."""
+        cells, found = self._cells, []
         mask = len(cells) - 1
         cell = hash(key) & mask
         while taken := cells[cell]:
-            found.add(taken - 1)
-            cell = (cell + 1) & mask
+            found.append(taken - 1)
+            cell = cell + 1 & mask
         return found
 
 
 class InternTable:
-    """A number for each of the texts that records share."""
+    """A number for each of the texts that records share, and what else the records of any site have in common."""
 
     def __init__(self) -> None:
         self._values: list[Shared] = []
         self._numbers: dict[Shared, int] = {}
+        self._dictionary = b""
+
+    def dictionary(self, raw: bytes = b"") -> bytes:
+        """By what the records of each site are compressed: the first site's own, which are given with it."""
+        self._dictionary = self._dictionary or raw
+        return self._dictionary
 
     def __getitem__(self, number: int) -> Shared:
         return self._values[number]

@@ -23,7 +23,7 @@ def judge_by_site(
     in_order = sorted(pages, key=lambda fetched: (site_of(fetched.url, judge.settings.scope), fetched.time))
     for site, of_site in groupby(in_order, key=lambda fetched: site_of(fetched.url, judge.settings.scope)):
         judge.begin(site)
-        for record in known.packed_records(site) if known else ():
+        for record in known.log(site) if known else ():
             judge.remember(record)
         for fetched in of_site:
             fp = judge.fingerprint(fetched.html, url=fetched.url)

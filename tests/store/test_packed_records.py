@@ -57,7 +57,8 @@ def test_a_record_comes_back_as_it_went_in(record: Record) -> None:
 @given(st.lists(st.tuples(st.sampled_from(KEYS), st.integers(1, 12), records)))
 def test_packed_records_hold_what_a_dictionary_would_hold(puts: list[tuple[bytes, int, Record]]) -> None:
     """The newest of each id, without versions that a settled one took the place of."""
-    packed, model = PackedRecords(InternTable()), dict[tuple[bytes, int], Record]()
+    interned, model = InternTable(), dict[tuple[bytes, int], Record]()
+    packed = PackedRecords(interned)
     for key, id_, record in puts:
         put = record._replace(key=key, id=id_)
         assert packed[packed.put(put)] == put
@@ -70,6 +71,12 @@ def test_packed_records_hold_what_a_dictionary_would_hold(puts: list[tuple[bytes
             assert sorted(packed[slot].id for slot in packed.slots(name)) == sorted(
                 id_ for at, id_ in model if at == name
             )
+    again = PackedRecords(interned, packed.to_bytes())
+    assert (list(again), len(again)) == (list(packed), len(packed))
+    for key, id_, record in puts:
+        put = record._replace(key=key, id=id_ + 12)
+        assert again[again.put(put)] == packed[packed.put(put)]
+    assert set(again) == set(packed)
 
 
 def test_a_repeat_takes_a_part_of_its_original_and_stays_when_that_goes() -> None:
@@ -98,6 +105,9 @@ def test_rows_without_empty_cells_come_back() -> None:
         row = rng.randbytes(102) + bytes(high << 4 | low for high, low in zip(cells[::2], cells[1::2], strict=True))
         assert unpack_row(pack_row(row), 102) == row
         assert len(pack_row(row)) < len(row) or share > 0.6
+    for _ in range(9):
+        row = rng.randbytes(490)
+        assert unpack_row(pack_row(row), 102) == row
 
 
 def test_many_keys_are_told_apart() -> None:
@@ -105,9 +115,6 @@ def test_many_keys_are_told_apart() -> None:
     slots = {b"%d" % number: packed.put(short(b"%d" % number, number + 1)) for number in range(5_000)}
     assert all(packed.slots(key) == [slot] for key, slot in slots.items())
     assert packed.slots(b"none of them") == []
-    for _ in range(9):
-        row = rng.randbytes(490)
-        assert unpack_row(pack_row(row), 102) == row
 
 
 def test_a_page_that_is_fetched_again_and_again_takes_no_more_room() -> None:
