@@ -43,6 +43,8 @@ RECALL = 0.99
 _PERMUTED_AT_A_TIME = 1 << 18  # permuted numbers made at a time: 2 MB
 _UPPER_HALF = np.uint64(32)
 _MOST_BEFORE, _MOST_EXCEPTIONS = 63, 255
+_QUARTERS = np.stack([np.arange(256, dtype=np.uint8) >> shift & 3 for shift in (0, 2, 4, 6)], axis=1)
+"""The four pairs of bits of each byte."""
 MAX_SAMPLE = 240
 """Shingles of a sample at most; by and large more than 120 where any shingle was left out."""
 MAX_INDEXED = 16
@@ -97,8 +99,7 @@ def python_unpack_row(packed: bytes, marks: int) -> bytes:
     if end >= BINS // 2:
         return packed[end:] + packed[:end]
     start = BINS // 8 + 2 + packed[BINS // 8]
-    beside = np.frombuffer(packed[start:end], np.uint8)
-    there = np.stack([beside >> shift & 3 for shift in (0, 2, 4, 6)], axis=1).ravel()
+    there = _QUARTERS.take(np.frombuffer(packed, np.uint8, end - start, start), axis=0).ravel()
     there |= packed[BINS // 8 + 1] << 2
     at = 0
     for exception in packed[BINS // 8 + 2 : start]:
@@ -106,8 +107,9 @@ def python_unpack_row(packed: bytes, marks: int) -> bytes:
         if exception & 3:
             there[at] = there[at] & 3 | (exception & 3) << 2
             at += 1
-    cells = np.unpackbits(np.frombuffer(packed, np.uint8, BINS // 8), bitorder="little")
-    cells[cells > 0] = there[: np.count_nonzero(cells)]
+    is_there = np.unpackbits(np.frombuffer(packed, np.uint8, BINS // 8), bitorder="little").view(np.bool_)
+    cells = np.zeros(BINS, np.uint8)
+    cells[is_there] = there[: np.count_nonzero(is_there)]
     return packed[end:] + (cells[0::2] << 4 | cells[1::2]).tobytes()
 
 
