@@ -9,8 +9,10 @@ from functools import partial
 from typing import Any
 
 from scrapy import Request
+from scrapy.dupefilters import BaseDupeFilter
 from scrapy.http import Response
 from scrapy.utils.datatypes import LocalCache
+from scrapy.utils.misc import load_object
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import META_BEGUN, CallbackArguments
@@ -26,6 +28,7 @@ from scrapy_simdedup.crawl.requests import (
     PageEndings,
     handler_name,
     is_inspection,
+    is_ordinary,
     is_page,
     read_response,
 )
@@ -89,6 +92,8 @@ class ResponseHandler:
         """Requests of dropped pages whose callbacks are called, for their links."""
         self._dropped_keys: LocalCache[bytes, None] = LocalCache(MAX_DROPPED_KEYS)
         self._endings = PageEndings()
+        dupefilter = load_object(crawl.crawler.settings["DUPEFILTER_CLASS"])
+        self._filters_requests = dupefilter is not BaseDupeFilter  # with which a callback asks again by any request
 
     def open(self, *, tracks_delivery: bool) -> None:
         """Judge responses from now on; ``tracks_delivery``: both spider middlewares are there to see callbacks end."""
@@ -162,6 +167,7 @@ class ResponseHandler:
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
         about: dict[str, Any] = {"handler": handler, "canonical": canonical, "known_since": known_since}
+        about["is_filtered"] = self._filters_requests and is_ordinary(request)
         fetch = self._fetch(request, response, text, key, site=site, is_doubted=second == DOUBTFUL, **about)
         verdict = await self._judge.judge_page(fetch, site=site, size=len(response.body), request=request)
         request.meta[META_VERDICT] = verdict.as_dict()

@@ -183,6 +183,7 @@ class NearDuplicateDetector:
         identity: str | None = None,
         handler: str = "",
         is_doubted: bool = False,
+        is_filtered: bool = False,
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
@@ -197,6 +198,7 @@ class NearDuplicateDetector:
             identity: see :meth:`judge`.
             handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
             is_doubted: whether its verdict was a doubtful one, after which it is judged as if that had not been.
+            is_filtered: whether its request is one that is made once per run, as those without ``dont_filter`` are.
         """
         key, url, site = self._address(url, key, site, html)
         settings = self._page_settings.of(url)
@@ -206,7 +208,7 @@ class NearDuplicateDetector:
             read = partial(self._fingerprinter.fingerprint, html, url, settings, body=fp.body, identity=identity)
         handler, context = "" if settings.callbacks == "any" else handler, self.context
         about = context.run, context.worker, context.now(), settings, canonical, known_since
-        return FetchedPage(site, key, url, fp, *about, handler, is_doubted, read)
+        return FetchedPage(site, key, url, fp, *about, handler, is_doubted, is_filtered, read)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""

@@ -52,9 +52,10 @@ def decide(
        that was edited since an earlier run, if the settings drop what was not; it takes no place.
     2. Where that page is still in work, nothing is decided yet.
        A page that gave no item counts as delivered once another page with its content gave none either.
-    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change. One
-       that gave no item is kept nevertheless, for its links. If they drop it, what an earlier run delivered with other
-       parameters in its URL is no change either.
+    3. Else it is compared with its own previous version, and kept unless the settings drop what did not change, or it
+       was delivered in this run and is fetched again without having been asked for. One that gave no item is kept
+       nevertheless, for its links. If the settings drop it, what an earlier run delivered with other parameters in its
+       URL is no change either.
     4. Else it is new, or near another page, or could not be judged: kept in each case.
 
     The index is up to date. With ``keep_pending`` a page is kept where nothing is decided yet.
@@ -241,7 +242,8 @@ def _decide_revisit(
     )
     # By fields the items decide, which the callback may get elsewhere, even where the bytes are the same.
     settings = page.settings
-    if kind == "unchanged" and settings.unchanged == "drop" and not isinstance(settings.unchanged_by, tuple):
+    is_unwanted = settings.unchanged == "drop" or (page.is_filtered and before.run == page.run)
+    if kind == "unchanged" and is_unwanted and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
         known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
         again = before._replace(fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)

@@ -170,6 +170,8 @@ class FetchedPage:
     """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
     is_doubted: bool = False
     """Whether it was dropped before in doubt; see :attr:`Verdict.is_doubtful`."""
+    is_filtered: bool = False
+    """Whether the request is one that is made once per run, so that nobody wants what was delivered of it again."""
     read: Callable[[], Awaitable[PageFingerprint]] | None = field(default=None, repr=False, compare=False)
     """Reads the page, where its fingerprint is that of an earlier version with the same bytes: only then its text units
     are at hand."""

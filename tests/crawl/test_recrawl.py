@@ -10,7 +10,7 @@ from scrapy.utils.asyncio import call_later
 
 from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose
 from helpers.site_server import Site
 from scrapy_simdedup.signals import page_changed, wall_suspected
 from scrapy_simdedup.store import store_by_url
@@ -209,3 +209,33 @@ async def test_a_page_that_is_fetched_twice_in_the_first_run_is_not_called_uncha
     assert len(first.items) == (2 if unchanged == "keep" else 1)
     second = await crawl(PatientSpider, ADDON | settings, urls=site.urls("/one"))
     assert second.stat("pages/unchanged") == 1
+
+
+@on_asyncio
+async def test_a_start_page_that_the_site_links_to_gives_its_items_once(site: Site) -> None:
+    """Scrapy does not filter start requests, so it fetches such a page again; a callback that asks for more gets it."""
+    site["/"] = page("home", body=f'<a href="/">Home</a> <a href="/one">One</a> {prose("home", 90)}')
+    site["/one"] = page("one", body=f'<a href="/">Home</a> {prose("one", 90)}')
+
+    class Following(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+            yield from response.follow_all(css="a", callback=self.parse)
+
+    done = await crawl(Following, urls=site.urls("/"))
+    assert site.requested.count("/") == 2
+    assert sorted(done.urls) == sorted(site.urls("/", "/one"))
+
+    class Asking(Following):
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+            self.called.append(response.url)
+            if len(self.called) < 2:
+                yield response.request.replace(dont_filter=self.settings.getbool("ASK_UNFILTERED"))
+
+    for own, count in (
+        ({}, 1),
+        ({"ASK_UNFILTERED": True}, 2),
+        ({"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}, 2),
+    ):
+        assert len((await crawl(Asking, ADDON | own, urls=site.urls("/"))).items) == count
