@@ -15,7 +15,7 @@ from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.misc import load_object
 
 from scrapy_simdedup.crawl import Crawl
-from scrapy_simdedup.crawl.arguments import META_BEGUN, CallbackArguments
+from scrapy_simdedup.crawl.arguments import META_BEGUN, CallbackArguments, brought_along
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicatePage
 from scrapy_simdedup.crawl.item_values import ItemValues
@@ -167,7 +167,8 @@ class ResponseHandler:
         known_since = self._imported.delivered_at(request, key) if self._imported.times else None
         canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
         about: dict[str, Any] = {"handler": handler, "canonical": canonical, "known_since": known_since}
-        about["is_filtered"] = self._filters_requests and is_ordinary(request)
+        is_plain = is_ordinary(request) and not any(brought_along(request))
+        about["is_filtered"] = self._filters_requests and is_plain
         fetch = self._fetch(request, response, text, key, site=site, is_doubted=second == DOUBTFUL, **about)
         verdict = await self._judge.judge_page(fetch, site=site, size=len(response.body), request=request)
         request.meta[META_VERDICT] = verdict.as_dict()

@@ -226,6 +226,15 @@ async def test_a_start_page_that_the_site_links_to_gives_its_items_once(site: Si
     assert site.requested.count("/") == 2
     assert sorted(done.urls) == sorted(site.urls("/", "/one"))
 
+    class Naming(PathsSpider):
+        def parse(self, response: Any, link: str = "") -> Any:
+            yield {"url": response.url, "link": link}
+            if not link:
+                yield from (response.follow("/", cb_kwargs={"link": name}) for name in ("Home",))
+
+    named = await crawl(Naming, urls=site.urls("/"))
+    assert [item["link"] for item in named.items] == ["", "Home"]
+
     class Asking(Following):
         def parse(self, response: Any) -> Any:
             yield {"url": response.url}
