@@ -248,6 +248,9 @@ class OwnTextSearch:
 
     def _facts(self) -> int:
         """The words of the longest of the lines that stand in place of others and are facts, or a name: 4 and 5."""
+        mine = self._page.units
+        if mine is not None and not self._clocks and any(mine.sequence == of.sequence for of in self._kept):
+            return 0  # no line stands in place of another
         facts = self._replaced.words
         if not facts.any() or np.count_nonzero(self._replaced.of_texts(self._units)) < MIN_FIELDS:
             facts = np.zeros(len(facts), np.bool_)

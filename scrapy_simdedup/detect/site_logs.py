@@ -71,7 +71,8 @@ class SiteLogs:
 
     async def index(self, site: str) -> SiteIndex:
         """The site's index, up to date."""
-        await self.retry_settlements()
+        if self._unsettled:
+            await self.retry_settlements()
         index = self.indexes.get(site)
         is_first = index.cursor == 0
         await self._read(site, index)

@@ -201,7 +201,7 @@ class StubDetector:
         urls.said_again += said_before and other_text
         self._count_path(path, content)
         self._recent.append((content, tokens))
-        if not urls.is_stub and min(urls.count, self._places(urls)) >= urls.least:
+        if not urls.is_stub and self._has_places(urls, urls.least):
             urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
         urls.may_be_records = urls.may_be_records or urls.have_queries
         urls.is_stub |= urls.may_be_records and urls.said_again >= MIN_SAID_AGAIN
@@ -218,7 +218,7 @@ class StubDetector:
             return None
         content, _ = self._recent[-1]
         urls = self._contents.get(content)
-        if urls is None or content in self._walls or min(urls.count, self._places(urls)) < MIN_PLACES:
+        if urls is None or content in self._walls or not self._has_places(urls, MIN_PLACES):
             return None
         share = sum(content == other for other, _ in self._recent) / len(self._recent)
         if share < WALL_SHARE:
@@ -295,8 +295,11 @@ class StubDetector:
         if len(known.contents) < MIN_CONTENTS_OF_QUERIES:
             known.contents.add(content)
 
-    def _places(self, urls: _ContentUrls) -> int:
-        return sum(count if self._queries_tell(path) else 1 for path, count in urls.paths.items())
+    def _has_places(self, urls: _ContentUrls, least: int) -> bool:
+        """Whether a content was fetched at so many places, which most contents were not."""
+        return urls.count >= least and least <= sum(
+            count if self._queries_tell(path) else 1 for path, count in urls.paths.items()
+        )
 
     def _queries_tell(self, path: int) -> bool:
         """Whether pages at a path are told apart by their queries."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -25,7 +25,7 @@ from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.novelty import other_rows
+from scrapy_simdedup.fingerprint.novelty import OtherRows, other_rows
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.signals import Wall
 from scrapy_simdedup.store.base import FingerprintStore, Outcome, Record, reporting_failures
@@ -226,9 +226,11 @@ class Transactions:
         else:
             content = self._failed.content(content)
         detector, rows = self._stubs.detector(page.site), None
-        if original is not None and (units := page.fingerprint.page_units) is not None:
+        units, kept = page.fingerprint.page_units, page.fingerprint.units
+        if original is not None and units is not None and kept is not None:
             others = PageFingerprint.from_bytes(original.fingerprint).units
-            rows = None if others is None else other_rows(units, others, MAX_ROWS)
+            if others is not None:
+                rows = OtherRows() if others.sequence == kept.sequence else other_rows(units, others, MAX_ROWS)
         said_before = decision.evidence is not None and not decision.evidence.edited
         is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows, said_before=said_before)
         wall = detector.wall()
@@ -326,18 +328,21 @@ class FailedPages:
 
     def take_place(self, page: FetchedPage, content: str) -> tuple[str, bool]:
         """The content that a kept page is counted with, and whether its text is another one than the failed page's."""
-        fp = page.fingerprint
-        for earlier, other in self._alike(page, content):
+        fp, failed = page.fingerprint, self._failed.get(page.site)
+        for earlier, other in self._alike(page, content, failed) if failed else ():
             if fp.compare(other, identical=page.settings.identical).kind == "identical":
                 self._contents[content] = earlier
                 _forget_oldest(self._contents, MAX_MOVED_CONTENTS)
                 return earlier, text_differs(fp, other)
         return self.content(content), False
 
-    def _alike(self, page: FetchedPage, content: str) -> Iterator[tuple[str, PageFingerprint]]:
+    @staticmethod
+    def _alike(
+        page: FetchedPage, content: str, failed: Iterable[tuple[str, bytes]]
+    ) -> Iterator[tuple[str, PageFingerprint]]:
         """The failed pages with other contents that a page may be a copy of; all are scored at once."""
         fp, identical = page.fingerprint, page.settings.identical
-        pages = [(earlier, PageFingerprint.from_bytes(raw)) for earlier, raw in self._failed.get(page.site, ())]
+        pages = [(earlier, PageFingerprint.from_bytes(raw)) for earlier, raw in failed]
         pages = [(earlier, of) for earlier, of in pages if earlier != content and not of.unjudged]
         pages = [(earlier, of) for earlier, of in pages if of.extractor == fp.extractor]
         if pages and not fp.unjudged:

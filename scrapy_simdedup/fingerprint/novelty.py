@@ -38,7 +38,6 @@ from scrapy_simdedup.fingerprint.text_units import (
     is_sampled,
     kept_places,
     rows_of,
-    sequence_digest,
     table_rows,
 )
 from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, is_sum, lettered_words
@@ -118,6 +117,9 @@ class LookUp(NamedTuple):
         at all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
         "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over.
         """
+        blocks = np.zeros(len(asked), np.bool_)
+        if self.missing.sum() < MIN_MISSING_OF_RUN:
+            return OwnRun(0, blocks)
         order = asked.nonzero()[0]
         missing, shown = self.missing[order], self.shown[order]
         expected = shown * self.looked_up[order]
@@ -131,7 +133,6 @@ class LookUp(NamedTuple):
                 best, first, last = total, start, at + 1
         variance = ((1 - shown) * expected)[first:last].sum()
         least = max(_least_missing(expected[first:last].sum(), variance), MIN_MISSING_OF_RUN)
-        blocks = np.zeros(len(asked), np.bool_)
         if last - first < MIN_BLOCKS_OF_RUN or missing[first:last].sum() < least:
             return OwnRun(0, blocks)
         blocks[order[first:last]] = True
@@ -213,14 +214,12 @@ class OtherRows(NamedTuple):
 
 
 def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
-    """The rows in which the units of a page and the unit table of another page differ.
+    """The rows in which the units of a page and the unit table of another page differ, whose sequence is another one.
 
     What the new rows say is told only where they stand in place of others, and neither page has more than ``most``.
     """
     table = table_rows(units, other.joined_by)
     rows, chosen, blocks_of_row = table.rows, table.blocks, table.counts
-    if sequence_digest(units.digests[chosen]) == other.sequence:
-        return OtherRows()
     mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
     lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
     if not lost or not new or max(len(lost), len(new)) > most:
