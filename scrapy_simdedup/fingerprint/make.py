@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -69,35 +68,28 @@ def fingerprint(
     resembles another. The digest of the body and the identity are given where they are known.
     """
     body = body or body_digest(html, secret)  # first: then the page is read in the cache
-    with _collector_at_rest():
-        page = read_page(
-            html,
-            max_bytes=settings.max_page_bytes,
-            words=role_words(settings.role_words),
-            extractor=settings.extractor,
-            layout=settings.track_layout,
-            identity=settings.identity if identity is None else (),
-        )
-        if identity is not None:
-            page = replace(page, identity=identity)
-        return fingerprint_parsed(page, body, settings, secret)
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Hold Python's garbage collector back while one page is read.
-
-    The blocks of a page are some hundred objects that live for a millisecond, and none refers back to another. Their
-    number alone would set the collector off, which then looks at all that the crawl has in memory.
-    """
-    if not gc.isenabled():
-        yield
-        return
+    # The blocks of a page are some hundred objects that live for a millisecond, and none refers back to another. Their
+    # number alone would set the garbage collector off, which then looks at all that the crawl has in memory. When it
+    # goes on they are gone, as nothing here refers to them.
+    is_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        return fingerprint_parsed(_read(html, settings, identity), body, settings, secret)
     finally:
-        gc.enable()
+        if is_enabled:
+            gc.enable()
+
+
+def _read(html: str, settings: DedupSettings, identity: str | None) -> Page:
+    page = read_page(
+        html,
+        max_bytes=settings.max_page_bytes,
+        words=role_words(settings.role_words),
+        extractor=settings.extractor,
+        layout=settings.track_layout,
+        identity=settings.identity if identity is None else (),
+    )
+    return page if identity is None else replace(page, identity=identity)
 
 
 def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:

@@ -69,7 +69,7 @@ def parse(
     if not with_idle_attributes:
         text = drop_idle_attributes(text)
     try:
-        root = cast("HtmlElement | None", etree.fromstring(b"%b<%b>" % (text, _SENTINEL), _PARSERS[with_html_methods]))
+        root = cast("HtmlElement | None", etree.fromstring(text + _SENTINEL_TAG, _PARSERS[with_html_methods]))
     except (etree.LxmlError, ValueError):
         return ParsedPage(None, "unparsable")
     if root is None or not _remove_sentinel(root):
@@ -135,8 +135,9 @@ _PARSERS = {
     for rich, make in ((True, HTMLParser), (False, etree.HTMLParser))
 }
 """A parser is made once, which saves a twentieth of the parsing; it locks itself while another thread uses it."""
-_SENTINEL = b"end-of-page-%b" % os.urandom(8).hex().encode()
+_SENTINEL = f"end-of-page-{os.urandom(8).hex()}"
 """Another name in each process, so that no page has such an element."""
+_SENTINEL_TAG = f"<{_SENTINEL}>".encode()
 _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
 
@@ -149,7 +150,7 @@ def _remove_sentinel(root: HtmlElement) -> bool:
     last = root
     while len(last):
         last = last[-1]
-    if last.tag != _SENTINEL.decode():
+    if last.tag != _SENTINEL:
         return False
     for above in last.iterancestors():
         if above.tag == "button":
