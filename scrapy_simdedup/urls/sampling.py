@@ -26,11 +26,13 @@ def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], check
         site.drawn_to, site.is_drawn_after_exception = 0, True
     most = max(_usual_share(site, checks), _share_after_exception(site, checks))
     found: list[str] = []
-    for url in site.draw_skips(most):
+    for skip in site.draw_skips(most):
+        url = site.skips.urls[skip - 1]
         parts = split(site, url)
         share = most if parts is None else _share_of_url(site, parts, checks)
         if site.random.next_float() < share / most:
             found.append(url)
+            site.skips.mark_readmitted(skip)
             site.skipped -= 1
     return found
 

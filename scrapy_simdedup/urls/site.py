@@ -380,17 +380,16 @@ class Site:
         """Readmit all URLs that were skipped in favour of a content."""
         self.skips.readmit_chain(compact.BY_CONTENT, self.contents.latest_skip(content))
 
-    def draw_skips(self, share: float) -> list[str]:
-        """Draw each URL that was skipped since the last drawing, and is skipped still, with the same probability."""
-        drawn: list[str] = []
+    def draw_skips(self, share: float) -> list[int]:
+        """Draw skips since the last drawing, of those that stand, each with the same probability; their numbers."""
+        drawn: list[int] = []
         while True:
             self.drawn_to += 1 + int(math.log(1 - self.random.next_float()) / math.log(1 - share))
             if self.drawn_to > len(self.skips.urls):
                 self.drawn_to = len(self.skips.urls)
                 return drawn
             if not self.skips.is_readmitted(self.drawn_to):
-                drawn.append(self.skips.urls[self.drawn_to - 1])
-                self.skips.mark_readmitted(self.drawn_to)
+                drawn.append(self.drawn_to)
 
     def draw_other_looks(self) -> list[str]:
         """Draw a skipped URL of each page of which a single look was taken, as that one may have erred; some at a time.

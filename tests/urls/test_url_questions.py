@@ -246,6 +246,21 @@ def test_a_rule_that_was_right_hundreds_of_times_is_sampled_no_more_for_exceptio
     assert len(learner.sample()) < 30
 
 
+def test_what_was_looked_at_for_the_sample_and_not_taken_is_readmitted_when_its_rule_falls() -> None:
+    learner = taught(checks=0.05)
+    for number in range(1000, 1440):
+        for part in ("", "&view=x"):
+            learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+    urls = skipped(learner, 200)
+    make_exception(learner)
+    sample = set(learner.sample())
+    assert sample < urls
+    learner.observe(BARE, "item 100", checked=True)
+    readmitted = set(learner.observe(VIEW, "item 100 viewed", checked=True))
+    assert not in_force(learner)
+    assert readmitted == urls - sample
+
+
 def test_a_part_with_few_values_is_sampled_as_a_single_value_is() -> None:
     learner = taught(checks=0.5)
     for number in range(40):
