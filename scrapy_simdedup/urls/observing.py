@@ -155,7 +155,7 @@ def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
         ask(failure.known_url, failure.known_content, expected=[failure.content])
     elif questions.forget(failure):
         leaf.evidence[hypothesis].confirmed_failures += 1
-        questions.add_exception(leaf.evidence[hypothesis])
+        questions.add_exception(leaf, hypothesis)
 
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:

@@ -104,8 +104,8 @@ class Questions:
     _asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = field(default_factory=dict)
     _errors: Counter[int] = field(default_factory=Counter)
     """Contents that were errors → how often they were seen."""
-    _exceptions: list[Evidence] = field(default_factory=list)
-    """What is known of the hypotheses that seemed right otherwise, and were wrong for a page."""
+    _exceptions: list[list[Evidence]] = field(default_factory=list)
+    """What is known of the hypotheses that seemed right otherwise, and were wrong for a page, there and above."""
     asked: int = 0
     were_told: bool = False
     """Whether another process found an error."""
@@ -121,12 +121,15 @@ class Questions:
 
         One that turns out to matter often is none, nor one that another took the blame from.
         """
-        return any(found.confirmed_failures and not found.is_plainly_wrong for found in self._exceptions)
+        return any(
+            found[0].confirmed_failures and not _most_tried(found).is_plainly_wrong for found in self._exceptions
+        )
 
-    def add_exception(self, evidence: Evidence) -> None:
+    def add_exception(self, pattern: PathPattern, hypothesis: Hypothesis) -> None:
         """Note that a hypothesis was wrong for a page that was fetched twice."""
-        if evidence.is_held_back and evidence not in self._exceptions:
-            self._exceptions.append(evidence)
+        found = [at.evidence[hypothesis] for at in pattern.lineage]
+        if _most_tried(found).is_held_back and found not in self._exceptions:
+            self._exceptions.append(found)
 
     def is_common_error(self, content: int) -> bool:
         """Whether a content was an error more than once."""
@@ -250,3 +253,7 @@ class Questions:
             else:
                 self.by_content.pop(content, None)
         return known
+
+
+def _most_tried(found: list[Evidence]) -> Evidence:
+    return max(found, key=lambda evidence: evidence.trials)

@@ -51,7 +51,7 @@ class Observation(NamedTuple):
         )
         if confirmed and self.site.questions is not None:
             for pattern in (leaf, *conditions):
-                self.site.questions.add_exception(pattern.evidence[hypothesis])
+                self.site.questions.add_exception(pattern, hypothesis)
 
 
 class Trial(NamedTuple):

@@ -10,6 +10,10 @@ import pytest
 from helpers import misleading_sites, platform_sites
 from helpers.simulated_crawl import Site, crawl_and_ask, noisy
 from scrapy_simdedup.urls import LearnerThresholds, Question, UrlLearner
+from scrapy_simdedup.urls.evidence import Evidence
+from scrapy_simdedup.urls.hypotheses import Hypothesis
+from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.questions import Questions
 
 SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 BARE, VIEW, OTHER = ("https://e.com/item?id=100" + part for part in ("", "&view=x", "&gclid=2"))
@@ -328,6 +332,25 @@ def test_a_rule_that_another_takes_the_blame_from_makes_no_other_doubtful() -> N
             if str(hypothesis) == "query:hl=a":
                 evidence.uncount(failures=1)
     assert not questions.know_exceptions
+
+
+def noted(successes: int, failures: int, *, at: PathPattern, below: PathPattern) -> bool:
+    """Whether a hypothesis counts as one with exceptions that was right and wrong so often at a pattern.
+
+    Below that pattern it was right twice, and wrong once.
+    """
+    hypothesis, questions = Hypothesis(0, ("query:view",), None, 1, 0), Questions()
+    at.evidence[hypothesis] = Evidence(successes, failures)
+    below.evidence[hypothesis] = Evidence(9, 1, confirmed_failures=1)
+    below.lineage = [below, at]
+    questions.add_exception(below, hypothesis)
+    return questions.know_exceptions
+
+
+def test_a_rule_is_judged_by_where_it_was_tried_most_whether_it_has_exceptions() -> None:
+    """A part that matters everywhere seems right for nine pages beside some other part."""
+    assert noted(400, 1, at=PathPattern("**"), below=PathPattern("story/*"))
+    assert not noted(130, 360, at=PathPattern("list"), below=PathPattern("list?view"))
 
 
 # ------------------------------------------------------------------ pages that were fetched once, where answers err
