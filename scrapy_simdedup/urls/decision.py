@@ -165,6 +165,8 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
                 weight *= _CONDITIONAL
             if rule.any_value and site.questions is not None:
                 weight *= _SEVERAL_WITNESSES
+            elif site.questions is not None and not low_risk and site.is_tested(url, rule):
+                weight = 0.0  # another URL has shown already what the page is with this part
             standing = _standing(leaf, at, rule, everywhere=low_risk)
             under_way = at.evidence[rule].under_way
             verified = max(found.verified for found in standing) + under_way

@@ -164,6 +164,9 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
     full_identity = seen.page.identity + sum(shift for _, shift in seen.page.dropped_parts) & U64_MASK
     fetched_before = full_identity != known.key and site.index.entry_at(seen.page.rules, full_identity) is not None
     site.index.put(full_identity, seen.content, [])
+    for rule, shift in seen.page.dropped_parts:
+        if site.questions is not None and not site.hypotheses.is_low_risk(rule):
+            site.tested.put(seen.page.identity + shift & U64_MASK, 1)
     if known.ambiguous or (fetched_before and known.content != seen.content):  # a page that changed blames no rule
         return
     is_stub = site.contents.is_stub_content(seen.content)

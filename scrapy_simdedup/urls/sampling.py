@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from scrapy_simdedup.urls.compact import U64_MASK
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.parts import UrlParts
 from scrapy_simdedup.urls.site import Site
 
@@ -15,26 +17,62 @@ _AFTER_EXCEPTION = 10
 """Factor on the checks for these URLs, at most, where a rule was wrong for few pages, so that others may be."""
 _MOST = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
+_MAX_LOOKED_AT = 20_000
+"""Skipped URLs that are looked at in order to find those of a rule with few; each takes some 100 µs."""
 
 
 def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], checks: float) -> list[str]:
     """Draw URLs from those that were skipped since the last drawing, more where a rule can be wrong for some pages.
 
+    What tells nothing new is left out: of a page that was fetched with a part, another URL that has the same part.
     Once a rule was wrong for a page, as the last drawing may have shown, all others are drawn from once more.
     """
     if _share_after_exception(site, checks) and not site.is_drawn_after_exception:
         site.drawn_to, site.is_drawn_after_exception = 0, True
-    most = max(_usual_share(site, checks), _share_after_exception(site, checks))
+    count = len(site.skips.urls) - site.drawn_to
+    if not count:
+        return []
+    usual = _usual_share(site, checks)
+    shares = _shares_by_rule(site, int(count * usual), _share_after_exception(site, checks))
+    most = min(max(shares.values(), default=0.0), _MAX_LOOKED_AT / count)
+    most = min(_MOST, max(usual, SAMPLED * checks, most, _share_after_exception(site, checks)))
     found: list[str] = []
+    tested: set[int] = set()
     for skip in site.draw_skips(most):
         url = site.skips.urls[skip - 1]
         parts = split(site, url)
-        share = most if parts is None else _share_of_url(site, parts, checks)
+        share = most if parts is None else _share_of_url(site, parts, checks, shares, tested)
         if site.random.next_float() < share / most:
             found.append(url)
             site.skips.mark_readmitted(skip)
             site.skipped -= 1
+            if parts is not None:
+                page = site.normalize(parts)
+                tested.update(page.identity + shift & U64_MASK for _, shift in page.dropped_parts)
     return found
+
+
+def _shares_by_rule(site: Site, count: int, after_exception: float) -> dict[Evidence, float]:
+    """The shares to sample of what each rule skipped that may have one witness a page.
+
+    The URLs are divided so that what is least proven is sampled first.
+    """
+    found = [
+        evidence
+        for pattern in site.tree.all_patterns
+        for rule, evidence in pattern.evidence.items()
+        if evidence.holds and evidence.skips and site.hypotheses.has_one_witness(rule, evidence)
+    ]
+    low, high = 0, count + max((evidence.successes for evidence in found), default=0)
+    while low < high:  # how many successes each can have
+        level = (low + high + 1) // 2
+        if sum(min(max(0, level - e.successes), e.skips) for e in found) <= count:
+            low = level
+        else:
+            high = level - 1
+    return {
+        e: min(_MOST, max((low - e.successes) / e.skips, min(e.to_clear / e.skips, after_exception))) for e in found
+    }
 
 
 def unseen_bound(sites: Iterable[Site], verify_floor: float, checks: float) -> float | None:
@@ -49,25 +87,25 @@ def unseen_bound(sites: Iterable[Site], verify_floor: float, checks: float) -> f
     return min(1.0, math.log(0.05) / math.log(1 - checked) / skipped) if 0 < checked < 1 else 1.0
 
 
-def _share_of_url(site: Site, parts: UrlParts, checks: float) -> float:
+def _share_of_url(site: Site, parts: UrlParts, checks: float, shares: dict[Evidence, float], tested: set[int]) -> float:
     """The probability with which a skipped URL is sampled.
 
     A page may have one URL with a part, or with a certain value of it, so that nothing but this URL tells whether a
-    rule is wrong for it. Where any value is the rule's, each page has several URLs that would.
+    rule is wrong for it, unless another URL with this part was fetched. Where any value is the rule's, each page has
+    several URLs that would.
     """
-    normalized, usual = site.normalize(parts), _usual_share(site, checks)
-    known = site.index.find(normalized, normalized.rules)
+    page, least = site.normalize(parts), SAMPLED_LOW_RISK * checks
+    known = site.index.find(page, page.rules)
     if known is None:
-        return max(usual, _share_after_exception(site, checks))
+        return max(_usual_share(site, checks), _share_after_exception(site, checks))
     doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
     if not doubtful or site.contents.is_stub_content(known.content):
-        return SAMPLED_LOW_RISK * checks
-    evidence = {rule: normalized.rules.pattern_of[rule].evidence[rule] for rule in doubtful}
-    with_one_witness = [found for rule, found in evidence.items() if site.hypotheses.has_one_witness(rule, found)]
-    if not with_one_witness:
-        return max(usual, SAMPLED * checks)
-    lacking = max(found.to_clear / max(1, found.skips) for found in with_one_witness)
-    return max(usual, min(lacking, _share_after_exception(site, checks)))
+        return least
+    keys = {rule: page.identity + shift & U64_MASK for rule, shift in page.dropped_parts}
+    untested = [rule for rule in doubtful if keys.get(rule) not in tested and not site.is_tested(page, rule)]
+    evidence = [page.rules.pattern_of[rule].evidence[rule] for rule in untested]
+    several = SAMPLED * checks if any(found not in shares for found in evidence) else least
+    return max(several, *(shares.get(found, 0.0) for found in evidence), least)
 
 
 def _share_after_exception(site: Site, checks: float) -> float:

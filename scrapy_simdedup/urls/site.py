@@ -142,6 +142,8 @@ class Site:
         self.pages: compact.UrlLog = compact.UrlLog()
         """Fetched URLs, so that a decision can name the page that a URL leads to."""
         self.skips: compact.SkipLog = compact.SkipLog()
+        self.tested: compact.SortedMap = compact.SortedMap()
+        """The identity of a fetched page with one of the parts that rules drop from its URL → 1."""
         self.chains: dict[PathPattern, dict[tuple[Hypothesis, ...], int]] = {}
         """Leaf → rules → the latest skip by these rules."""
         self.firsts: compact.SortedMap = compact.SortedMap()
@@ -357,6 +359,15 @@ class Site:
         bare = url.identity - (rule.shift if there is None else there[2]) & compact.U64_MASK
         entry = self.index.entry_at(url.rules, bare)
         return entry is not None and entry_content(entry) != content
+
+    def is_tested(self, url: NormalizedUrl, rule: Hypothesis) -> bool:
+        """Whether a page was fetched under a URL that has the same part as this one, which the rule drops from both."""
+        return any(
+            self.tested.get(key) is not None or self.index.entries.get(key) is not None
+            for key in (
+                url.identity + shift & compact.U64_MASK for dropped, shift in url.dropped_parts if dropped is rule
+            )
+        )
 
     def coarsen_tag(self, hypothesis: Hypothesis, tag: int | None) -> int | None:
         """A tag; for a random part 0 or 1, as no session id is special."""

@@ -353,6 +353,53 @@ def test_a_rule_is_judged_by_where_it_was_tried_most_whether_it_has_exceptions()
     assert not noted(130, 360, at=PathPattern("list"), below=PathPattern("list?view"))
 
 
+def test_of_a_page_that_was_seen_with_a_part_no_other_url_with_it_is_sampled() -> None:
+    """A session id beside it makes no other page."""
+    learner = taught(checks=0.5)
+    for number in range(300, 400):
+        url = f"https://e.com/item?id={number}"
+        learner.observe(url, f"item {number}")
+        if number % 2:
+            learner.observe(f"{url}&view=x", f"item {number}")
+        assert learner.decide(f"{url}&view=x&gclid={number}").skip
+    sample = learner.sample()
+    assert len(sample) > 15
+    assert sum(int(url.split("=")[1].split("&")[0]) % 2 for url in sample) < 5
+
+
+def test_of_a_page_that_was_seen_with_a_part_no_other_url_with_it_is_verified() -> None:
+    thresholds = LearnerThresholds(verify=50.0, verify_low_risk=0.0, verify_floor=0.0)
+    learner = UrlLearner(thresholds=thresholds, checks=0.05)
+    for number in range(60):
+        url = f"https://e.com/item?id={number}"
+        for other in (url, f"{url}&gclid=1", f"{url}&view=x"):
+            learner.observe(other, f"item {number}")
+    assert in_force(learner)
+    verified = [not learner.decide(f"https://e.com/item?id={number}&view=x&gclid=7").skip for number in range(60)]
+    assert sum(verified) < 5
+    for number in range(100, 160):
+        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+    verified = [not learner.decide(f"https://e.com/item?id={number}&view=x&gclid=7").skip for number in range(100, 160)]
+    assert sum(verified) > 20
+
+
+def test_the_sample_looks_first_at_what_the_least_proven_rule_skipped() -> None:
+    learner = UrlLearner(thresholds=SURE, checks=0.1)
+    for number in range(200):
+        url = f"https://e.com/item?id={number}"
+        parts = ("", "&view=x", "&amp=1") if number < 30 else ("", "&view=x")
+        for part in parts:
+            learner.observe(url + part, f"item {number}")
+    for number in range(300, 450):
+        url = f"https://e.com/item?id={number}"
+        learner.observe(url, f"item {number}")
+        assert learner.decide(f"{url}&view=x").skip
+        assert learner.decide(f"{url}&amp=1").skip
+    sample = learner.sample()
+    assert sum("amp=1" in url for url in sample) > 20
+    assert sum("view=x" in url for url in sample) < 5
+
+
 # ------------------------------------------------------------------ pages that were fetched once, where answers err
 
 
