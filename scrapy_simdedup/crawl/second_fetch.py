@@ -168,9 +168,10 @@ class SecondFetches:
             self._fetch(key, mark=True if may_be_family else DOUBTFUL)
         self._uncounted.clear()
         for key, is_asked in self._questions.items():
-            for request, _ in () if is_asked else self._dropped.get(key, ())[:MIN_SAID_AGAIN]:
+            pages = [] if is_asked else self._dropped.get(key, [])  # none while all of them are judged once more
+            for request, _ in pages[:MIN_SAID_AGAIN]:
                 self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
-            self._questions[key] = True
+            self._questions[key] = is_asked or bool(pages)
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
         dropped = self._dropped.pop(key, [])

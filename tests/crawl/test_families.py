@@ -147,11 +147,13 @@ async def test_no_page_of_a_family_is_lost(name: str) -> None:
         assert 0 < done.stat("pages/fetched_twice") == done.stat("pages/dropped") <= 9
 
 
+@pytest.mark.parametrize("count", [0, 8])
 @pytest.mark.parametrize("name", FAMILIES)
 @on_asyncio
-async def test_records_that_a_query_tells_apart_are_kept_as_they_say_the_same_again(name: str) -> None:
+async def test_records_that_a_query_tells_apart_are_kept_as_they_say_the_same_again(name: str, count: int) -> None:
+    """On a site that has nothing else all of them are doubtful first."""
     with Site() as site:
-        others, records = serve_others(site, 8), [f"/show?id={number}" for number in range(20)]
+        others, records = serve_others(site, count), [f"/show?id={number}" for number in range(20)]
         for number, path in enumerate(records):
             site[path] = member(FAMILIES[name](number))
         done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *records))
