@@ -13,7 +13,8 @@ The first pages of a site cannot tell either whether its h1 names the page or th
 vouched for it is judged once more when nothing else is left to fetch, and kept unless the h1 still vouches.
 
 Where pages differ in a line and their URLs in a query, they may be records, or one article with a quote of the day.
-When nothing else is left to fetch, a few of them are asked of the server once more: a record says what it said.
+When nothing else is left to fetch, a few of them are asked of the server once more: a record says what it said. A job
+that is stopped before that asks for all of them when it goes on.
 
 Pages that could not be judged, as the store failed, are not counted. What they might have made a family of is fetched
 once more at the end of the crawl.
@@ -106,8 +107,12 @@ class SecondFetches:
     async def close(self) -> None:
         """Note that what was made once more is done with, and that the process ended by itself."""
         with reporting_failures(self._on_store_error):
-            if self._notes is not None:
-                await self._notes.close()
+            if self._notes is None:
+                return
+            for key, is_asked in self._questions.items():
+                for request, _ in () if is_asked else self._dropped.get(key, ()):
+                    await self._notes.add(request, key, is_doubtful=True)
+            await self._notes.close()
 
     def answer(self, request: Request) -> Response | None:
         """The page that was dropped, for a request that is made once more; None where it has to be fetched."""

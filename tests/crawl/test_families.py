@@ -352,6 +352,23 @@ async def test_a_job_that_is_stopped_and_resumed_loses_no_page_of_a_family(
         assert set(first.urls + second.urls) == set(urls)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Scrapy 2.14 leaves its queue open
+@pytest.mark.parametrize("stop", [12, 20, 26, 28])
+@on_asyncio
+async def test_a_job_that_is_stopped_before_it_asked_for_records_again_loses_none_of_them(
+    tmp_path: Path, stop: int
+) -> None:
+    with Site() as site:
+        others, records = serve_others(site, 8), [f"/show?id={number}" for number in range(20)]
+        for number, path in enumerate(records):
+            site[path] = member(FAMILIES["events in other cities"](number))
+        settings = {**ADDON, "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
+        urls = site.urls(*others, *records)
+        first = await crawl(PathsSpider, settings | {"CLOSESPIDER_PAGECOUNT": stop}, urls=urls)
+        second = await crawl(PathsSpider, settings, urls=[])
+        assert set(first.urls + second.urls) == set(urls)
+
+
 class LockedSpider(PathsSpider):
     """Counts its pages in the state of its job, and makes requests that no file can hold."""
 
