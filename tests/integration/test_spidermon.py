@@ -19,7 +19,7 @@ pytest.importorskip("spidermon")
 
 pytestmark = pytest.mark.filterwarnings("ignore::scrapy.exceptions.ScrapyDeprecationWarning")  # of its own
 
-SUITE = "scrapy_simdedup.contrib.spidermon.SimdedupMonitorSuite"
+SUITE = "scrapy_simdedup.spidermon.SimdedupMonitorSuite"
 MONITORS = {
     "dropped": "dropped pages",
     "other_headline": "dropped pages with another headline",

@@ -3,7 +3,7 @@
 Install ``scrapy-simdedup[spidermon]``. Run the suite when the engine stops: at the close of the spider the last pages
 are not settled yet::
 
-    SPIDERMON_ENGINE_STOP_MONITORS = ["scrapy_simdedup.contrib.spidermon.SimdedupMonitorSuite"]
+    SPIDERMON_ENGINE_STOP_MONITORS = ["scrapy_simdedup.spidermon.SimdedupMonitorSuite"]
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Parts for other packages, which a crawl without them never imports."""
