@@ -206,7 +206,8 @@ class ResponseHandler:
 
     async def _act(self, request: Request, response: Response, verdict: Verdict, site: str, *, second: object) -> None:
         """Send the signals of a verdict, and drop a repeat; ``second`` is the mark of a second fetch, or None."""
-        may_drop = verdict.is_duplicate and second in {None, DOUBTFUL, ASKED}
+        is_kept_whatever = second not in {None, DOUBTFUL, ASKED} and verdict.other_text is not False
+        may_drop = verdict.is_duplicate and not is_kept_whatever
         if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
             self._second_fetches.stub_found(site, verdict.original_key)
         if self._second_fetches.new_stubs:

@@ -49,9 +49,9 @@ Original: TypeAlias = tuple[str, bytes]
 
 logger = logging.getLogger(__name__)
 META_SECOND = "simdedup_second"
-"""Marks the requests that are made once more: their pages are kept whatever they are like. The record of the stub may
-be lost, or another record of the cluster is more like the page. What is dropped again would be fetched again, and so
-on."""
+"""Marks the requests that are made once more: their pages are kept, but for those that say just what another one says
+that is kept. The record of the stub may be lost, or another record of the cluster is more like the page. What is
+dropped again would be fetched again, and so on."""
 DOUBTFUL = "doubtful"
 """The mark of those that are judged again, and dropped again if they are repeats after all."""
 ASKED = "asked"

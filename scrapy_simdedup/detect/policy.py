@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.clocks import OFFER_PLACE, ClockEvidence
 from scrapy_simdedup.detect.copy_check import is_preferred
@@ -15,12 +16,13 @@ from scrapy_simdedup.detect.revisit import (
     revisit_of_imported,
 )
 from scrapy_simdedup.detect.site_index import SiteIndex
-from scrapy_simdedup.detect.verdict import FetchedPage, Match, PageRef, Reason, Verdict, VerdictKind
+from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText, PageRef, Reason, Verdict, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Record, State
+from scrapy_simdedup.urls.parts import query_parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ def decide(
     """Decide about a page, in this order.
 
     0. A page that repeats a stub is a stub. If it does not say just what the stub says, as the pages of a family
-       do not, it is remembered for its own next visit alone; else nothing is remembered of it.
+       do not, it is remembered for its own next visit, and displaces what says the same under its URL with more
+       parameters, or with fewer; else nothing is remembered of it.
     1. A page that repeats a delivered page of another key is a duplicate, where as many with its content are kept as
        may be. One that is a better copy, as the settings say, is kept and takes that page's place. So is one
        that was edited since an earlier run, if the settings drop what was not; it takes no place.
@@ -207,13 +210,37 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
     verdict = verdict._replace(kind="stub", is_duplicate=page.settings.stubs == "drop")
     if verdict.is_duplicate:
         return Decision(verdict, None, stub)
-    if revisit is not None and revisit.kind == "unchanged" and revisit.record.kind == "stub":
-        decision = _decide_revisit(page, revisit, revisit.kind, index, cluster=None, reason=None)
+    past = revisit if revisit is not None and revisit.kind == "unchanged" else None
+    if past is not None and (past.record.kind == "stub" or past.record.state == "duplicate"):
+        decision = _decide_revisit(page, past, "unchanged", index, cluster=None, reason=None)
         if decision.verdict.is_duplicate:
             return replace(decision, original=stub)
     if not text_differs(page.fingerprint, PageFingerprint.from_bytes(stub.fingerprint)):
         return Decision(verdict, None, stub)
+    member = next((one for one in index.family_members(page.url, page.fingerprint) if _is_same(page, one)), None)
+    if member is not None and not page.settings.prefer and page.settings.max_copies == 1:
+        distance = (page.fingerprint.simhash ^ PageFingerprint.from_bytes(member.fingerprint).simhash).bit_count()
+        return _decide_copy(page, Match(member, 1.0, distance, OwnText(0), is_known_view=False), revisit, index)
     return replace(_keep(page, revisit, verdict), original=stub)
+
+
+def _is_same(page: FetchedPage, member: Record) -> bool:
+    """Whether a page is one of a family under another URL: it says just that, and one URL has all that the other has.
+
+    A captcha with a few questions asks the same one at several URLs, and each is to be fetched once more.
+    """
+    fp, theirs = page.fingerprint, PageFingerprint.from_bytes(member.fingerprint)
+    one, other = (set(query_parameters(urlsplit(url).query)) for url in (page.url, member.url))
+    return (
+        (one <= other or other <= one)
+        and page.key != member.key
+        and handled_alike(page, member)
+        and fp.units is not None
+        and theirs.units is not None
+        and text_differs(fp, theirs) is False
+        and not fp.units.has_other_comments(theirs.units)
+        and not fp.identity_differs(theirs)
+    )
 
 
 def _decide_revisit(
@@ -308,10 +335,10 @@ def _headline_differs(page: FetchedPage, original: Record) -> bool:
     return 0 != one.title != other.title != 0
 
 
-def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool:
-    """Whether contents, titles or offers of two pages do not say the same; False where that is not known."""
+def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool | None:
+    """Whether contents, titles or offers of two pages do not say the same; None where that is not known."""
     mine, theirs = (None if of is None else (of.sequence, of.title, of.offer) for of in (one.units, other.units))
-    return mine != theirs and mine is not None and theirs is not None
+    return None if mine is None or theirs is None else mine != theirs
 
 
 def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:

@@ -73,6 +73,7 @@ class SiteIndex:
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
         keeps_paths = run is not None and settings.is_anywhere("unchanged", "drop")
         self._paths = PagesByPath() if keeps_paths else None
+        self._families = PagesByPath(by_text=True)
         # Where records leave the log, a process that begins with what is left could not count what another one did.
         self._pages_expire = settings.max_pages_per_site is not None
 
@@ -83,9 +84,8 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes besides lent records, about."""
         own = 0 if self._is_shared else self._records.size
-        own += (
-            self.canonical_claims.size + self._novelty.variants.size + (0 if self._paths is None else self._paths.size)
-        )
+        own += self.canonical_claims.size + self._novelty.variants.size + self._families.size
+        own += 0 if self._paths is None else self._paths.size
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
@@ -123,8 +123,10 @@ class SiteIndex:
         if self._paths is not None and self._run != record.run != IMPORTED:
             self._paths.observe(record)
         is_of_run = (self._run in {None, record.run} or record.state == "stub") and record.run != IMPORTED
-        is_searched = record.state in SEARCHED_STATES and record.kind != "stub"
-        if not is_searched or not is_of_run:
+        is_searched = record.state in SEARCHED_STATES
+        if is_searched and record.kind == "stub" and is_of_run:
+            self._families.observe(record)
+        if not is_searched or record.kind == "stub" or not is_of_run:
             self._originals.remove(slot)
             if record.state == "duplicate" and is_of_run:
                 self._copy_check.members.add(record, slot)
@@ -190,6 +192,13 @@ class SiteIndex:
         for key in () if self._paths is None else self._paths.keys(url, fp):
             version = next((version for version in self._versions(key) if version.settled), None)
             if version is not None and version.run != self._run:
+                yield version
+
+    def family_members(self, url: str, fp: PageFingerprint) -> Iterator[Record]:
+        """Pages that do not say just what a stub says, in work or delivered in this run, of one path, text and h1."""
+        for key in self._families.keys(url, fp):
+            version = next(iter(self._versions(key)), None)
+            if version is not None and version.kind == "stub" and version.state in {"reserved", "confirmed"}:
                 yield version
 
     def delivered_version(self, key: bytes) -> Record | None:
@@ -329,13 +338,14 @@ class HandlerItems:
 
 
 class PagesByPath:
-    """The pages of earlier runs by their URLs without parameters, which need not say which page it is.
+    """Pages by their URLs without parameters, which need not say which page it is.
 
     A session, the place of a link in a list, and whence a visitor comes are other ones in each crawl. Where the
-    parameters do name the page, its title or its h1 mostly differs as well.
+    parameters do name the page, its title or its h1 mostly differs as well; or its text does, if that counts, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_text: bool = False) -> None:
+        self._by_text = by_text
         self._keys: dict[int, tuple[bytes, ...]] = {}
         """By path, title and h1, the keys of the pages, the newest first."""
 
@@ -345,7 +355,7 @@ class PagesByPath:
         return PATH_BYTES * len(self._keys)
 
     def observe(self, record: Record) -> None:
-        """Take in a page of an earlier run, of any state."""
+        """Take in a page, of any state."""
         try:
             fp = PageFingerprint.from_bytes(record.fingerprint)
         except FingerprintMismatch:
@@ -362,7 +372,8 @@ class PagesByPath:
     def _place(self, url: str, fp: PageFingerprint) -> int:
         path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
         title = fp.title if fp.units is None else fp.units.title
-        return hash((path, title, fp.h1))
+        text = fp.units.sequence if self._by_text and fp.units is not None else 0
+        return hash((path, title, fp.h1, text))
 
 
 class Replacements:

@@ -217,7 +217,7 @@ class Transactions:
 
     async def _detect_stub(self, page: FetchedPage, decision: Decision, ref: PageRef | None) -> None:
         """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
-        original, other_text = decision.original, decision.verdict.other_text
+        original, other_text = decision.original, bool(decision.verdict.other_text)
         await self._stubs.restore(page.site)
         content = _content_of(page, original)
         if original is None and ref is not None and decision.record is not None:
@@ -333,7 +333,7 @@ class FailedPages:
             if fp.compare(other, identical=page.settings.identical).kind == "identical":
                 self._contents[content] = earlier
                 _forget_oldest(self._contents, MAX_MOVED_CONTENTS)
-                return earlier, text_differs(fp, other)
+                return earlier, bool(text_differs(fp, other))
         return self.content(content), False
 
     @staticmethod

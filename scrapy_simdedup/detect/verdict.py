@@ -98,9 +98,10 @@ class Verdict(NamedTuple):
     for a duplicate what it had of its own, usually 0; None where that is not known."""
     other_headline: bool = False
     """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
-    other_text: bool = False
-    """Of a duplicate, whether its content, title or offer does not say just what those of its original say. What
-    differs may be a counter, a clock, or the one fact that tells the pages of a family apart."""
+    other_text: bool | None = None
+    """Of a duplicate, whether its content, title or offer does not say just what those of its original say; None where
+    that is not known. What differs may be a counter, a clock, or the one fact that tells the pages of a family apart.
+    """
     is_doubtful: bool = False
     """Of a duplicate, whether its h1 alone vouches that it is one, on a site of which too few pages are known to tell
     whether that h1 stands on most of them. A crawl judges it once more when it has nothing else to fetch."""

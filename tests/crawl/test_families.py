@@ -161,6 +161,29 @@ async def test_records_that_a_query_tells_apart_are_kept_as_they_say_the_same_ag
         assert len(site.requested) == len(others) + len(records) + MIN_SAID_AGAIN
 
 
+@pytest.mark.parametrize("by_query", [False, True])
+@pytest.mark.parametrize("at_once", [1, 16])
+@on_asyncio
+async def test_a_page_of_a_family_under_two_urls_is_kept_once_in_each_crawl_that_asks_for_it(
+    tmp_path: Path, by_query: bool, at_once: int
+) -> None:
+    """Whether the family is known by then, or its pages are judged once more."""
+    with Site() as site:
+        others, urls = serve_others(site, 8), []
+        for number in range(20):
+            path = f"/show?id={number}" if by_query else f"/show/{'-'.join(words(number, 2))}"
+            copy = f"{path}&from=home" if by_query else f"{path}?from=home"
+            site[path] = site[copy] = member(FAMILIES["events in other cities"](number))
+            urls += site.urls(path, copy)
+        settings = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "CONCURRENT_REQUESTS": at_once}
+        settings |= {"SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
+        done = await crawl(PathsSpider, settings, urls=[*site.urls(*others), *urls])
+        delivered = [url.replace("&from=home", "").replace("?from=home", "") for url in done.urls if url in urls]
+        assert sorted(delivered) == sorted(urls[::2])
+        again = await crawl(PathsSpider, settings, urls=[*site.urls(*others), *urls])
+        assert set(again.urls) <= set(urls[:2]), "a stub is delivered in each crawl"
+
+
 @pytest.mark.parametrize("cache", [False, True])
 @on_asyncio
 async def test_an_article_in_twenty_sessions_with_another_quote_each_time_is_kept_once(

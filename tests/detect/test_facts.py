@@ -10,10 +10,10 @@ from scrapy_simdedup.detect.detector import NearDuplicateDetector
 
 JOB = "<dl><dt>Place</dt><dd>{}</dd><dt>Salary</dt><dd>{} EUR a year</dd></dl><p>Write to {}.</p>" + prose("job", 120)
 FACTS = {
-    "other place and contact": (JOB.format("Bremen", 56_000, "Klara Sommer"), "near", False),
-    "other place and salary": (JOB.format("Bremen", 51_000, "Felix Winter"), "near", False),
+    "other place and contact": (JOB.format("Bremen", 56_000, "Klara Sommer"), "near", None),
+    "other place and salary": (JOB.format("Bremen", 51_000, "Felix Winter"), "near", None),
     "another place": (JOB.format("Bremen", 56_000, "Felix Winter"), "identical", True),
-    "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", False),
+    "another salary": (JOB.format("Erfurt", 51_000, "Felix Winter"), "near", None),
     "a counter": ("<p>Read 41 times</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", True),
     "a share": ("<p>Yes: 41 %</p>" + JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", True),
     "none": (JOB.format("Erfurt", 56_000, "Felix Winter"), "identical", False),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page, words
+from helpers.pages import page, prose, words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect import transactions
 from scrapy_simdedup.detect.stubs import (
@@ -365,3 +365,31 @@ async def test_only_a_run_that_can_go_on_leaves_its_counts_in_the_store(
     await store.open()
     assert (await store.get_note("stubs", b"site.example") is not None) == expected
     await store.close()
+
+
+MEMBERS = {
+    "/show?id=7&from=home": True,
+    "/show": True,
+    "/show?id=8": False,
+    "/day/show?id=7": False,
+}
+"""URLs at which the page of a family is found that stands at ``/show?id=7``, and whether it is dropped there."""
+
+
+@pytest.mark.parametrize("url", MEMBERS)
+@on_asyncio
+async def test_a_page_of_a_family_is_dropped_where_one_url_has_all_that_the_other_has(url: str) -> None:
+    """A captcha asks the same question at several URLs, and another page stands behind it at each."""
+
+    def member(number: int) -> str:
+        city = " ".join(words(f"city {number}", 3))
+        return page("family", body=f"<p>{city}</p>{prose('event', 80)}")
+
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"{HOST}/about/{number}")
+        for number in range(10):
+            await detector.add(member(number), url=f"{HOST}/{'-'.join(words(number, 2))}")
+        assert (await detector.add(member(11), url=f"{HOST}/show?id=7")).kind == "stub"
+        verdict = await detector.judge(member(11), url=HOST + url)
+        assert (verdict.kind, verdict.is_duplicate) == (("identical", True) if MEMBERS[url] else ("stub", False))
