@@ -6,8 +6,8 @@ whatever the query says; it is the whole URL at a path where queries tell pages 
 for. Nor is a thread that is shown whole at the URL of each post (:mod:`~scrapy_simdedup.detect.threads`). Where most of
 what a site gave lately is one content, the site has put up a wall.
 
-At one path whose queries nobody knows, pages with a line of their own each may be records, or one article in many
-sessions with a quote of the day. What such pages say when they are fetched again tells which.
+Pages with a line of their own each may be records, or one article with a quote of the day: where they are but a few,
+and at one path whose queries nobody knows. What such pages say when they are fetched again tells which.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import zlib
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import combinations
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,8 +31,10 @@ MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
 MIN_PLACES_OF_FAMILY = 8
 """Such places where each page says something else, as those of a family do: the dates of a course."""
+MIN_PATHS_OF_RECORDS = 3
+"""Paths from which pages may be a family, if they say the same when they are fetched again."""
 MIN_SAID_AGAIN = 3
-"""Pages of a family that must say when they are fetched again what they said, where queries alone tell them apart."""
+"""Pages that must do so, where there are as many beside the first one."""
 MIN_OTHER_TEXTS = 0.8
 """The share of a content's pages that say something else in their content, from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
@@ -86,7 +89,7 @@ class _ContentUrls:
     marked: MarkedLines | None = None
     """The lines in which the pages differ from the original, of whatever length; None while none do."""
     may_be_records: bool = False
-    """Whether the pages may be a family that queries alone tell apart."""
+    """Whether the pages may be a family, which is known once some of them are fetched again."""
     said_again: int = 0
     """Pages that do not say what the original says, but what they said before."""
 
@@ -110,19 +113,30 @@ class _ContentUrls:
         return MIN_PLACES_OF_FAMILY if self.is_family and not is_joined else MIN_PLACES
 
     @property
+    def own_lines(self) -> int:
+        """How many lines the pages have of which each has its own; 0 where that is not known."""
+        if self.marked is None or self.marked.are_joined or self.is_thread or not self.is_family:
+            return 0
+        return len(self.marked.new)
+
+    @property
     def have_queries(self) -> bool:
         """Whether each page has a line of its own, and its own value of a parameter that the first URL has, too.
 
         An article at its own path is no record, whatever is added to its URL to print it or to reply to somebody.
         """
-        if self.marked is None or self.marked.are_joined or len(self.marked.new) < MIN_PLACES_OF_FAMILY - 1:
-            return False
-        if self.is_thread or not self.is_family:
+        if self.own_lines < MIN_PLACES_OF_FAMILY - 1:
             return False
         _, first = marks_of_url(self.samples[0])
         names = {name for token in first if (name := _parameter(token))}
         values = Counter(name for token in self.tokens if (name := _parameter(token)) in names)
         return max(values.values(), default=0) >= MIN_PLACES_OF_FAMILY
+
+    @property
+    def have_paths(self) -> bool:
+        """Whether no path of a URL names the end of another one, as that of an article's print view does."""
+        by_path = {marks_of_url(url)[0]: url for url in self.samples}
+        return all(are_unrelated(one, other) for one, other in combinations(by_path.values(), 2))
 
     def has_a_name_for_each(self, token: str) -> bool:
         """Whether the URLs have a segment in common, and end in names of which hardly two differ in digits alone."""
@@ -203,8 +217,10 @@ class StubDetector:
         self._recent.append((content, tokens))
         if not urls.is_stub and self._has_places(urls, urls.least):
             urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
+        if not urls.may_be_records and MIN_PATHS_OF_RECORDS <= len(urls.paths) <= 1 + urls.own_lines:
+            urls.may_be_records = urls.have_paths and self._are_unrelated(content, urls)
         urls.may_be_records = urls.may_be_records or urls.have_queries
-        urls.is_stub |= urls.may_be_records and urls.said_again >= MIN_SAID_AGAIN
+        urls.is_stub |= urls.may_be_records and 0 < min(MIN_SAID_AGAIN, urls.own_lines) <= urls.said_again
         return urls.is_stub
 
     def may_be_records(self, content: str) -> bool:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,23 @@ async def test_a_page_of_a_family_under_two_urls_is_kept_once_in_each_crawl_that
         assert sorted(delivered) == sorted(urls[::2])
         again = await crawl(PathsSpider, settings, urls=[*site.urls(*others), *urls])
         assert set(again.urls) <= set(urls[:2]), "a stub is delivered in each crawl"
+
+
+@pytest.mark.parametrize(("number", "asked"), [(2, 0), (3, 2), (4, 3), (7, 3)])
+@pytest.mark.parametrize("changes", [False, True])
+@on_asyncio
+async def test_a_few_pages_are_a_family_if_they_say_the_same_again(number: int, asked: int, changes: bool) -> None:
+    """With a quote of the day they are an article under a few URLs. Of two pages nobody knows."""
+    quotes = count()
+    with Site() as site:
+        others, paths = serve_others(site, 12), [f"/offers/{'-'.join(words(of, 2))}" for of in range(number)]
+        for of, path in enumerate(paths):
+            quote = (lambda: next(quotes)) if changes else partial(int, of)
+            site[path] = lambda _, quote=quote: member(FAMILIES["events in other cities"](quote()))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *paths))
+        is_known = asked and not changes
+        assert sorted(done.urls) == sorted(site.urls(*others, *(paths if is_known else paths[:1])))
+        assert len(site.requested) == len(others) + len(paths) + asked
 
 
 @pytest.mark.parametrize("cache", [False, True])
@@ -426,8 +444,8 @@ async def test_what_a_process_dropped_that_has_ended_is_fetched_by_the_one_that_
     with Site() as site:
         paths, others = serve_family(site, 20), serve_others(site, 6)
         settings = {**ADDON, "SIMDEDUP_STORE": shared_url, "SIMDEDUP_RUN": "night"}
-        first = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths[:5]))
-        second = await crawl(PathsSpider, settings, urls=site.urls(*paths[5:]))
+        first = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths[:2]))
+        second = await crawl(PathsSpider, settings, urls=site.urls(*paths[2:]))
         assert first.urls == site.urls(*others, paths[0])
         assert set(second.urls) == set(site.urls(*paths[1:]))
 
