@@ -226,7 +226,9 @@ class Transactions:
         else:
             content = self._failed.content(content)
         detector, rows = self._stubs.detector(page.site), None
-        units, kept = page.fingerprint.page_units, page.fingerprint.units
+        # In a run that goes on after a kill all bytes are known.
+        fp = await page.read() if other_text and page.read is not None else page.fingerprint
+        units, kept = fp.page_units, fp.units
         if original is not None and units is not None and kept is not None:
             others = PageFingerprint.from_bytes(original.fingerprint).units
             if others is not None:

@@ -450,6 +450,18 @@ async def test_what_a_process_dropped_that_has_ended_is_fetched_by_the_one_that_
         assert set(second.urls) == set(site.urls(*paths[1:]))
 
 
+@on_asyncio
+async def test_a_family_is_found_though_the_bytes_of_most_of_its_pages_are_known(tmp_path: Path) -> None:
+    """They are read once more for that, as in each run that goes on after a kill."""
+    with Site() as site:
+        others, paths = serve_others(site, 12), serve_family(site, 3)
+        settings = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}"}
+        first = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths[:2]))
+        assert first.urls == site.urls(*others, paths[0])
+        second = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths))
+        assert set(second.urls) == set(site.urls(*others, *paths))
+
+
 KILLED = """
 import json, os, signal, sys
 from scrapy.crawler import CrawlerProcess
