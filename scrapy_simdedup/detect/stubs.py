@@ -92,6 +92,8 @@ class _ContentUrls:
     """Whether the pages may be a family, which is known once some of them are fetched again."""
     said_again: int = 0
     """Pages that do not say what the original says, but what they said before."""
+    copies: int = 0
+    """Pages that say what the original says, at its own path."""
 
     @property
     def is_thread(self) -> bool:
@@ -100,8 +102,9 @@ class _ContentUrls:
 
     @property
     def is_family(self) -> bool:
-        """Whether the pages are those of a family: each but the first says something else."""
-        return self.other_texts >= MIN_OTHER_TEXTS * (self.count - 1)
+        """Whether each page says something else, but for the first one and its copies at its own path."""
+        copies = self.copies if len(self.paths) >= MIN_PATHS_OF_RECORDS else 0
+        return self.other_texts >= MIN_OTHER_TEXTS * (self.count - 1 - copies)
 
     @property
     def least(self) -> int:
@@ -144,6 +147,7 @@ class _ContentUrls:
         return token.startswith("path ") and len(names) >= MIN_COMMON_TOKEN * self.count
 
     def add(self, url: str, path: int, tokens: frozenset[str], *, other_text: bool) -> None:
+        self.copies += not other_text and path == next(iter(self.paths), None)
         self.count += 1
         self.other_texts += other_text
         if path in self.paths or len(self.paths) < MAX_TOKENS:
@@ -263,6 +267,7 @@ class StubDetector:
                     None if urls.marked is None else urls.marked.to_rows(),
                     urls.may_be_records,
                     urls.said_again,
+                    urls.copies,
                 )
                 for content, urls in self._contents.items()
             ],
@@ -280,7 +285,7 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens, others, marked, records, again in counts["contents"]:
+            for content, count, is_stub, samples, paths, tokens, others, marked, records, *more in counts["contents"]:
                 made._contents[content] = _ContentUrls(
                     int(count),
                     Counter(dict(paths)),
@@ -290,7 +295,7 @@ class StubDetector:
                     int(others),
                     None if marked is None else MarkedLines.from_rows(marked),
                     bool(records),
-                    int(again),
+                    *map(int, more),
                 )
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))

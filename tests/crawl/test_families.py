@@ -202,6 +202,17 @@ async def test_a_few_pages_are_a_family_if_they_say_the_same_again(number: int, 
         assert len(site.requested) == len(others) + len(paths) + asked
 
 
+@on_asyncio
+async def test_copies_of_its_first_page_hide_no_small_family() -> None:
+    with Site() as site:
+        others, paths = serve_others(site, 12), serve_family(site, 3)
+        copies = [f"{paths[0]}?from={number}" for number in range(3)]
+        for path in copies:
+            site[path] = member(FAMILIES["events in other cities"](0))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, paths[0], *copies, *paths[1:]))
+        assert sorted(done.urls) == sorted(site.urls(*others, *paths))
+
+
 @pytest.mark.parametrize("cache", [False, True])
 @on_asyncio
 async def test_an_article_in_twenty_sessions_with_another_quote_each_time_is_kept_once(
