@@ -21,7 +21,7 @@ from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, resemblance_for_similarity
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Outcome, Record, Tail
-from scrapy_simdedup.store.packed_records import InternTable, PackedRecords
+from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
 """States of the records that a page is compared with, but for repeats of a stub: the stub stands for them."""
@@ -82,8 +82,8 @@ class SiteIndex:
 
     @property
     def size(self) -> int:
-        """Bytes that the index takes besides lent records, about."""
-        own = 0 if self._is_shared else self._records.size
+        """Bytes that the index takes, about, with its records: those of a small site are in the store compressed."""
+        own = 0 if self._is_shared and len(self._records.ids) > FEW else self._records.size
         own += self.canonical_claims.size + self._novelty.variants.size + self._families.size
         own += 0 if self._paths is None else self._paths.size
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own

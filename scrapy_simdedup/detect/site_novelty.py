@@ -42,7 +42,7 @@ MAX_VALUES, MAX_RESTS, MAX_PLACES = 64, 256, 24
 """Values, rests and places that are looked at: those that came first."""
 MAX_SEGMENTS, MAX_URL_LENGTH = 12, 1000
 """Segments and parameters of a URL that are looked at, and characters of a URL; of a longer one nothing is."""
-BYTES_PER_PLACE, BYTES_PER_ENTRY = 800, 90
+BYTES_PER_PLACE, BYTES_PER_ENTRY = 650, 90
 """Bytes that a place takes, and each of its values and rests, about."""
 Place = tuple[str, int]
 """The name of a parameter, or "" with the number of segments and the segment as one number."""
@@ -58,8 +58,8 @@ class _PlaceCounts:
     values: set[int] = field(default_factory=set)
     rests: dict[int, int] = field(default_factory=dict)
     """By rest, the value of the page that came first."""
-    told_apart: set[int] = field(default_factory=set)
-    """The rests of which another page was kept as well."""
+    told_apart: dict[int, None] = field(default_factory=dict)
+    """The rests of which another page was kept as well; an empty set would take thrice as much."""
     kept: int = 0
     dropped: int = 0
 
@@ -113,7 +113,7 @@ class UrlVariants:
                 continue
             if counts.rests.get(rest, value) != value:
                 counts.kept += 1
-                counts.told_apart.add(rest)
+                counts.told_apart[rest] = None
             elif len(counts.rests) < MAX_RESTS:
                 counts.rests[rest] = value
 

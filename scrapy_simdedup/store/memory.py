@@ -20,9 +20,10 @@ from scrapy_simdedup.store.sqlite import JOURNAL_TABLES, SqliteJournals
 Result = TypeVar("Result")
 STEP = 1_000
 """Changes that are read at a time."""
-RECENT_SITES = 4_096
-"""Small sites that are kept as they are worked with. The others are compressed until they are asked for again, which
-takes a tenth of a millisecond; most sites of a wide crawl have few pages, and are left alone for a long time."""
+RECENT_SITES = 12_000
+"""Small sites that are kept as they are worked with, about as many as have an index at hand: that holds their records
+also where they are compressed. The others are compressed until they are asked for again, which takes a tenth of a
+millisecond; most sites of a wide crawl have few pages, and are left alone for a long time."""
 _COUNTER = struct.Struct("<BQ")
 """How many records of a log are not released, and its counter."""
 

@@ -14,7 +14,8 @@ from scrapy_simdedup.fingerprint.sketch import BINS
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store import memory
 from scrapy_simdedup.store.base import Tail
-from scrapy_simdedup.store.memory import MemoryStore
+from scrapy_simdedup.store.memory import MemoryLog, MemoryStore
+from scrapy_simdedup.store.packed_records import FEW, InternTable
 
 PAGES = 2_000
 SITE = "shop.example"
@@ -54,6 +55,18 @@ async def test_many_small_sites_take_little_more_than_their_pages(monkeypatch: p
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 2 * taken <= pages
+
+
+def test_an_index_counts_the_records_that_it_holds_of_a_site_that_the_store_compresses() -> None:
+    """Nobody else holds them then. Those of a larger site the store holds itself."""
+    empty, counted = SiteIndex("site.example", DedupSettings(), records=MemoryLog(InternTable())).size, []
+    for pages in (FEW, FEW + 1):
+        lent = MemoryLog(InternTable())
+        index = SiteIndex("site.example", DedupSettings(), records=lent)
+        for number in range(pages):
+            lent.append(record(print_of(number), b"%020d" % number))
+        counted.append((index.size - empty) / lent.size)
+    assert counted == [1, 0]
 
 
 def test_what_a_site_repeats_takes_a_bounded_number_of_bytes() -> None:
