@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.hashing import sign_digest
 from scrapy_simdedup.page import amounts as _amounts
 from scrapy_simdedup.page import roles as _roles
 
@@ -67,7 +68,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef uint32_t[::1] places = made[1]
     cdef uint8_t[::1] classes = made[2]
     cdef uint8_t[::1] pass_over = made[3].view(np.uint8)
-    cdef uint64_t digest
+    cdef uint64_t digest, signs
     cdef uint32_t comments = 0, stand = 0
     cdef unsigned int roles, nobodys_own = _twin.NOBODYS_OWN
     cdef list samples = []
@@ -103,7 +104,9 @@ def page_units(found, blocks, Py_ssize_t size):
         while place < end:
             digest += hashes[place]
             place += 1
-        digests[row] = mixed(digest) >> 32
+        end = numbers[row + 1] if row + 1 < rows else len(blocks)
+        signs = signs_of(blocks, numbers[row], end, classes[row] > BOILERPLATE)
+        digests[row] = (mixed(digest) >> 32) + signs & 0xFFFFFFFF
         if roles & BOILERPLATE_ROLES == COMMENT and classes[row] == BOILERPLATE and not block[4]:
             is_counted = len(text) <= MAX_LENGTH and may_be_counter(text)
             if not may_have_age(text) and (not is_counted or is_sentence(text)):
@@ -118,6 +121,42 @@ def page_units(found, blocks, Py_ssize_t size):
     headline = max(0, first_line if first_heading < 0 else first_heading)
     made += samples, size, comments
     return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, headline=headline)
+
+
+cdef uint64_t signs_of(blocks, Py_ssize_t at, Py_ssize_t end, bint in_content) except? 0:
+    """See :func:`scrapy_simdedup.fingerprint.text_units._signs_of`; most texts have no sign that could say something."""
+    cdef list texts = []
+    cdef tuple block
+    while at < end:
+        block = <tuple> blocks[at]
+        if (block[6] or block[1] > BOILERPLATE) == in_content and may_have_sign(<str> block[0]):
+            texts.append(block[0])
+        at += 1
+    return sign_digest(texts) if texts else 0
+
+
+cdef bint may_have_sign(str text) noexcept:
+    """Whether a text has a character with which what is a sign that says something may begin or end."""
+    cdef Py_UCS4 character, before = 0
+    cdef bint behind_dash = False
+    for character in text:
+        if character < 128:
+            if character == c"$" or character == c"%" or character == c"+" or c"<" <= character <= c">":
+                return True
+            if behind_dash and c"0" <= character <= c"9":
+                return True
+        elif (
+            0xA2 <= character <= 0xA5 or character == 0xB1 or character == 0xF7 or 0x58F <= character <= 0x60B
+            or 0x9F2 <= character <= 0x9F3 or character == 0x17DB or character == 0x2030 or 0x20A0 <= character <= 0x20CF
+            or 0x2248 <= character <= 0x2265 or character == 0x221E or 0x2605 <= character <= 0x26AB or character == 0x2B50
+            or 0xFDFC <= character <= 0xFFE6 or character >= 0x1F44D or (behind_dash and Py_UNICODE_ISDECIMAL(character))
+        ):
+            return True
+        behind_dash = character == c"-" or character == 0x2212 or character == 0x2013
+        if behind_dash and c"A" <= before <= c"Z":
+            return True
+        before = character
+    return False
 
 
 cdef str beginning(str text):

@@ -3,6 +3,7 @@
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
 the same (Unicode's normalisation form KC). Signs are no words, but for check marks and the like, and those that end a
 name, as of C++, C# and the S10+. Marks count where they make a letter another one, or are the vowels of their script.
+Other signs that say something are asked for apart from the words: see :func:`sign_digest`.
 
 The functions work in numpy, on all words at once. Where the package was installed with its compiled part,
 :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
+from zlib import crc32
 
 import mmh3
 import numpy as np
@@ -46,6 +48,14 @@ _SIGN_IN_WORDS = re.compile(
 )
 """Signs among words. As a group those that end a name: plus signs behind a word, and the number sign behind a single
 letter, as behind a word it is a link to a heading."""
+_SAYING_SIGNS = re.compile(
+    "[$%=\u00a2-\u00a5\u00b1\u00f7\u058f\u060b\u09f2\u09f3\u17db\u2030\u20a0-\u20cf\u221e\u2248\u2260\u2264\u2265\ufdfc\uff04"
+    "\uff05\uff1d\uffe0\uffe1\uffe5\uffe6\u2605\u2606\u26aa\u26ab\u2b50\U0001f44d\U0001f44e\U0001f534\U0001f535\U0001f7e0-\U0001f7eb]"
+    r"|(?<![\w)])[-\u2212\u2013]\d|(?<![\w-])[A-Z][-\u2212\u2013](?![\w-])|\+\d|(?<!\S)\+(?!\S)|[<>](?:=|\s?\d)"
+)
+"""Currencies, shares, relations, marks and lights; the sign of a number, the minus of a grade, a plus between spaces.
+What parts or decorates texts is none, as another template has another one: bars, dots, arrows, dashes, crosses."""
+_MINUS = str.maketrans("\u2212\u2013", "--")
 _VOWELS_ARE_MARKS = re.compile(
     "[\u0780-\u07bf\u0900-\u0dff\u0f00-\u0fff\u1700-\u177f\u1900-\u1aaf\u1b00-\u1bff\ua800-\uabff]"
 )
@@ -97,6 +107,20 @@ def split_words(text: str) -> list[bytes]:
     ['c++', 'c#', 'and', 'the', 's10+', '1', '2']
     """
     return join_words([text])[:-1].replace(b"\0", b" ").split()
+
+
+def sign_digest(texts: Sequence[str]) -> int:
+    """32 bits of the signs of some texts that say something and are no words; 0 without any.
+
+    >>> sign_digest(["It costs 5 $."]) == sign_digest(["It costs 5 €."]), sign_digest(["Ann | a well-known page (2)"])
+    (False, 0)
+    >>> sign_digest(["-5 °C", "★★"]) == sign_digest(["\u22125 °C", "★ ★"]), sign_digest(["-5"]) == sign_digest(["5"])
+    (True, False)
+    """
+    found = "".join(sign for text in texts for sign in _SAYING_SIGNS.findall(text))
+    return (
+        crc32(unicodedata.normalize("NFKC", found).translate(_MINUS).encode("utf-8", "surrogatepass")) if found else 0
+    )
 
 
 def normalised_words(text: str) -> str:

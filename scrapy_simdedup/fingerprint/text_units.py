@@ -18,7 +18,7 @@ A box in the text is content here, whatever it is called: an edit in it is one, 
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
 and what is called an advertisement, a teaser or a column beside the text. The first heading of the content is one,
 though it is a link, as many headlines lead to their own page, and so is a score or a price in a table. Numbers count
-like any words.
+like any words, and so do signs such as those of currencies, though no shingle has them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shingles, as_uint8
-from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64
+from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64, sign_digest
 from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, is_sentence, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
@@ -82,7 +82,7 @@ _SIZES = struct.Struct("<4I3H2x")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
-_HALF = np.uint64(32)
+_HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFF_FFFF)
 NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
 """A number, in any text and in one of ASCII characters; the second takes a third of the time."""
 
@@ -230,6 +230,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         pass_over[at] = not is_price(samples[at])
     in_content = (classes > BOILERPLATE).nonzero()[0]
     digests = fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF
+    digests = digests + _signs_of(blocks, found.blocks.tolist()) & _LOW_HALF
     in_comments = (roles & BOILERPLATE_ROLES == COMMENT) & (classes == BOILERPLATE) & ~np.array(links, np.bool_)
     said_in_comments = digests.copy()
     for at in in_comments.nonzero()[0].tolist():
@@ -261,6 +262,17 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         _digest_of_comments(said_in_comments[in_comments], paths[in_comments]),
         headline=int((of_heading if of_heading.any() else of_content).argmax()),
     )
+
+
+def _signs_of(blocks: Sequence[Block], numbers: Sequence[int]) -> Hashes:
+    """The digest of the signs of each block that has words; those of blocks without words belong to that before them.
+
+    Content and boilerplate are apart.
+    """
+    made, in_content = [], [block.inset or block.block_class > BlockClass.BOILERPLATE for block in blocks]
+    for at, end in zip(numbers, [*numbers[1:], len(blocks)], strict=True):
+        made.append(sign_digest([blocks[of].text for of in range(at, end) if in_content[of] == in_content[at]]))
+    return np.array(made, np.uint64)
 
 
 def _digest_of_comments(digests: Hashes, paths: Places) -> int:

@@ -65,6 +65,35 @@ def test_numbers_and_single_words_count(before: str, now: str) -> None:
     assert changes(page([*PARAGRAPHS, before]), page([*PARAGRAPHS, now]))
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("It costs 29 $", "It costs 29 €"),
+        ("-5 °C on Monday", "5 °C on Monday"),
+        ("Grade: A-", "Grade: A"),
+        ("if size >= 3:", "if size <= 3:"),
+        ("if size == 3:", "if size != 3:"),
+        ("sum = one + two", "sum = one - two"),
+        ("You save 5 %", "You save 5"),
+        ("Our mark: ★★★", "Our mark: ★★"),
+        ("Login 🟢", "Login 🔴"),
+    ],
+)
+@pytest.mark.parametrize("parted", [False, True])
+def test_signs_that_say_something_count(before: str, now: str, parted: bool) -> None:
+    """Also where they stand alone in a box; in whatever kind of sign a number has its minus."""
+    texts = [f"<div>{'</div><div>'.join(text.split())}</div>" if parted else text for text in (before, now)]
+    assert changes(page([*PARAGRAPHS, texts[0]]), page([*PARAGRAPHS, texts[1]]))
+    assert not changes(page([*PARAGRAPHS, texts[0]]), page([*PARAGRAPHS, texts[0].replace("-5", "\u22125")]))
+
+
+def test_signs_that_part_or_decorate_texts_do_not_count() -> None:
+    """A new template has others."""
+    before = "By Ann Lee | 3 May | 2-4 pm – “free” – Home > News", "A dash - and 10-12 of them", "Close ×"
+    now = 'By Ann Lee · 3 May • 2–4 pm — "free" — Home » News →', "A dash – and 10–12 of them", "Close"
+    assert not changes(page([*PARAGRAPHS, *before]), page([*PARAGRAPHS, *now]))
+
+
 def test_a_number_that_a_counter_showed_as_well_is_still_there() -> None:
     """Two sold and two in stock: when one more is sold, the two in stock did not change."""
     stock = "{}<table><tr><td>2</td></tr></table>"
