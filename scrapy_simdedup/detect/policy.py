@@ -273,6 +273,8 @@ def _decide_revisit(
     if kind == "unchanged" and is_unwanted and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
         known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
+        if revisit.unit_changes is not None and _has_other_template(page.fingerprint, known):
+            known = page.fingerprint  # else no comment would be told from the old template's lines any more
         again = before._replace(fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)
         if before.state == "stub":  # kept, as it may have given no item; and still a stub, so that its repeats are kept
             return Decision(verdict, again)
@@ -285,6 +287,10 @@ def _decide_revisit(
         else:
             return Decision(verdict._replace(is_duplicate=True), again)
     return _keep(page, revisit, verdict._replace(reason=reason), cluster)
+
+
+def _has_other_template(now: PageFingerprint, before: PageFingerprint) -> bool:
+    return now.units is not None and before.units is not None and not now.units.has_template_of(before.units)
 
 
 def _delivered_content(record: Record, index: SiteIndex) -> Record | None:

@@ -334,13 +334,13 @@ class TextUnits:
     """The digest of the offer; see :attr:`PageUnits.offer`."""
 
     def has_other_comments(self, other: TextUnits) -> bool:
-        """Whether the comments differ, where both pages have the markup of one template: another parts their lines.
+        """Whether the comments differ, where both pages have the markup of one template: another parts their lines."""
+        return self.comments >> 16 != other.comments >> 16 and self.has_template_of(other)
 
-        The markup of the content tells that of a page without comments.
-        """
+    def has_template_of(self, other: TextUnits) -> bool:
+        """Whether the comments stand in the same markup; that of the content tells it of a page without comments."""
         mine, theirs = self.comments & _KEPT, other.comments & _KEPT
-        same_template = mine & theirs in {mine, theirs} if mine and theirs else self._has_places_of(other)
-        return same_template and self.comments >> 16 != other.comments >> 16
+        return mine & theirs in {mine, theirs} if mine and theirs else self._has_places_of(other)
 
     def _has_places_of(self, other: TextUnits) -> bool:
         mine, theirs = set(self.rows["place"].tolist()), set(other.rows["place"].tolist())

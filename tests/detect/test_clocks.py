@@ -373,3 +373,22 @@ async def test_a_line_that_changes_by_itself_may_have_a_number_now_and_then(sqli
                 if run == 3 and verdict.kind == "changed":
                     changed.append(number)
     assert changed == [0, 8, 9]  # the first page is the last that tells of the amount
+
+
+@on_asyncio
+async def test_a_comment_is_seen_in_the_run_after_a_redesign(sqlite_store: str) -> None:
+    """In the run of the redesign nobody can tell a new comment from a line that is parted otherwise."""
+    for run in range(4):
+        changed = set()
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(12):
+                comments = "".join(
+                    f"<div class=comment><b>{name}</b><p>{sentence((number, name), 7)}</p></div>"
+                    for name in NAMES[: number % 3 + ((run, number) in {(3, 3), (3, 4)})]
+                )
+                html = f"<h1>{sentence(number, 4)}</h1>{prose(number, 300)}<div class=comments>{comments}</div>"
+                box = "<main>{}</main>" if run < 2 else "<div><section><article>{}</article></section></div>"
+                page = f"<title>{number}</title>{box.format(html)}"
+                if (await detector.add(page, url=f"https://log.example/{number}")).kind == "changed":
+                    changed.add(number)
+        assert changed == ({3, 4} if run == 3 else set())
