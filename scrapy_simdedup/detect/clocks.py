@@ -30,6 +30,7 @@ from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.text_units import kept_places
+from scrapy_simdedup.fingerprint.unit_changes import ORDER, PAGE_PLACE
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures
 from scrapy_simdedup.urls.evidence import wilson_bound
@@ -57,7 +58,7 @@ MAX_SITES = 10_000
 SAVE_EVERY = 50
 """Observations of a site after which they are saved, besides those that make or end a clock."""
 JOURNAL = "clocks"
-TITLE_PLACE, COMMENTS_PLACE, OFFER_PLACE = 1, 2, 3
+TITLE_PLACE, COMMENTS_PLACE, OFFER_PLACE = PAGE_PLACE, 2, 3
 """The places of the title, of all comments together, and of the offer."""
 SAMPLE_LENGTH = 40
 """Characters of a text that tell people which place is meant."""
@@ -103,6 +104,11 @@ class PlaceCounts:
     def in_table(self) -> int:
         """By what a unit table keeps, the place is found in it."""
         return kept_places([self.beside or self.place])[0]
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it is the order of the units with some tags around them."""
+        return self.place == self.beside ^ ORDER
 
     def observe(self, run: int, *, differs: bool) -> bool:
         """Count one page; whether the place became a clock, or is none any more."""
@@ -153,7 +159,8 @@ class SiteClocks:
     def equal_places(self, evidence: ClockEvidence) -> set[int]:
         """The watched places at which the text of a page is equal."""
         kept = (place for place, counts in self.places.items() if counts.in_table in evidence.kept)
-        return {*(evidence.equal & self.places.keys()), *kept}
+        ordered = {at for at, counts in self.places.items() if counts.is_order and counts.beside in evidence.equal}
+        return {*(evidence.equal & self.places.keys()), *kept, *(ordered - evidence.edited.keys())}
 
     def observe(self, evidence: ClockEvidence, run: str) -> bool:
         """Take in two versions of a page; whether a place became a clock, or is none any more.
@@ -191,7 +198,7 @@ class SiteClocks:
     def _watch(self, place: int, beside: int) -> PlaceCounts:
         """Watch a place from now on, with what the last pages said about it."""
         counts = self.places[place] = PlaceCounts(place, beside=beside)
-        at, beside_it = _packed([place]), chr(counts.in_table)
+        at, beside_it = _packed([beside if counts.is_order else place]), chr(counts.in_table)
         counts.seen = sum(at in equal or beside_it in kept for equal, kept in self._recent)
         return counts
 

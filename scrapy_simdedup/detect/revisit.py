@@ -103,7 +103,9 @@ def evidence_of_equal(before: PageFingerprint) -> ClockEvidence | None:
     if units is None or not units.sequence:
         return None
     places = frozenset([TITLE_PLACE, COMMENTS_PLACE, OFFER_PLACE])
-    return ClockEvidence({}, places, content=units.sequence, kept=frozenset(units.rows["place"].tolist()))
+    return ClockEvidence(
+        {}, places, content=units.sequence, kept=frozenset([TITLE_PLACE, *units.rows["place"].tolist()])
+    )
 
 
 def _compare_short(now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]) -> Revisit:

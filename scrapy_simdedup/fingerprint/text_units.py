@@ -312,6 +312,12 @@ def _places(paths: Places, texts: Sequence[str]) -> Places:
     return places
 
 
+def place_behind(first: int, number: int) -> int:
+    """The place of the unit behind the first ones with the same tags around them, by the place of the first of all."""
+    spread = int(_SPREAD)
+    return first ^ (spread ^ (number + 1) * spread) & 0xFFFF_FFFF
+
+
 @dataclass(frozen=True, slots=True)
 class TextUnits:
     """What a record keeps of the text units of a page."""

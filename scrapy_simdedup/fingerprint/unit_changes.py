@@ -11,7 +11,8 @@
    So is one whose numbers alone differ, but for amounts: "by Ann, 12 views" has other words on each page. Where the
    words change by themselves, so do the numbers.
 4. A unit that the other version has as boilerplate is no change: a redesign may move what is content to it.
-5. With equal sets in another order, units were *reordered*.
+5. With equal sets in another order, units were *reordered*. Where the order of boxes changes by itself, it is a clock
+   of their tags, known by the place of the first text there.
 
 A new template is told from new content by the structure of the page, a MinHash of its layout paths.
 """
@@ -32,17 +33,24 @@ from scrapy_simdedup.fingerprint.hashing import Rows, word_hasher
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
 from scrapy_simdedup.fingerprint.text_units import (
+    NUMBERED,
     SHARED_PLACE,
     PageUnits,
     Places,
     TextUnits,
     kept_places,
+    place_behind,
     rows_of,
     sequence_digest,
     table_rows,
 )
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_counter, is_short
 
+ORDER = 0x5BD1E995
+"""What the place of the first of several units with the same tags around them is mixed with: the place of their order.
+"""
+PAGE_PLACE = 1
+"""The place of the title, which each page has, for lines beside which nothing else stands."""
 MAX_CLOCK_SHARE = 0.25
 """The share of the words of a page's units up to which long texts are clocks."""
 
@@ -78,7 +86,7 @@ class UnitComparison(NamedTuple):
     edited_spots: dict[int, str] = {}  # noqa: RUF012 - of a tuple
     """The spots of lines with a number that stand where others stood, with the text of now."""
     beside_spots: dict[int, int] = {}  # noqa: RUF012 - of a tuple
-    """By edited spot the place of a unit beside it."""
+    """By edited spot the place of a unit beside it; by the place of an order that of the first unit."""
 
 
 def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
@@ -138,12 +146,11 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         new = set(_without_moves_from_boilerplate(units, before, at, added))
         # A few words more may be in no sample, so that the text seems to have stood there; at its place it was edited.
         added = [number for number in added if number in new or int(rows["place"][number]) in edited_at]
-    added_at = Counter(rows["place"][added].tolist())
-    removed_at = Counter(old["place"][removed].tolist())
-    edited = (added_at & removed_at).total()
-    reordered = 0 if added or removed else _moved(rows, old, kept_clocks)
-    changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, reordered)
-    return UnitComparison(changes, edited_places, equal_places, share, edited_spots, beside_spots)
+    edited = (Counter(rows["place"][added].tolist()) & Counter(old["place"][removed].tolist())).total()
+    moved, orders = (0, {}) if added or removed else _compare_order(units, at, rows, old, clocks)
+    changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, moved)
+    beside_spots |= {place: place ^ ORDER for place in orders}
+    return UnitComparison(changes, edited_places, equal_places, share, edited_spots | orders, beside_spots)
 
 
 def spots_of(units: PageUnits) -> tuple[Places, Places, Places]:
@@ -162,7 +169,8 @@ def spots_of(units: PageUnits) -> tuple[Places, Places, Places]:
             continue
         behind = int(units.places[at]) if at >= 0 else 0
         for number, line in enumerate(lines):
-            spots[line], beside[line] = crc32(b"%d %d %d" % (before, number, behind)), before or behind
+            spots[line] = crc32(b"%d %d %d" % (before, number, behind))
+            beside[line] = before or behind or PAGE_PLACE
             number_spots[line] = crc32(b"%d %d of %d %d" % (before, number, len(lines), behind))
         before, lines = behind, []
     return spots, number_spots, beside
@@ -229,13 +237,51 @@ def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, at: Row
     return [number for number in added if not stood_there[number]]
 
 
-def _moved(new: NDArray[np.void], old: NDArray[np.void], clocks: Collection[int]) -> int:
-    """How many units of equal sets stand in another order; those of clocks do not count."""
-    common = Counter(new["digest"].tolist()) & Counter(old["digest"].tolist())
+def _compare_order(
+    units: PageUnits, at: Rows, rows: NDArray[np.void], old: NDArray[np.void], clocks: Collection[int]
+) -> tuple[int, dict[int, str]]:
+    """How many rows of equal sets stand in another order, but for clocks, and by its place each order that differs.
+
+    ``at`` says which block each row begins with.
+    """
+    groups = _first_places(units)[at]
+    orders = {
+        int(groups[number]) ^ ORDER: f"(the order) {units.samples[at[number]]}"
+        for number in _moved(rows, old, clocks)
+        if groups[number]
+    }
+    moved = len(_moved(rows, old, clocks, rows["digest"][np.isin(groups ^ ORDER, list(clocks))].tolist()))
+    if not moved and rows["digest"].tolist() == old["digest"].tolist():
+        moved = 1  # two units that share a row, whose sum is the same in any order
+    return moved, orders
+
+
+def _moved(
+    new: NDArray[np.void], old: NDArray[np.void], clocks: Collection[int], unordered: Collection[int] = ()
+) -> list[int]:
+    """The new rows that stand where another one stood, of equal sets; those of clocks and some digests do not count."""
+    common = (Counter(new["digest"].tolist()) & Counter(old["digest"].tolist())).keys() - set(unordered)
+    kept = set(kept_places(clocks))
     one, two = (
-        [digest for digest, place in rows.tolist() if digest in common and place not in clocks] for rows in (new, old)
+        [(at, digest) for at, (digest, place) in enumerate(rows.tolist()) if digest in common and place not in kept]
+        for rows in (new, old)
     )
-    return sum(ours != theirs for ours, theirs in zip(one, two, strict=False))
+    return [at for (at, ours), (_, theirs) in zip(one, two, strict=False) if ours != theirs]
+
+
+def _first_places(units: PageUnits) -> Places:
+    """For each unit the place of the first one with the same tags around it, 0 where none is known; shape (m,).
+
+    The place of a line with a number is made of its words, so it goes with the unit before it.
+    """
+    made, after, last = np.zeros(len(units.lengths), np.uint32), dict[int, tuple[int, int]](), 0
+    for at in units.in_table.nonzero()[0].tolist():
+        if int(units.digests[at]) >> 30 != NUMBERED:
+            place = int(units.places[at])
+            last, number = after.pop(place, (place, 1))
+            after[place_behind(last, number)] = last, number + 1
+        made[at] = last
+    return made
 
 
 STRUCTURE_SIZE = 64

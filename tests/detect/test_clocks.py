@@ -375,6 +375,57 @@ async def test_a_line_that_changes_by_itself_may_have_a_number_now_and_then(sqli
     assert changed == [0, 8, 9]  # the first page is the last that tells of the amount
 
 
+@pytest.mark.parametrize("sent", [60, 9])
+@on_asyncio
+async def test_boxes_in_an_order_of_chance_are_clocks_and_steps_that_changed_places_are_none(
+    sqlite_store: str, sent: int
+) -> None:
+    """No name tells of the column that they stand in. Most pages may come to the byte as they were."""
+    boxes = [
+        f"<div><h4>{sentence(n, 2)}</h4><p>{sentence((n, 'said'), 9)}</p><p>{n} km away</p></div>" for n in range(6)
+    ]
+    found = []
+    for run in range(4):
+        changed = set()
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(60):
+                steps = [f"<li>{sentence((number, step), 6)}</li>" for step in range(5)]
+                if run and (run, number) in {(1, 30), (1, 40), (3, 7)}:
+                    steps[1:3] = reversed(steps[1:3])
+                chance = random.Random(number * 9 + (run if number < sent else 0))
+                column = "".join(chance.sample(boxes, 6))
+                html = f"<div><h1>{sentence(number, 4)}</h1>{prose(number, 900)}<ol>{''.join(steps)}</ol></div>"
+                page = f"<title>{number}</title><div>{html}<div>{column}</div></div>"
+                if (await detector.add(page, url=f"https://walks.example/{number}")).kind == "changed":
+                    changed.add(number)
+        found.append(changed)
+    assert {30, 40} <= found[1]
+    if sent == 60:
+        assert len(found[1]) < 12
+        assert found[2:] == [{30, 40}, {7}]
+    else:
+        assert found[3] == {7, *range(sent)}
+
+
+@on_asyncio
+async def test_a_clock_among_nothing_but_lines_with_numbers_is_known_by_how_many_stand_before_it(
+    sqlite_store: str,
+) -> None:
+    """A list of prices, under a headline with a number, and who had a look at it."""
+    for run in range(4):
+        changed = set()
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            for number in range(40):
+                names = sentence((number, run), 2)[:-1]
+                rows = [f"{sentence((number, row), 2)[:-1]} {100 * row + number} EUR" for row in range(12)]
+                rows[4] += " and more" * ((run, number) == (3, 8))
+                lines = [f"List {number}", f"Seen by {names} on day {run + 4}", *rows]
+                html = f"<title>List {number}</title><main>{''.join(f'<div>{line}</div>' for line in lines)}</main>"
+                if (await detector.add(html, url=f"https://prices.example/{number}")).kind == "changed":
+                    changed.add(number)
+    assert changed == {8}
+
+
 @on_asyncio
 async def test_a_comment_is_seen_in_the_run_after_a_redesign(sqlite_store: str) -> None:
     """In the run of the redesign nobody can tell a new comment from a line that is parted otherwise."""

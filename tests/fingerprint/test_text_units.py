@@ -455,6 +455,15 @@ def test_a_long_page_that_is_the_same_is_unchanged_whenever_its_clock_was_learne
     assert not compare_units(now.page_units, known, {clock}).changes
 
 
+@pytest.mark.parametrize("at", range(20, 32))
+def test_of_a_long_page_two_texts_that_changed_places_are_seen(at: int) -> None:
+    """Where they share a row, its sum is what it was."""
+    before = page(LINES)
+    assert before.units is not None
+    assert before.units.joined_by > 0
+    assert changes(before, page([*LINES[:at], LINES[at + 1], LINES[at], *LINES[at + 2 :]]))
+
+
 def test_of_a_long_page_whose_counter_changed_an_edit_is_seen_and_told_from_it() -> None:
     price, counted = "Price: {} EUR", "Read {} times by all of us"
     before, counter, both = (
