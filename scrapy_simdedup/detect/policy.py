@@ -290,7 +290,10 @@ def _decide_revisit(
 
 
 def _has_other_template(now: PageFingerprint, before: PageFingerprint) -> bool:
-    return now.units is not None and before.units is not None and not now.units.has_template_of(before.units)
+    """Whether a page came in another template, in which no text is boilerplate that was content."""
+    if now.units is None or before.units is None or now.units.has_template_of(before.units):
+        return False
+    return len(now.units.rows) >= len(before.units.rows)
 
 
 def _delivered_content(record: Record, index: SiteIndex) -> Record | None:

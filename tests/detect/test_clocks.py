@@ -443,3 +443,17 @@ async def test_a_comment_is_seen_in_the_run_after_a_redesign(sqlite_store: str) 
                 if (await detector.add(page, url=f"https://log.example/{number}")).kind == "changed":
                     changed.add(number)
         assert changed == ({3, 4} if run == 3 else set())
+
+
+@on_asyncio
+async def test_what_a_redesign_puts_beside_the_text_is_still_compared_with_what_it_was(sqlite_store: str) -> None:
+    """There it would count no more on a page that had never been seen."""
+    kinds = []
+    for run, beside in enumerate(("Doors open at noon", "Doors open at noon", "Doors open at one")):
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            html = f"<main><h1>The fair</h1>{prose('fair', 900)}<p>{beside}</p></main>"
+            if run:
+                html = f"<div><section><h1>The fair</h1>{prose('fair', 900)}</section></div>"
+                html += f"<aside class=sidebar><p>{beside}</p></aside>"
+            kinds.append((await detector.add(f"<title>Fair</title>{html}", url="https://fair.example/")).kind)
+    assert kinds == ["new", "unchanged", "changed"]
